@@ -19,7 +19,7 @@ def in_words_of_zod3(issue: Issue) -> JsonObject:
     found = words(issue.facts, issue.given)
     if "message" in found:
         return {**found, "path": list(issue.path)}
-    message = found.pop("said")
+    message = found.pop("text")
     return {**found, "path": list(issue.path), "message": message}
 
 
@@ -30,8 +30,8 @@ def _type(facts: JsonObject, given: JsonValue) -> JsonObject:
         return {**integer, "message": "Expected integer, received float"}
     kind = _KINDS.get(kind, kind)
     received = type_of(given)
-    said = "Required" if given is MISSING else f"Expected {kind}, received {received}"
-    return {"code": "invalid_type", "expected": kind, "received": received, "said": said}
+    text = "Required" if given is MISSING else f"Expected {kind}, received {received}"
+    return {"code": "invalid_type", "expected": kind, "received": received, "text": text}
 
 
 def _value(facts: JsonObject, given: JsonValue) -> JsonObject:
@@ -45,14 +45,14 @@ def _value(facts: JsonObject, given: JsonValue) -> JsonObject:
             **received,
             "code": "invalid_literal",
             "expected": literal,
-            "said": f"Invalid literal value, expected {shown}",
+            "text": f"Invalid literal value, expected {shown}",
         }
     if isinstance(given, str):
-        said = f"Invalid enum value. Expected {quoted}, received '{given}'"
-        return {"received": given, "code": "invalid_enum_value", "options": values, "said": said}
+        text = f"Invalid enum value. Expected {quoted}, received '{given}'"
+        return {"received": given, "code": "invalid_enum_value", "options": values, "text": text}
     received_type = type_of(given)
-    said = "Required" if given is MISSING else f"Expected {quoted}, received {received_type}"
-    return {"expected": quoted, "received": received_type, "code": "invalid_type", "said": said}
+    text = "Required" if given is MISSING else f"Expected {quoted}, received {received_type}"
+    return {"expected": quoted, "received": received_type, "code": "invalid_type", "text": text}
 
 
 def _too_small(facts: JsonObject, given: JsonValue) -> JsonObject:
@@ -90,11 +90,11 @@ def _format(facts: JsonObject, given: JsonValue) -> JsonObject:
 def _keys(facts: JsonObject, given: JsonValue) -> JsonObject:
     keys = facts["keys"]
     quoted = ", ".join(f"'{key}'" for key in keys)
-    return {"code": "unrecognized_keys", "keys": keys, "said": f"Unrecognized key(s) in object: {quoted}"}
+    return {"code": "unrecognized_keys", "keys": keys, "text": f"Unrecognized key(s) in object: {quoted}"}
 
 
 def _other(facts: JsonObject, given: JsonValue) -> JsonObject:
-    return {**facts, "said": "Invalid input"}
+    return {**facts, "text": "Invalid input"}
 
 
 def _number(value: JsonValue) -> str:

@@ -87,7 +87,7 @@ def delete_relations(context: HandlerContext) -> Reply:
 def read_graph(context: HandlerContext) -> Reply:
     """Return the whole graph."""
     graph: JsonObject = {"entities": _entities(context), "relations": _relations(context)}
-    return _told(graph)
+    return _reply(graph)
 
 
 def search_nodes(context: HandlerContext) -> Reply:
@@ -107,7 +107,7 @@ def _part(context: HandlerContext, belongs: Callable[[JsonObject], bool]) -> Rep
     names = {entity["name"] for entity in entities}
     relations = [one for one in _relations(context) if one["from"] in names or one["to"] in names]
     graph: JsonObject = {"entities": entities, "relations": relations}
-    return _told(graph)
+    return _reply(graph)
 
 
 def _texts(entity: JsonObject) -> Iterable[str]:
@@ -148,7 +148,7 @@ def _relation(given: JsonObject) -> JsonObject:
     return {key: given[key] for key in ("from", "to", "relationType")}
 
 
-def _told(graph: JsonObject) -> Reply:
+def _reply(graph: JsonObject) -> Reply:
     return Reply(_written(graph), graph)
 
 

@@ -23,21 +23,21 @@ def sequential_thinking(context: HandlerContext) -> Reply:
     Needs a table `thoughts (id integer primary key, number, total, thought, next_needed, is_revision, revises, branch_from,
     branch_id, needs_more)`. A thought that is numbered higher than the estimate raises the estimate.
     """
-    said = context.arguments
-    total = max(said["totalThoughts"], said["thoughtNumber"])
+    given = context.arguments
+    total = max(given["totalThoughts"], given["thoughtNumber"])
     context.write(
         "insert into thoughts (number, total, thought, next_needed, is_revision, revises, branch_from, branch_id, needs_more) "
         "values (:thoughtNumber, :total, :thought, :nextThoughtNeeded, :isRevision, :revisesThought, :branchFromThought, "
         ":branchId, :needsMoreThoughts)",
-        {**said, "total": total},
+        {**given, "total": total},
     )
-    if said["branchFromThought"] and said["branchId"] in _OF_EVERY_OBJECT:
+    if given["branchFromThought"] and given["branchId"] in _OF_EVERY_OBJECT:
         # The thought is kept all the same.
         return Reply(_text({"error": _BROKEN, "status": "failed"}), is_error=True)
     state: JsonObject = {
-        "thoughtNumber": said["thoughtNumber"],
+        "thoughtNumber": given["thoughtNumber"],
         "totalThoughts": total,
-        "nextThoughtNeeded": said["nextThoughtNeeded"],
+        "nextThoughtNeeded": given["nextThoughtNeeded"],
         "branches": _branches(context),
         "thoughtHistoryLength": context.read("select count(*) as n from thoughts")[0]["n"],
     }

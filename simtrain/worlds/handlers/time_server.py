@@ -115,5 +115,5 @@ def _refusal(context: HandlerContext, problem: str) -> ToolError:
     return ToolError(f"Error executing tool {tool}: {problem}")
 
 
-def _reply(told: JsonObject) -> Reply:
-    return Reply(json.dumps(told, ensure_ascii=False, indent=2), told)
+def _reply(content: JsonObject) -> Reply:
+    return Reply(json.dumps(content, ensure_ascii=False, indent=2), content)

@@ -13,7 +13,7 @@ from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
 
-ASKED = {
+PLACEHOLDERS = {
     "unknown_method": NO_METHOD,
     "missing_resource": NO_RESOURCE,
     "missing_prompt": NO_PROMPT,
@@ -48,9 +48,9 @@ class Mistakes:
         captured = self._kept.get((kind, modern))
         if captured is None:
             return None
-        asked = ASKED.get(kind, NO_TOOL)
-        names = {asked: name}
-        if asked == NO_RESOURCE:
+        placeholder = PLACEHOLDERS.get(kind, NO_TOOL)
+        names = {placeholder: name}
+        if placeholder == NO_RESOURCE:
             # A server may speak of the scheme alone.
             names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
         return _renamed(captured, names)
@@ -75,8 +75,8 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
 
 def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, str | int] | None:
     """Return what a server says of an unknown `{tool}`, and how; None where it was not heard."""
-    said = _said(profile.get(kind))
-    return None if said is None else (slotted(said[0], {NO_TOOL: "tool"}), said[1])
+    reply = _reply_of(profile.get(kind))
+    return None if reply is None else (slotted(reply[0], {NO_TOOL: "tool"}), reply[1])
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
@@ -91,12 +91,12 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
             continue
         tool: JsonValue = exchange.params.get("name")
         given: JsonValue = exchange.params.get("arguments") or {}
-        said = _said(exchange.response)
-        if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or said is None:
+        reply = _reply_of(exchange.response)
+        if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or reply is None:
             continue
         arguments = given if is_object(given) else {}
         if not validator(schemas[tool]).is_valid(arguments):
-            found.append(RefusedCall(tool, arguments, *said))
+            found.append(RefusedCall(tool, arguments, *reply))
     return found
 
 
@@ -121,7 +121,7 @@ def _kind(exchange: Exchange) -> str | None:
     return flaw(exchange.method, exchange.params)
 
 
-def _said(response: JsonValue) -> tuple[str, str | int] | None:
+def _reply_of(response: JsonValue) -> tuple[str, str | int] | None:
     """Return the text of a captured response, and the way it went: error reply, plain result, or a JSON-RPC error's code."""
     found = _object(response)
     error, result = _object(found.get("error")), _object(found.get("result"))

@@ -53,12 +53,12 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
 
 def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
     """Yield what single tools say of a call, or of one mistake in it, as it was heard."""
-    met: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for one in unexplained:
         mistakes = one.mistakes
-        if not mistakes.found or (one.tool, str(mistakes)) in met:
+        if not mistakes.found or (one.tool, str(mistakes)) in seen:
             continue
-        met.add((one.tool, str(mistakes)))
+        seen.add((one.tool, str(mistakes)))
         text = next(_candidates(one, mistakes.foremost))
         yield WordedText(text, one.channel, one.tool, mistakes=str(mistakes))
 
@@ -75,7 +75,7 @@ def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) 
         for group in groups.values():
             about = {key: getattr(group[0][1], key) for key in keys}
             saying = _voted(group, about, every)
-            if saying is not None and not _said_already(saying, group, found):
+            if saying is not None and not _is_covered(saying, group, found):
                 more.append(saying)
         found = [*more, *found]
     return tuple(found)
@@ -107,11 +107,11 @@ def _voted(
     return WordedText(text, channel, **about)
 
 
-def _said_already(saying: WordedText, group: Sequence[tuple[Example, Mistake]], found: Sequence[WordedText]) -> bool:
+def _is_covered(saying: WordedText, group: Sequence[tuple[Example, Mistake]], found: Sequence[WordedText]) -> bool:
     words = RefusalWords(tuple(found))
-    said = [words.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
+    worded = [words.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
     own = RefusalWords((saying,))
-    return said == [own.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
+    return worded == [own.of_one(one.tool, one.mistakes, mistake) for one, mistake in group]
 
 
 def _is_shared(saying: WordedText, singles: Sequence[tuple[Example, Mistake]]) -> bool:
@@ -181,9 +181,9 @@ def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
     votes: defaultdict[str, Counter[TextFrame]] = defaultdict(Counter)
     for one in several:
         reported = words.reported(one.tool, one.mistakes)
-        said = [words.of_one(one.tool, one.mistakes, mistake) for mistake in reported]
-        texts = [text for text, channel in (each for each in said if each) if channel == one.channel]
-        if len(texts) < 2 or len(texts) < len(said):
+        worded = [words.of_one(one.tool, one.mistakes, mistake) for mistake in reported]
+        texts = [text for text, channel in (each for each in worded if each) if channel == one.channel]
+        if len(texts) < 2 or len(texts) < len(worded):
             continue
         frame = _frame(one, texts, [mistake.field for mistake in reported])
         if frame is not None:

@@ -42,12 +42,12 @@ class RecordedSession:
     tools: Mapping[str, JsonObject]
 
 
-def by_caller(recorded_session: RecordedSession) -> dict[Caller, RecordedSession]:
+def by_caller(session: RecordedSession) -> dict[Caller, RecordedSession]:
     """Return a course, parted by the clients with whom it was recorded."""
     found: dict[Caller, list[Exchange]] = {}
-    for exchange in recorded_session.exchanges:
+    for exchange in session.exchanges:
         found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
-    return {client: replace(recorded_session, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
+    return {client: replace(session, exchanges=tuple(exchanges)) for client, exchanges in found.items()}
 
 
 def captured_session(server: ServerManifest) -> RecordedSession:
@@ -59,11 +59,11 @@ def captured_session(server: ServerManifest) -> RecordedSession:
     announced = {
         _same(exchange): changes
         for exchange in server.exchanges
-        if (changes := tuple(said for said in exchange.notifications if said.get("method") in CHANGES))
+        if (changes := tuple(body for body in exchange.notifications if body.get("method") in CHANGES))
     }
     exchanges = tuple(
         exchange
-        if any(said.get("method") in CHANGES for said in exchange.notifications)
+        if any(body.get("method") in CHANGES for body in exchange.notifications)
         else replace(exchange, notifications=(*exchange.notifications, *announced.get(_same(exchange), ())))
         for exchange in server.exchanges
     )
@@ -79,11 +79,7 @@ def read_sessions(path: Path) -> tuple[RecordedSession, ...]:
     if path.suffix == ".json":
         captured = map(captured_session, read_manifest(path).servers.values())
         # Servers are captured by one client after the other, each with a server that has just begun.
-        return tuple(
-            part
-            for recorded_session in captured
-            for part in (by_caller(recorded_session).values() or (recorded_session,))
-        )
+        return tuple(part for session in captured for part in (by_caller(session).values() or (session,)))
     found: list[RecordedSession] = []
     for run in read_runs(path):
         exchanges = tuple(exchanges_of(run))
@@ -93,7 +89,7 @@ def read_sessions(path: Path) -> tuple[RecordedSession, ...]:
 
 def read_exchanges(path: Path) -> tuple[Exchange, ...]:
     """Return all exchanges in a manifest or a recording, in order. Raises InputError."""
-    return tuple(exchange for recorded_session in read_sessions(path) for exchange in recorded_session.exchanges)
+    return tuple(exchange for session in read_sessions(path) for exchange in session.exchanges)
 
 
 def exchanges_of(run: RecordedRun) -> list[Exchange]:
@@ -203,7 +199,7 @@ class _Pairing:
         self.opened: list[_Opened] = []
         self._pending: dict[Key, _Opened] = {}
         self._paused: list[_Opened] = []
-        self._asked: dict[Key, tuple[_Opened | None, JsonObject]] = {}
+        self._server_requests: dict[Key, tuple[_Opened | None, JsonObject]] = {}
         self._capabilities: dict[str | None, JsonObject] = {}
 
     def take(self, frame: Frame) -> None:
@@ -266,18 +262,18 @@ class _Pairing:
 
     def _answer(self, frame: Frame, message: JsonObject) -> None:
         """The client's reply to a request of the server."""
-        opened, ask = self._asked.pop(_key(frame.session, message.get("id")), (None, {}))
+        opened, ask = self._server_requests.pop(_key(frame.session, message.get("id")), (None, {}))
         if opened is not None:
             opened.asks.append({**ask, "answer": _body(message)})
 
     def _from_server(self, frame: Frame, message: JsonObject) -> None:
-        said = _body(message)
+        body = _body(message)
         owner = self._owner(frame, _object(message.get("params")))
         if "id" in message:
-            ask: JsonObject = {"method": said["method"], "params": said.get("params") or {}}
-            self._asked[_key(frame.session, message["id"])] = (owner, ask)
+            ask: JsonObject = {"method": body["method"], "params": body.get("params") or {}}
+            self._server_requests[_key(frame.session, message["id"])] = (owner, ask)
         elif owner is not None:
-            owner.notifications.append(said)
+            owner.notifications.append(body)
 
     def _owner(self, frame: Frame, params: JsonObject) -> _Opened | None:
         """Return the request to which something belongs that the server says on its own; None where that cannot be known."""

@@ -81,7 +81,7 @@ def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
     made = argument_mistakes(schemas[one.tool], one.arguments)
     wrong = {mistake.field for mistake in made.found}
     right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
-    text = slotted(one.text, {said: name for name, said in all_arguments(made).items()})
+    text = slotted(one.text, {reply: name for name, reply in all_arguments(made).items()})
     return any(value in text for value in right if len(value) >= MIN_TELLING)
 
 
@@ -115,10 +115,10 @@ def _by_style(refused: Sequence[RefusedCall], schemas: Schemas) -> tuple[JsonObj
                 found.append((slotted(one.text, {problem: "detail", one.tool: "tool"}), one.channel))
             else:
                 found.append(None)
-        for said, times in Counter(filter(None, found)).most_common(1):
+        for reply, times in Counter(filter(None, found)).most_common(1):
             if times > best[1]:
-                texts: JsonObject = {"bad_arguments": said[0], "bad_arguments_as": said[1], "arguments": style}
-                best = texts, times, [number for number, one in enumerate(found) if one != said]
+                texts: JsonObject = {"bad_arguments": reply[0], "bad_arguments_as": reply[1], "arguments": style}
+                best = texts, times, [number for number, one in enumerate(found) if one != reply]
     return best
 
 
@@ -132,13 +132,13 @@ def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python
 
     Schemas of the first Python SDK hold its name for a tool's arguments.
     """
-    for text, channel, style, said in _UNKNOWN_TO:
+    for text, channel, style, reply in _UNKNOWN_TO:
         if unknown != (text, channel) or _checks(style, schemas) is None:
             continue
         if style == "pydantic" and not all(_titled(tool, schema) for tool, schema in schemas.items()):
             continue
-        as_told: Channel = channel
-        return {"bad_arguments": said, "bad_arguments_as": as_told, "arguments": style}
+        sent_as: Channel = channel
+        return {"bad_arguments": reply, "bad_arguments_as": sent_as, "arguments": style}
     if python and _checks("jsonschema", schemas) is not None:
         return {"bad_arguments": "Input validation error: {detail}", "arguments": "jsonschema"}
     return {}

@@ -63,7 +63,7 @@ class ReplayIndex:
 
     def __init__(
         self,
-        recorded_sessions: Sequence[RecordedSession],
+        sessions: Sequence[RecordedSession],
         *,
         match: Match = "sequence",
         folders: Mapping[str, str] | None = None,
@@ -72,16 +72,14 @@ class ReplayIndex:
         self.match: Match = match
         self.folders = dict(folders or {})
         self.takes: dict[_Key, list[_Take]] = defaultdict(list)
-        self.calls = [exchange for recorded_session in recorded_sessions for exchange in recorded_session.exchanges]
+        self.calls = [exchange for session in sessions for exchange in session.exchanges]
         self.values: set[str] = set()
-        self._tools = {
-            name: tool for recorded_session in recorded_sessions for name, tool in recorded_session.tools.items()
-        }
+        self._tools = {name: tool for session in sessions for name, tool in session.tools.items()}
         self._reads = reads or self._says_it_reads
         self._defaults = {name: _defaults(tool) for name, tool in self._tools.items()}
         self._states: dict[tuple[int, bytes, tuple[str, ...]], int] = {}
-        for recorded_session in recorded_sessions:
-            self._add(recorded_session.exchanges)
+        for session in sessions:
+            self._add(session.exchanges)
 
     def _add(self, exchanges: Iterable[Exchange]) -> None:
         state = _START
@@ -141,23 +139,23 @@ class ReplayIndex:
 class Playback:
     """One episode's place on a tape."""
 
-    def __init__(self, replay_index: ReplayIndex) -> None:
-        self._replay_index = replay_index
+    def __init__(self, index: ReplayIndex) -> None:
+        self._index = index
         self._state: int | None = _START
         self._last_write: str | None = None
-        self._asked: Counter[tuple[int, bytes, bytes]] = Counter()
+        self._turns: Counter[tuple[int, bytes, bytes]] = Counter()
         self._present: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
 
     def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
         """Return the recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
-        replay_index = self._replay_index
-        asked = moved(params, {new: old for old, new in replay_index.folders.items()})
-        key, values = replay_index.key(method, asked)
-        takes = [] if self._state is None else replay_index.takes.get((self._state, key), [])
-        take = self._chosen(takes, key, _written(own_params(asked)), values, caller)
-        reason = self._reason(method, asked, key) if take is None else None
-        if replay_index.match == "sequence" and replay_index.writes(method, params):
+        index = self._index
+        as_recorded = moved(params, {new: old for old, new in index.folders.items()})
+        key, values = index.key(method, as_recorded)
+        takes = [] if self._state is None else index.takes.get((self._state, key), [])
+        take = self._chosen(takes, key, _written(own_params(as_recorded)), values, caller)
+        reason = self._reason(method, as_recorded, key) if take is None else None
+        if index.match == "sequence" and index.writes(method, params):
             self._last_write = call_text(method, params)
             self._state = None if take is None else take.after
         if take is None:
@@ -179,8 +177,8 @@ class Playback:
         if not alike or len({take.values for take in alike}) > 1:
             return None
         turn = (self._state or _START, key, alike[0].exact)
-        self._asked[turn] += 1
-        return alike[min(self._asked[turn], len(alike)) - 1]
+        self._turns[turn] += 1
+        return alike[min(self._turns[turn], len(alike)) - 1]
 
     def _known(self, old: str, new: str) -> bool:
         return self._present.get(old, old) == new
@@ -192,7 +190,7 @@ class Playback:
         forward, backward = dict(self._present), dict(self._recorded)
         for old, new in zip(recorded, present, strict=True):
             known = forward.get(old)
-            if known is None and old != new and (new in self._replay_index.values or new in backward):
+            if known is None and old != new and (new in self._index.values or new in backward):
                 return False
             if known not in (None, new) or backward.get(new, old) != old:
                 return False
@@ -201,7 +199,7 @@ class Playback:
 
     def _as_present(self, exchange: Exchange) -> Exchange:
         changed = {old: new for old, new in self._present.items() if old != new}
-        folders = self._replay_index.folders
+        folders = self._index.folders
         if not changed and not folders:
             return exchange
 
@@ -222,16 +220,16 @@ class Playback:
             return (
                 f"{call} comes after {self._last_write}, which was not recorded so: what was recorded no longer holds"
             )
-        if (self._state, key) in self._replay_index.takes:
+        if (self._state, key) in self._index.takes:
             return f"{call} was recorded with other ids or times, and which of them these stand for cannot be told"
-        if any(other == key for _, other in self._replay_index.takes):
+        if any(other == key for _, other in self._index.takes):
             before = f"after {self._last_write}" if self._last_write else "before any write"
             return f"{call} was not recorded {before}, only at another point of the recording"
         near = self._nearest(method, params)
         return f"{call} was not recorded; " + (f"the nearest is {near}" if near else "nothing like it was")
 
     def _nearest(self, method: str, params: JsonObject) -> str | None:
-        calls = [exchange for exchange in self._replay_index.calls if exchange.method == method]
+        calls = [exchange for exchange in self._index.calls if exchange.method == method]
         names = sorted({_name(exchange.params) for exchange in calls} - {""})
         same = [exchange for exchange in calls if _name(exchange.params) == _name(params)]
         if not same:
@@ -244,10 +242,10 @@ class Playback:
 
 def call_text(method: str, params: JsonObject) -> str:
     """Return a request in a few words."""
-    said = own_params(params)
+    own = own_params(params)
     if method != CALL:
-        return f"{method} {shown(said)}"
-    return f"{said.get('name')} {shown(said.get('arguments') or {})}"
+        return f"{method} {shown(own)}"
+    return f"{own.get('name')} {shown(own.get('arguments') or {})}"
 
 
 def _name(params: JsonObject) -> str:

@@ -23,8 +23,8 @@ def read_servers(path: Path) -> Manifest:
     if path.suffix == ".json":
         return read_manifest(path)
     servers: dict[str, list[Exchange]] = {}
-    for recorded_session in read_sessions(path):
-        servers.setdefault(recorded_session.server, []).extend(recorded_session.exchanges)
+    for session in read_sessions(path):
+        servers.setdefault(session.server, []).extend(session.exchanges)
     return Manifest({name: _server(name, exchanges, path) for name, exchanges in servers.items()})
 
 
@@ -32,7 +32,7 @@ def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
     by_caller: dict[Caller, list[Exchange]] = {}
     for exchange in exchanges:
         by_caller.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
-    surfaces = tuple(found for said in by_caller.values() if (found := _surface(said)) is not None)
+    surfaces = tuple(found for exchanges in by_caller.values() if (found := _surface(exchanges)) is not None)
     if not any(surface.lists.get("tools/list") for surface in surfaces):
         raise InputError(
             f"no client of {name!r} connected and listed its tools while it was recorded",
@@ -42,20 +42,22 @@ def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
     return ServerManifest(name, {"recording": path.name}, surfaces, tuple(exchanges))
 
 
-def _surface(said: list[Exchange]) -> Surface | None:
+def _surface(exchanges: list[Exchange]) -> Surface | None:
     """Return what one kind of client was shown; None for one of the handshake era that met no greeting while it was recorded."""
-    lists = {method: _pages(exchange for exchange in said if exchange.method == method) for method in LISTED}
+    lists = {method: _pages(exchange for exchange in exchanges if exchange.method == method) for method in LISTED}
     shown = {method: pages for method, pages in lists.items() if pages}
-    greeted = next((exchange.result for exchange in said if exchange.method in GREETINGS and exchange.result), None)
+    greeted = next(
+        (exchange.result for exchange in exchanges if exchange.method in GREETINGS and exchange.result), None
+    )
     # A client that only tried whether the server speaks the modern era has not met it there.
-    spoken = said[0].era == MODERN and any(exchange.result is not None for exchange in said)
-    greeting = greeted or (_gathered(said, shown) if spoken else None)
-    return None if greeting is None else Surface(said[0].era, said[0].capabilities, greeting, shown)
+    spoken = exchanges[0].era == MODERN and any(exchange.result is not None for exchange in exchanges)
+    greeting = greeted or (_gathered(exchanges, shown) if spoken else None)
+    return None if greeting is None else Surface(exchanges[0].era, exchanges[0].capabilities, greeting, shown)
 
 
-def _gathered(said: list[Exchange], shown: Iterable[str]) -> JsonObject:
+def _gathered(exchanges: list[Exchange], shown: Iterable[str]) -> JsonObject:
     """Return the greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
-    metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in said]
+    metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in exchanges]
     info = next((meta[SERVER_INFO] for meta in metas if SERVER_INFO in meta), None)
     capabilities: JsonObject = {method.partition("/")[0]: {} for method in shown}
     about: JsonObject = {"_meta": {SERVER_INFO: info}} if info is not None else {}

@@ -51,13 +51,13 @@ class Resource:
         about: JsonObject = {"uri": uri, **({"mimeType": self.source.mime_type} if self.source.mime_type else {})}
         if self._handler is not None:
             try:
-                said = self._handler(HandlerCall(database, {**values, "uri": uri}, writes=False))
+                reply = self._handler(HandlerCall(database, {**values, "uri": uri}, writes=False))
             except ToolError:
                 return None
-            if isinstance(said, Reply):
-                contents = [dict(block) for block in said.blocks] or [{**about, "text": said.text}]
+            if isinstance(reply, Reply):
+                contents = [dict(block) for block in reply.blocks] or [{**about, "text": reply.text}]
                 return {"contents": contents}
-            return {"contents": [{**about, **said}]}
+            return {"contents": [{**about, **reply}]}
         known = {**values, "uri": uri, "now": database.moment, "today": database.moment[:10]}
         row = database.first(cast(str, self.source.read), known)
         return None if row is None else {"contents": [{**about, "text": "" if row[0] is None else str(row[0])}]}
@@ -89,10 +89,10 @@ class Prompt:
             text = self._text.render(values)
             return {**described, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
         assert self._handler is not None
-        said = self._handler(HandlerCall(database, values, writes=False))
-        if isinstance(said, Reply):
+        reply = self._handler(HandlerCall(database, values, writes=False))
+        if isinstance(reply, Reply):
             raise SimulatorFault(f"the handler of the prompt {self.source.name} must return the GetPromptResult")
-        return said
+        return reply
 
 
 def _prompt_descriptor(source: PromptSource) -> JsonObject:

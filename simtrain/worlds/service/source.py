@@ -84,11 +84,11 @@ def _described(
     for key in ("descriptor", "input", "output"):
         if getattr(tool, key):
             raise document.error(("tools", number, key), "a tool that the manifest describes has none here", "drop it")
-    said = {key: value for key, value in shown.items() if key not in _DESCRIBED}
+    descriptor = {key: value for key, value in shown.items() if key not in _DESCRIBED}
     return tool.model_copy(
         update={
             "description": str(shown.get("description") or plain),
-            "descriptor": said,
+            "descriptor": descriptor,
             "input": {"type": "object", "properties": {}, **(shown.get("inputSchema") or {})},
             "output": shown.get("outputSchema"),
         }

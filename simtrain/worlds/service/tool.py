@@ -173,10 +173,10 @@ class CompiledTool:
         if self.source.unbound:
             raise ToolError(UNSUPPORTED.format(tool=self.name.rpartition(".")[2]))
         if self._handler is not None:
-            said = self._handler(HandlerCall(database, {**self._defaults, **arguments}, writes=self.writes))
-            if isinstance(said, HandlerReply):
-                return _observed(said)
-            structured = said
+            reply = self._handler(HandlerCall(database, {**self._defaults, **arguments}, writes=self.writes))
+            if isinstance(reply, HandlerReply):
+                return _observed(reply)
+            structured = reply
         else:
             structured = self._reply.fetch(database, values) if self._reply else _DONE
         if self._text is None:
@@ -259,19 +259,19 @@ def _is_large(arguments: JsonObject) -> bool:
         return True
 
 
-def _observed(said: HandlerReply) -> Observation:
+def _observed(reply: HandlerReply) -> Observation:
     """Return what a handler said, as an observation; content blocks and notifications travel as the raw MCP reply."""
     wire: JsonObject | None = None
-    if said.blocks or said.updated:
-        blocks = list(said.blocks) or [{"type": "text", "text": said.text}]
+    if reply.blocks or reply.updated:
+        blocks = list(reply.blocks) or [{"type": "text", "text": reply.text}]
         result: JsonObject = {"content": blocks}
-        if said.structured is not None:
-            result["structuredContent"] = said.structured
-        wire = {"result": {**result, "isError": True} if said.is_error else result}
-        if said.updated:
+        if reply.structured is not None:
+            result["structuredContent"] = reply.structured
+        wire = {"result": {**result, "isError": True} if reply.is_error else result}
+        if reply.updated:
             method = "notifications/resources/updated"
-            wire["notifications"] = [{"method": method, "params": {"uri": uri}} for uri in said.updated]
-    return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED, wire=wire)
+            wire["notifications"] = [{"method": method, "params": {"uri": uri}} for uri in reply.updated]
+    return Observation(reply.text, reply.structured, reply.is_error, provenance=EMBEDDED, wire=wire)
 
 
 def _in_blocks(texts: list[str], structured: JsonObject | None) -> Observation:

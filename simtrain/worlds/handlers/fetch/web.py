@@ -46,13 +46,13 @@ def robots_txt(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/robots.txt" if parts.netloc else f"{parts.scheme}:/robots.txt"
 
 
-def _answer(context: HandlerContext, asked: str, at: str) -> Response | str:
+def _answer(context: HandlerContext, url: str, at: str) -> Response | str:
     """Return the response at an address, or the address that it sends on to."""
     parts = urlsplit(at)
     host = parts.hostname or ""
     if parts.scheme not in _PORTS or not host:
         raise HostUnreachable(_unsupported(parts.scheme, host))
-    _check_public(asked, host)
+    _check_public(url, host)
     site = context.read("select reachable from sites where host = :host", {"host": host})
     if not site:
         raise HostUnreachable("ConnectError('[Errno -2] Name or service not known')")
@@ -76,7 +76,7 @@ def _unsupported(scheme: str, host: str) -> str:
     return f"UnsupportedProtocol(\"Request URL has an unsupported protocol '{scheme}://'.\")"
 
 
-def _check_public(asked: str, host: str) -> None:
+def _check_public(url: str, host: str) -> None:
     address = "127.0.0.1" if host == "localhost" else host
     try:
         public = ip_address(address).is_global
@@ -84,6 +84,6 @@ def _check_public(asked: str, host: str) -> None:
         return
     if not public:
         raise PrivateAddress(
-            f"Refused to fetch {asked}: {host} resolves to {address}, which is not a public address. Start the server with "
+            f"Refused to fetch {url}: {host} resolves to {address}, which is not a public address. Start the server with "
             "--allow-private-ips to allow private, loopback and link-local addresses."
         )

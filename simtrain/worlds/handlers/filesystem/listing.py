@@ -13,7 +13,7 @@ from simtrain.worlds.handlers.filesystem.collation import collation_key
 from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.globs import Test, glob
 from simtrain.worlds.handlers.filesystem.paths import located
-from simtrain.worlds.handlers.filesystem.reading import said
+from simtrain.worlds.handlers.filesystem.reading import text_reply
 from simtrain.worlds.handlers.filesystem.tree import FileNode, Tree
 
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -24,7 +24,7 @@ def list_directory(context: HandlerContext) -> Reply:
     """Return what lies in a directory."""
     tree = Tree(context)
     entries = tree.entries(located(tree, context.arguments["path"]))
-    return said("\n".join(f"{_MARKS[node.kind]} {node.name}" for node in entries))
+    return text_reply("\n".join(f"{_MARKS[node.kind]} {node.name}" for node in entries))
 
 
 def list_directory_with_sizes(context: HandlerContext) -> Reply:
@@ -41,7 +41,7 @@ def list_directory_with_sizes(context: HandlerContext) -> Reply:
         f"Total: {len(files)} files, {len(entries) - len(files)} directories",
         f"Combined size: {_written(sum(files))}",
     ]
-    return said("\n".join([*lines, "", *sums]))
+    return text_reply("\n".join([*lines, "", *sums]))
 
 
 def _size(tree: Tree, node: FileNode) -> int:
@@ -81,7 +81,7 @@ def directory_tree(context: HandlerContext) -> Reply:
         path: [node for node in nodes if not _any_fits(excluded, relpath(node.path, top))]
         for path, nodes in below.items()
     }
-    return said("".join(_nested(kept, top)))
+    return text_reply("".join(_nested(kept, top)))
 
 
 def _anywhere(pattern: str) -> list[Test]:
@@ -131,7 +131,7 @@ def search_files(context: HandlerContext) -> Reply:
     wanted = glob(context.arguments["pattern"])
     excluded = [glob(pattern) for pattern in context.arguments["excludePatterns"]]
     found = [node.path for node, path in _walk(tree, top, excluded) if wanted(path)]
-    return said("\n".join(found) or "No matches found")
+    return text_reply("\n".join(found) or "No matches found")
 
 
 def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[FileNode, str]]:
@@ -172,7 +172,7 @@ def get_file_info(context: HandlerContext) -> Reply:
         "isFile": str(node.kind == "file").lower(),
         "permissions": f"{node.mode & 0o777:03o}",
     }
-    return said("\n".join(f"{name}: {value}" for name, value in known.items()))
+    return text_reply("\n".join(f"{name}: {value}" for name, value in known.items()))
 
 
 def _date(instant: str) -> str:
@@ -185,4 +185,4 @@ def _date(instant: str) -> str:
 
 def list_allowed_directories(context: HandlerContext) -> Reply:
     """Return the folders that the server may use."""
-    return said("\n".join(["Allowed directories:", *Tree(context).roots]))
+    return text_reply("\n".join(["Allowed directories:", *Tree(context).roots]))

@@ -31,7 +31,7 @@ _OTHER_MEDIA = "application/octet-stream"
 _PLAIN_IN_URLS = "/!$&'()*+,-.:;=@_"
 
 
-def said(text: str) -> Reply:
+def text_reply(text: str) -> Reply:
     """Return a reply whose structured content holds its text."""
     return Reply(text, {"content": text})
 
@@ -44,14 +44,14 @@ def read_text_file(context: HandlerContext) -> Reply:
     if head and tail:
         raise ToolError("Cannot specify both head and tail parameters simultaneously")
     if tail:
-        return said(_last_lines(tree, path, tail))
+        return text_reply(_last_lines(tree, path, tail))
     if head and head < 0:
         # The file is opened and nothing is read of it, so that a folder will do.
         if tree.node(path) is None:
             raise FileSystemFailure("ENOENT", "open", path)
-        return said("")
+        return text_reply("")
     text = tree.text(path)
-    return said(_first_lines(text, head) if head else text)
+    return text_reply(_first_lines(text, head) if head else text)
 
 
 def _first_lines(text: str, count: float) -> str:
@@ -93,7 +93,7 @@ def _url(path: str) -> str:
 def read_multiple_files(context: HandlerContext) -> Reply:
     """Return the texts of several files, each under its path; one that cannot be read does not stop the others."""
     tree = Tree(context)
-    return said("\n---\n".join(_with_path(tree, given) for given in context.arguments["paths"]))
+    return text_reply("\n---\n".join(_with_path(tree, given) for given in context.arguments["paths"]))
 
 
 def _with_path(tree: Tree, given: str) -> str:

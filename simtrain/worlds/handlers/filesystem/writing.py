@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.filesystem.differences import unified_diff
 from simtrain.worlds.handlers.filesystem.edits import edited, fenced, with_unix_lines
 from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.paths import located
-from simtrain.worlds.handlers.filesystem.reading import said
+from simtrain.worlds.handlers.filesystem.reading import text_reply
 from simtrain.worlds.handlers.filesystem.tree import LONGEST_NAME, Tree
 
 
@@ -20,11 +20,11 @@ def write_file(context: HandlerContext) -> Reply:
     given, content = context.arguments["path"], context.arguments["content"]
     path = located(tree, given)
     if tree.node(path) is not None:
-        return _put(context, tree, path, content) or said(f"Successfully wrote to {given}")
+        return _put(context, tree, path, content) or text_reply(f"Successfully wrote to {given}")
     if tree.node(dirname(path)) is None:
         raise FileSystemFailure("ENOENT", "open", path)
     tree.add(path, content=content)
-    return said(f"Successfully wrote to {given}")
+    return text_reply(f"Successfully wrote to {given}")
 
 
 def _put(context: HandlerContext, tree: Tree, path: str, content: str) -> Reply | None:
@@ -49,7 +49,7 @@ def edit_file(context: HandlerContext) -> Reply:
     after = edited(before, context.arguments["edits"])
     if not context.arguments["dryRun"]:
         _put(context, tree, path, after)
-    return said(fenced(unified_diff(path, before, after)))
+    return text_reply(fenced(unified_diff(path, before, after)))
 
 
 def create_directory(context: HandlerContext) -> Reply:
@@ -70,7 +70,7 @@ def create_directory(context: HandlerContext) -> Reply:
             # The directories above it stay.
             return Reply(str(FileSystemFailure("ENAMETOOLONG", "mkdir", path)), is_error=True)
         tree.add(one)
-    return said(f"Successfully created directory {given}")
+    return text_reply(f"Successfully created directory {given}")
 
 
 def move_file(context: HandlerContext) -> Reply:
@@ -85,4 +85,4 @@ def move_file(context: HandlerContext) -> Reply:
     if destination.startswith(f"{source}/"):
         raise FileSystemFailure("EINVAL", "rename", source, destination)
     tree.move(source, destination)
-    return said(f"Successfully moved {context.arguments['source']} to {context.arguments['destination']}")
+    return text_reply(f"Successfully moved {context.arguments['source']} to {context.arguments['destination']}")

@@ -156,17 +156,21 @@ class _Author:
         known = reachable(repository, theirs)
         base = next((sha for sha in ancestry(repository, [ours]) if sha in known), None)
         before = repository.files(repository.commit(base).tree) if base else {}
-        here, there = (dict(repository.files(repository.commit(sha).tree)) for sha in (ours, theirs))
-        for path in {**before, **there}:
-            if before.get(path) == there.get(path) or here.get(path) == there.get(path) or path in given:
+        merged, theirs_files = (dict(repository.files(repository.commit(sha).tree)) for sha in (ours, theirs))
+        for path in {**before, **theirs_files}:
+            if (
+                before.get(path) == theirs_files.get(path)
+                or merged.get(path) == theirs_files.get(path)
+                or path in given
+            ):
                 continue
-            if here.get(path) != before.get(path):
+            if merged.get(path) != before.get(path):
                 raise InputError(f"{place}: both sides changed {path}", remedy="give the merged content in `files`")
-            if path in there:
-                here[path] = there[path]
+            if path in theirs_files:
+                merged[path] = theirs_files[path]
             else:
-                del here[path]
-        return here
+                del merged[path]
+        return merged
 
     def _apply(self, files: dict[str, TreeEntry], changes: Files, place: str) -> None:
         for path, change in changes.items():

@@ -68,14 +68,14 @@ def listing(repository: Repository, kind: str, chosen: Callable[[str], bool]) ->
 
 
 def _local(repository: Repository, chosen: Callable[[str], bool]) -> list[str]:
-    here, head = current(repository), repository.ref("HEAD")
+    checked_out, head = current(repository), repository.ref("HEAD")
     lines: list[str] = []
-    if here is None and head is not None and chosen(head):
+    if checked_out is None and head is not None and chosen(head):
         lines.append(f"* ({detached(repository)})")
     for ref in repository.refs():
         sha = repository.ref(ref)
         if ref.startswith(HEADS) and sha is not None and chosen(sha):
-            lines.append(f"{'*' if shortened(ref) == here else ' '} {shortened(ref)}")
+            lines.append(f"{'*' if shortened(ref) == checked_out else ' '} {shortened(ref)}")
     return lines
 
 

@@ -25,12 +25,12 @@ def reported(name: str) -> Callable[[Callable[[HandlerContext], str | Reply]], C
         @wraps(function)
         def answer(context: HandlerContext) -> Reply:
             try:
-                said = function(context)
+                reply = function(context)
             except NotPossible:
                 raise ToolError(f"Error executing tool {name}") from None
             except ToolError as error:
                 raise ToolError(f"Error executing tool {name}: {error}") from None
-            return said if isinstance(said, Reply) else Reply(said)
+            return reply if isinstance(reply, Reply) else Reply(reply)
 
         return answer
 

@@ -92,18 +92,18 @@ def _ending(in_index: list[Delta], changed: list[Delta], untracked: list[str], b
 def _tracking(repository: Repository) -> list[str]:
     """Return how the branch stands to the one it follows."""
     upstream = repository.upstream(repository.head)
-    here = repository.ref("HEAD")
-    if upstream is None or here is None:
+    head = repository.ref("HEAD")
+    if upstream is None or head is None:
         return []
     name = shortened(upstream)
-    there = repository.ref(upstream)
-    if there is None:
+    upstream_head = repository.ref(upstream)
+    if upstream_head is None:
         return [
             f"Your branch is based on '{name}', but the upstream is gone.",
             '  (use "git branch --unset-upstream" to fixup)',
             "",
         ]
-    ours, theirs = reachable(repository, here), reachable(repository, there)
+    ours, theirs = reachable(repository, head), reachable(repository, upstream_head)
     ahead, behind = len(ours - theirs), len(theirs - ours)
     if ahead and behind:
         return [

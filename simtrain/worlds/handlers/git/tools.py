@@ -68,11 +68,11 @@ def diff(context: HandlerContext) -> str:
     return f"Diff with {target}:\n{text.removesuffix(_NEWLINE)}"
 
 
-def _lines(asked: int) -> int:
+def _lines(number: int) -> int:
     """Return the lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
-    if asked <= 1 - _END:
+    if number <= 1 - _END:
         return 0
-    return (min(asked, _END - 1) + 2**31) % 2**32 - 2**31
+    return (min(number, _END - 1) + 2**31) % 2**32 - 2**31
 
 
 @reported("git_commit")
@@ -128,20 +128,20 @@ def create_branch(context: HandlerContext) -> str:
     name, base = context.arguments["branch_name"], context.arguments["base_branch"]
     no_option(name, "branch name")
     no_option(base, "base branch")
-    here = current(repository)
-    if not base and here is None:
+    checked_out = current(repository)
+    if not base and checked_out is None:
         raise ToolError("HEAD is detached, so there is no current branch to branch from; pass base_branch")
     if base:
         _check_base(repository, base)
     # GitPython reads the name of the ref that it found once more, as a revision: a branch called HEAD is HEAD.
     sha = resolve(repository, base).sha if base else repository.ref("HEAD")
     if sha is None:
-        raise Unresolved(base or here or "")
+        raise Unresolved(base or checked_out or "")
     ref = name if name.startswith(HEADS) else HEADS + name
     check_name(ref)
     _check_place(repository, name, ref)
     repository.set_ref(ref, sha)
-    return f"Created branch '{name}' from '{base or here}'"
+    return f"Created branch '{name}' from '{base or checked_out}'"
 
 
 def _check_base(repository: Repository, name: str) -> None:
@@ -201,9 +201,9 @@ def branch(context: HandlerContext) -> str:
     no_option(unwanted, "not_contains value")
     if kind not in _FLAGS:
         raise ToolError(f"Invalid branch type: {kind}")
-    asked = [("--contains", wanted), ("--no-contains", unwanted)]
-    command = " ".join(["branch", *_FLAGS[kind], *(f"{flag} {name}" for flag, name in asked if name is not None)])
-    has, lacks = (None if name is None else _commit_named(repository, name, command) for _, name in asked)
+    options = [("--contains", wanted), ("--no-contains", unwanted)]
+    command = " ".join(["branch", *_FLAGS[kind], *(f"{flag} {name}" for flag, name in options if name is not None)])
+    has, lacks = (None if name is None else _commit_named(repository, name, command) for _, name in options)
     return listing(repository, kind, containing(repository, has, lacks))
 
 

@@ -44,11 +44,13 @@ _ALLOWED = frozenset(
 )  # fmt: skip
 _ROW_COST = 200
 _REFUSED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"})
-_TELLING = frozenset(
+_LISTING_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
      "foreign_key_check", "integrity_check", "quick_check"}
 )  # fmt: skip
-_ASKED_ONLY = frozenset({"foreign_keys", "encoding", "page_size", "user_version", "application_id", "collation_list"})
+_READ_ONLY_PRAGMAS = frozenset(
+    {"foreign_keys", "encoding", "page_size", "user_version", "application_id", "collation_list"}
+)
 """Pragmas that may be asked; those above may also have an argument, since it names what is asked about."""
 
 
@@ -110,8 +112,8 @@ def tell_time(connection: sqlite3.Connection, now: str) -> None:
     """Make it `now` for the SQL of a connection, in a place whose local time is UTC."""
     install(connection, lambda: now, local=True)
     written = now[:19].replace("T", " ")
-    for name, told in (("timestamp", written), ("date", written[:10]), ("time", written[11:])):
-        connection.create_function(f"current_{name}", 0, partial(str, told))
+    for name, value in (("timestamp", written), ("date", written[:10]), ("time", written[11:])):
+        connection.create_function(f"current_{name}", 0, partial(str, value))
 
 
 @contextmanager
@@ -136,7 +138,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
         return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
         name = (first or "").lower()
-        known = name in _TELLING or (name in _ASKED_ONLY and second is None)
+        known = name in _LISTING_PRAGMAS or (name in _READ_ONLY_PRAGMAS and second is None)
         return sqlite3.SQLITE_OK if known else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_DENY
 

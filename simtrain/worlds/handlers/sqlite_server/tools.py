@@ -23,7 +23,7 @@ def read_query(context: HandlerContext) -> Reply:
     query = _text(context, "query")
     if not query.strip().upper().startswith("SELECT"):
         return Reply("Error: Only SELECT queries are allowed for read_query")
-    return _told(context, query)
+    return _reply(context, query)
 
 
 @takes_time
@@ -32,7 +32,7 @@ def write_query(context: HandlerContext) -> Reply:
     query = _text(context, "query")
     if query.strip().upper().startswith("SELECT"):
         return Reply("Error: SELECT queries are not allowed for write_query")
-    return _told(context, query, writes=True)
+    return _reply(context, query, writes=True)
 
 
 @takes_time
@@ -41,19 +41,19 @@ def create_table(context: HandlerContext) -> Reply:
     query = _text(context, "query")
     if not query.strip().upper().startswith("CREATE TABLE"):
         return Reply("Error: Only CREATE TABLE statements are allowed")
-    return _told(context, query, writes=True, done="Table created successfully")
+    return _reply(context, query, writes=True, done="Table created successfully")
 
 
 @takes_time
 def list_tables(context: HandlerContext) -> Reply:
     """Return the names of all tables."""
-    return _told(context, "SELECT name FROM sqlite_master WHERE type='table'")
+    return _reply(context, "SELECT name FROM sqlite_master WHERE type='table'")
 
 
 @takes_time
 def describe_table(context: HandlerContext) -> Reply:
     """Return the columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
-    return _told(context, f"PRAGMA table_info({_text(context, 'table_name')})")
+    return _reply(context, f"PRAGMA table_info({_text(context, 'table_name')})")
 
 
 def append_insight(context: HandlerContext) -> Reply:
@@ -71,7 +71,7 @@ def insights(context: HandlerContext) -> Reply:
     return Reply(_HEADING + listed + (_SUMMARY.format(count=len(lines)) if len(lines) > 1 else ""))
 
 
-def _told(context: HandlerContext, sql: str, *, writes: bool = False, done: str | None = None) -> Reply:
+def _reply(context: HandlerContext, sql: str, *, writes: bool = False, done: str | None = None) -> Reply:
     """Carry out one statement and tell its rows as Python writes them; what SQLite refuses changes nothing."""
     before = load(context.read)
     try:

@@ -237,8 +237,8 @@ class WorldSource(Protocol):
         """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
         ...
 
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
-        """Return the same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
+        """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
         ...
 
     def build(self, variant: Variant = ...) -> World:

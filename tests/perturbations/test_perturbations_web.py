@@ -58,7 +58,7 @@ async def steps(
     document = parse_document(text, folder / "visits.yaml")
     spec = document.parse(ScenarioSpec)
     source = SmallSource(file if file.is_file() else write_small_web(file))
-    played = assemble(document, spec, "visits", source=source.met(document, spec.world.knobs, ("world", "with")))
+    played = assemble(document, spec, "visits", source=source.configured(document, spec.world.knobs, ("world", "with")))
     episode = next(iter(paradigm_of(played).episodes(played, seed=1, attempts=1)))
     async with paradigm_of(played).open(episode) as environment:
         assert isinstance(environment, Proxy)

@@ -103,7 +103,7 @@ class QuestionSource(SmallSource):
         """Write the pages anew."""
         _render(connection)
 
-    def met(self, document, knobs, place):
+    def configured(self, document, knobs, place):
         """The same world, met otherwise."""
         return replace(self, view=self.view.met(document, knobs, place))
 

@@ -283,7 +283,7 @@ class SmallSource:
         """Write the pages anew."""
         render(connection, seed=seed)
 
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> SmallSource:
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> SmallSource:
         """The same world, met otherwise."""
         return replace(self, view=self.view.met(document, knobs, place))
 

@@ -45,7 +45,7 @@ def built(name: str, **knobs: object) -> SearchWorld:
     source = load_world(find("worlds", name))
     assert isinstance(source, SearchSource)
     if knobs:
-        source = source.met(source.document, dict(knobs), ())
+        source = source.configured(source.document, dict(knobs), ())
     world = source.build(Variant(rows=(("pages", PAGES),)))
     assert isinstance(world, SearchWorld)
     return world
@@ -163,6 +163,6 @@ def test_a_level_can_switch_mending_off_and_knows_no_third_way() -> None:
     assert isinstance(source, SearchSource)
     for web, spelling in (({}, "mended"), ({"spelling": "exact"}, "exact")):
         level = Level.model_validate({"name": "first", "questions": {"count": 1}, "web": web})
-        assert source.met(source.document, level.web, ()).view.spelling == spelling
+        assert source.configured(source.document, level.web, ()).view.spelling == spelling
     with pytest.raises(InputError, match="spelling"):
-        source.met(source.document, {"spelling": "loose"}, ())
+        source.configured(source.document, {"spelling": "loose"}, ())

@@ -26,7 +26,7 @@ def scenario(folder: Path, world: str) -> Scenario:
     document = parse_document(SCENARIO.format(world=world), folder / "ports.yaml")
     spec = document.parse(ScenarioSpec)
     source = SmallSource(write_small_web(folder / "small_web.world"))
-    met = source.met(document, spec.world.knobs, ("world", "with")) if spec.world.knobs else source
+    met = source.configured(document, spec.world.knobs, ("world", "with")) if spec.world.knobs else source
     return assemble(document, spec, "ports", source=met)
 
 

@@ -115,7 +115,7 @@ class SearchSource:
                 raise error.at(file=self.document.path) from None
         return path
 
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> SearchSource:
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> SearchSource:
         """Return the same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
         other = copy(self)
         other.view = self.view.met(document, knobs, place)

@@ -45,7 +45,7 @@ class ServiceSource:
             data = {**data, "tools": [data["tools"], shown]}
         return blake2b(canonical(data), digest_size=16).hexdigest()
 
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
         """Refuse, with an InputError, any knobs."""
         raise document.error(
             place, f"a service world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"

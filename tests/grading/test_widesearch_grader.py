@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from simtrain.grading.graders.widesearch import WideSearch
 from simtrain.testing import FakeOpenAI, Say
 from simtrain.values.errors import InputError, ModelFault
 from simtrain.values.types import JsonObject
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ RIGHT = """| Port | Berths | Master |
 @pytest.fixture
 def world(tmp_path: Path) -> FinishedWorld:
     path = write_small_web(tmp_path / "small.world")
-    with sqlite3.connect(path) as connection:
+    with open_database(path) as connection:
         aliases = [
             ("port", 1, "Old Quay", "former"),
             ("port", 1, "The Port", "short"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from random import Random
 
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.checking.pieces import AuthorProse
+from tests.support.databases import open_database
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class Deceiving:
 
     def __init__(self, world: Path, copy: Path, *, seed: int = 5) -> None:
         shutil.copyfile(world, copy)
-        self.connection = sqlite3.connect(copy)
+        self.connection = open_database(copy)
         self.random = Random(seed)
         self.changed: dict[str, str] = {}
         self.connection.executescript(

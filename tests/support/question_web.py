@@ -14,6 +14,7 @@ from simtrain.values.types import JsonObject
 from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.world import SearchWorld
+from tests.support.databases import open_database
 
 FACTS = """
 create table sector (id integer primary key, name text not null unique, opened text, area integer);
@@ -134,7 +135,7 @@ def _date(stream: Stream, first: int, last: int) -> str:
 
 
 def _write(path: Path) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = open_database(path, autocommit=True)
     connection.executescript(TABLES + FACTS)
     connection.execute("begin")
     stream = Stream(derive(5, "reach"))

@@ -16,6 +16,7 @@ import yaml
 
 from simtrain import load_scenario
 from simtrain.contracts.world import Variant
+from tests.support.databases import open_database
 
 Json = Any
 Line = dict[str, Json]
@@ -139,7 +140,7 @@ def rubric(scenario: str) -> list[Json]:
 def database(line: Line, *, final: bool) -> sqlite3.Connection:
     """The world of an episode at its start or, with the recorded changes, at its end."""
     facts = line["world"]
-    opened = sqlite3.connect(":memory:")
+    opened = open_database()
     opened.deserialize(dump(line["scenario"], facts["seed"], tuple(sorted(facts["rows"].items()))))
     opened.row_factory = sqlite3.Row
     if not final:

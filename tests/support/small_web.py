@@ -15,6 +15,7 @@ from simtrain.worlds.search.file import FORMAT, INDEXES, TABLES
 from simtrain.worlds.search.pages.mentions import StatementRow, mentions
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.world import SearchWorld
+from tests.support.databases import open_database
 
 FACTS = """
 create table port (id integer primary key, name text not null unique, harbourmaster text, opened text, berths integer);
@@ -204,7 +205,7 @@ def fill(connection: sqlite3.Connection) -> None:
 def write_small_web(path: Path) -> Path:
     """Write the small world to a file; returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = open_database(path, autocommit=True)
     connection.execute("pragma synchronous=off")
     fill(connection)
     render(connection, seed=0)
@@ -217,7 +218,7 @@ def write_pages(
     path: Path, pages: Iterable[tuple[str, str]], *, order: Sequence[int] | None = None, merge: bool = False
 ) -> Path:
     """A world file without facts: pages of (title, body), indexed in an order (of their ids, from 1) and merged afterwards if wanted."""
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = open_database(path, autocommit=True)
     connection.execute("pragma synchronous=off")
     connection.executescript(TABLES)
     connection.executemany("insert into _sites values (?, ?, ?, ?, ?, ?, ?)", SITES)

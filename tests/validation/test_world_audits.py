@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sqlite3
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from simtrain.validation.search_worlds.overlap import overlap, runs
 from simtrain.validation.search_worlds.questions import CHANCE, Audited, ClosedBook, QuestionAudit, closed_book, told
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -86,13 +86,13 @@ def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureF
     assert code == 1
     assert set(found) == {"world", "file", "wrong", "pages", "conflicts", "sense", "reach", "names", "likeness"}
     assert re.fullmatch(r"\d+% of the five-word runs are those of korvessia_league", found["likeness"]["problems"][0])
-    with sqlite3.connect(path) as connection:
+    with open_database(path) as connection:
         connection.execute("update player set name = 'Londo Parisi' where id = 7")
     connection.close()
     _, found = run(capsys, str(path), "--against", "kestrel_reach", "--json")
     assert any("'Londo Parisi'" in problem for problem in found["pages"]["problems"])
     assert found["reach"]["wrong"] == 0
-    with sqlite3.connect(path) as connection:
+    with open_database(path) as connection:
         connection.execute("delete from _targets")
         connection.execute("insert into _index (_index) values ('delete-all')")
     connection.close()
@@ -250,7 +250,7 @@ def test_the_lists_of_faker_are_read_where_it_is_installed() -> None:
 
 
 def test_the_prose_of_two_worlds_is_compared_without_names_and_numbers() -> None:
-    one, other = (sqlite3.connect(search_source(name).build_file()) for name in ("kestrel_reach", "ombrecht_archives"))
+    one, other = (open_database(search_source(name).build_file()) for name in ("kestrel_reach", "ombrecht_archives"))
     own = runs(one)
     assert len(own) > 1000
     assert not any(letter.isdigit() for run in own for letter in run)
@@ -285,7 +285,7 @@ def test_every_shipped_world_is_consistent_and_reachable(name: str, capsys: pyte
 def test_no_two_shipped_worlds_read_alike() -> None:
     found: dict[str, set[str]] = {}
     for name in SEARCH_WORLDS:
-        connection = sqlite3.connect(search_source(name).build_file())
+        connection = open_database(search_source(name).build_file())
         found[name] = runs(connection)
         connection.close()
     shares = {(one, other): overlap(found[one], found[other]) for one, other in combinations(SEARCH_WORLDS, 2)}

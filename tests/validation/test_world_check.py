@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -17,6 +16,7 @@ from simtrain.worlds.search.checking.reading import read_amount, read_coordinate
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.spec.units import UNITS
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ class Corrupted:
     def __init__(self, path: Path, copy: Path) -> None:
         shutil.copyfile(path, copy)
         self.path, self.random = copy, Random(5)
-        self.connection = sqlite3.connect(copy)
+        self.connection = open_database(copy)
         self.pages: set[str] = set()
         # Tables in place of the views: what is stated and linked can then be changed row by row.
         self.connection.executescript(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
 from datetime import date
 from itertools import pairwise
@@ -21,6 +20,7 @@ from simtrain.worlds.search.checking.calling import dates_in
 from simtrain.worlds.search.checking.counts import Counts, run_together
 from simtrain.worlds.search.checking.sense import check_sense
 from simtrain.worlds.search.source import SearchSource
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ class Planting:
 
     def __init__(self, world: Path, copy: Path) -> None:
         shutil.copyfile(world, copy)
-        self.connection = sqlite3.connect(copy)
+        self.connection = open_database(copy)
         self.random = Random(11)
         self.pages = self.connection.execute(
             "select id, url, body from _pages where number is null order by id"
@@ -199,7 +199,7 @@ def test_facts_that_are_moved_with_all_that_tells_of_them_are_found_too(name: st
 @pytest.mark.parametrize("name", WORLDS)
 def test_ten_thousand_pages_could_be(name: str, tmp_path: Path) -> None:
     source = SearchSource.load(read_document(FOLDER / f"{name}.yaml"))
-    connection = sqlite3.connect(source.build_file(Variant(rows=(("pages", 10_000),)), tmp_path / "world.sqlite"))
+    connection = open_database(source.build_file(Variant(rows=(("pages", 10_000),)), tmp_path / "world.sqlite"))
     found = check_sense(connection, source.document.data)
     assert (found.pages > 9_000, [str(one) for one in found.problems]) == (True, [])
 

@@ -20,6 +20,7 @@ from simtrain.worlds.handlers.sqlite_server.sandbox import Sandbox
 from simtrain.worlds.service import watch
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.watch import RunningStatement
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ SLOW = [
 
 def image(rows: int) -> bytes:
     """A database with a table of so many rows."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = open_database(autocommit=True)
     connection.execute("create table t (a)")
     connection.executemany("insert into t values (?)", [(index,) for index in range(rows)])
     return connection.serialize()
@@ -66,7 +67,7 @@ def test_other_processes_leave_a_statement_three_times_as_long_by_the_clock(
         monkeypatch.setattr(watch, "process_time", lambda: 0.0)
     else:
         monkeypatch.setattr(watch, "process_time", monotonic)
-    connection = sqlite3.connect(":memory:")
+    connection = open_database()
     begun = monotonic()
     with (
         RunningStatement(connection, longest=0.3).under_way(),

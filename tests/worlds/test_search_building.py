@@ -20,6 +20,7 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.search.digest import digest, table_digest, tables
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -262,9 +263,9 @@ def test_a_torn_build_is_thrown_away_and_begun_anew(tmp_path: Path) -> None:
     source = source_of()
     whole = source.build_file(path=tmp_path / "whole.sqlite")
     content = bytearray(whole.read_bytes())
-    connection = sqlite3.connect(tmp_path / "torn.sqlite.partial")
+    connection = open_database(tmp_path / "torn.sqlite.partial")
     connection.deserialize(bytes(content))
-    target = sqlite3.connect(tmp_path / "copy")
+    target = open_database(tmp_path / "copy")
     connection.backup(target)
     target.execute("delete from _meta where key = 'complete'")
     target.execute("insert into _meta values ('progress', '5')")

@@ -14,6 +14,7 @@ from small_universe import UNIVERSE
 from simtrain.cli.built_worlds import search_source
 from simtrain.files.yaml_files import parse_document
 from simtrain.worlds.search.source import SearchSource
+from tests.support.databases import open_database
 from tests.worlds.test_search_names import WORLDS
 
 
@@ -40,12 +41,12 @@ def column(world: sqlite3.Connection, kind: str, name: str) -> list[Any]:
 
 
 def world_of(text: str, path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(SearchSource.load(parse_document(text, Path("small_universe.yaml"))).build_file(path=path))
+    return open_database(SearchSource.load(parse_document(text, Path("small_universe.yaml"))).build_file(path=path))
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_falsehoods_of_shipped_worlds_look_like_truths(name: str) -> None:
-    world = sqlite3.connect(search_source(name).build_file())
+    world = open_database(search_source(name).build_file())
     found = [one for one in falsehoods(world) if one.value is not None]
     assert len(found) > 100
     for one in found:
@@ -103,7 +104,7 @@ def test_falsehoods_keep_to_the_bounds_and_the_order_of_their_row(tmp_path: Path
 @pytest.mark.parametrize("name", WORLDS)
 def test_lists_are_in_the_order_of_what_they_say(name: str) -> None:
     source = search_source(name)
-    world = sqlite3.connect(source.build_file())
+    world = open_database(source.build_file())
     for site in source.design.sites:
         for page in site.pages:
             order = page.spec.order

@@ -9,11 +9,12 @@ import pytest
 
 from simtrain.worlds.search.file import INDEXES, TABLES, WORDS
 from simtrain.worlds.search.pages.mentions import StatementRow, mentions
+from tests.support.databases import open_database
 
 
 @pytest.fixture
 def file() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = open_database(autocommit=True)
     connection.executescript(TABLES)
     return connection
 

@@ -20,6 +20,7 @@ from simtrain.worlds.search.file import TABLES
 from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.source import SearchSource
 from simtrain.worlds.search.spec.world_file import Flavour
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ ENGLISH = Flavour(
 def facts_of(source: SearchSource, *, seed: int, pages: int | None = None) -> sqlite3.Connection:
     counts = {name: entity.count for name, entity in source.spec.entities.items() if entity.count is not None}
     order = ordered(BuildOrder(source.design, seed, counts, (), "trial"), {} if pages is None else {"pages": pages})
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = open_database(autocommit=True)
     for statement in TABLES.split(";\n"):
         connection.execute(statement)
     write_facts(connection, order)
@@ -142,7 +143,7 @@ def test_a_page_that_tells_a_former_name_calls_the_row_by_its_own(tmp_path: Path
     page = f'      - for: ship\n        as: told\n        url: /told/{{{{ slug }}}}\n        title: Told\n        body: ["{told}"]\n'
     head, marker, rest = text.partition("    pages:\n")
     document = parse_document(head + marker + page + rest, Path("small_universe.yaml"))
-    connection = sqlite3.connect(SearchSource.load(document).build_file(path=tmp_path / "world.sqlite"))
+    connection = open_database(SearchSource.load(document).build_file(path=tmp_path / "world.sqlite"))
     bodies = [body for (body,) in connection.execute("select body from _pages where title = 'Told'")]
     former = {name for (name,) in connection.execute("select alias from _aliases")}
     assert len(bodies) == 24

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from simtrain.values.seeding import Stream
 from simtrain.worlds.search.engine.ranking import FEW, TITLE_WEIGHT
 from simtrain.worlds.search.engine.tokens import folded, folded_bytes, tokens, whole
 from simtrain.worlds.search.engine.web import Web, web_of
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -156,7 +156,7 @@ def test_any_text_is_a_query(web: Web, query: str) -> None:
 @example("Żółć Ærøskøbing straße İstanbul Ωμεγα Юность 港口 e\u0301t\u0065 1,280.5 x_y")
 def test_words_are_those_of_the_index(text: str) -> None:
     """The index itself says what its words are: Latin letters without their marks, others with theirs."""
-    connection = sqlite3.connect(":memory:")
+    connection = open_database()
     connection.execute("create virtual table seen using fts5 (body, tokenize='unicode61 remove_diacritics 2')")
     connection.execute("create virtual table words using fts5vocab (seen, instance)")
     connection.execute("insert into seen values (?)", (text.replace("\0", " "),))

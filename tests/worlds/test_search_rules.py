@@ -11,6 +11,7 @@ from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.errors import InputError
 from simtrain.worlds.search.source import SearchSource
+from tests.support.databases import open_database
 
 WORLD = """\
 kind: search
@@ -121,7 +122,7 @@ def build(folder: Path, *edits: tuple[str, str], rows: tuple[tuple[str, int], ..
         assert text.count(old) == 1
         text = text.replace(old, new)
     source = SearchSource.load(parse_document(text, Path("lives.yaml")))
-    return sqlite3.connect(source.build_file(Variant(rows=rows), folder / "world.sqlite"))
+    return open_database(source.build_file(Variant(rows=rows), folder / "world.sqlite"))
 
 
 def broken(world: sqlite3.Connection) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sqlite3
 import tracemalloc
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import Observation
 from simtrain.worlds.search.engine.web import web_of
 from simtrain.worlds.search.state import SearchState
+from tests.support.databases import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -204,7 +204,7 @@ def test_a_file_that_is_no_whole_world_is_refused(tmp_path: Path, damage: str) -
         path.write_text("hello" * 1000)
     if damage in ("unfinished", "version"):
         write_small_web(path)
-        connection = sqlite3.connect(path)
+        connection = open_database(path)
         key, value = ("complete", "no") if damage == "unfinished" else ("format", "simtrain-search-world/0")
         connection.execute("update _meta set value = ? where key = ?", (value, key))
         connection.commit()

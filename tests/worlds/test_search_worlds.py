@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from simtrain.files.yaml_files import parse_document
 from simtrain.values.errors import InputError
 from simtrain.worlds.search.file import open_file
 from simtrain.worlds.search.source import SearchSource
+from tests.support.databases import open_database
 
 SHIPPED = Path(__file__).parents[2] / "worlds"
 
@@ -322,7 +322,7 @@ def test_a_file_that_is_no_world_is_refused(tmp_path: Path, content: bytes) -> N
 
 def test_a_foreign_database_and_a_world_of_another_version_are_refused(tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.sqlite"
-    connection = sqlite3.connect(foreign)
+    connection = open_database(foreign)
     connection.execute("create table t (x)")
     connection.close()
     with pytest.raises(InputError, match="not a world file"):
@@ -330,7 +330,7 @@ def test_a_foreign_database_and_a_world_of_another_version_are_refused(tmp_path:
     source = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml")))
     for key, value in (("version", "0.0.1"), ("format", "simtrain-search-world/0")):
         path = source.build_file(path=tmp_path / f"{key}.sqlite")
-        connection = sqlite3.connect(path)
+        connection = open_database(path)
         connection.execute("update _meta set value = ? where key = ?", (value, key))
         connection.commit()
         connection.close()

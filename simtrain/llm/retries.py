@@ -6,6 +6,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+
 from simtrain.values.errors import ModelFault
 from simtrain.values.seeding import Stream
 
@@ -46,13 +48,45 @@ async def with_retries(
     `backoff` is the wait in seconds before the second attempt, doubled each time. Raises its
     ModelError when no attempt is left, or none can help.
     """
-    for number in range(1, attempts):
-        try:
-            return await call(number)
-        except Retryable as error:
-            wait = error.after
-            if wait is None:
-                wait = min(LONGEST_BACKOFF, backoff * 2.0 ** (number - 1)) * jitter.number(0.5, 1.0)
-            _log.info("attempt %d of %d failed, the next in %.1f s: %s", number, attempts, wait, error)
-            await sleep(wait)
-    return await call(attempts)
+
+    def wait(state: RetryCallState) -> float:
+        error = _failure(state)
+        if error.after is not None:
+            return error.after
+        return min(LONGEST_BACKOFF, backoff * 2.0 ** (state.attempt_number - 1)) * jitter.number(0.5, 1.0)
+
+    # Tenacity's bookkeeping costs a fifth of a call, so it begins when the first attempt has failed.
+    try:
+        return await call(1)
+    except Retryable as error:
+        first = error
+
+    number = 0
+
+    async def attempt() -> Result:
+        nonlocal number
+        number += 1
+        if number == 1:
+            raise first
+        return await call(number)
+
+    retrying = AsyncRetrying(
+        sleep=sleep,
+        stop=stop_after_attempt(attempts),
+        wait=wait,
+        retry=retry_if_exception_type(Retryable),
+        before_sleep=_note,
+        reraise=True,
+    )
+    return await retrying(attempt)
+
+
+def _failure(state: RetryCallState) -> Retryable:
+    error = state.outcome.exception() if state.outcome else None
+    if not isinstance(error, Retryable):
+        raise TypeError("tenacity waits after a Retryable alone")
+    return error
+
+
+def _note(state: RetryCallState) -> None:
+    _log.info("attempt %d failed, the next in %.1f s: %s", state.attempt_number, state.upcoming_sleep, _failure(state))

@@ -139,7 +139,8 @@ class _Assembler:
         except InputError as error:
             raise self.document.relocate(error, written) from None
         source = load_world(path)
-        return source.configured(self.document, self.spec.world.knobs, ("world", "with")) if self.spec.world.knobs else source
+        knobs = self.spec.world.knobs
+        return source.configured(self.document, knobs, ("world", "with")) if knobs else source
 
     def _built(self, source: WorldSource) -> World:
         try:

@@ -59,7 +59,9 @@ def scenario(folder: Path, more: str = "", *, text: str = SCENARIO) -> Scenario:
     spec = document.parse(ScenarioSpec)
     path = folder / "small_web.world"
     source = SmallSource(path if path.is_file() else write_small_web(path))
-    return assemble(document, spec, "harbourmasters", source=source.configured(document, spec.world.knobs, ("world", "with")))
+    return assemble(
+        document, spec, "harbourmasters", source=source.configured(document, spec.world.knobs, ("world", "with"))
+    )
 
 
 def play(played: Scenario, *, transport: Transport | None = None, cases: int = 3) -> list[Trajectory]:

@@ -1,26 +1,24 @@
-"""A service world built, and its state opened for one episode: reads share the base, the first write forks it."""
+"""A service world built, and its state opened for one episode, which carries out calls."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import copy
-from threading import RLock
-from weakref import ref
 
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.request import Request
-from simtrain.contracts.world import ErrorStyle, HeldRows, Variant, World, WorldState
+from simtrain.contracts.world import ErrorStyle, Variant, World
 from simtrain.files.json_schemas import check_schema
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import Clock, instant, seconds
-from simtrain.values.errors import InputError, nearest
+from simtrain.values.errors import InputError
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, ToolSpec
-from simtrain.worlds.service.change_log import ChangeLog, forget
+from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
+from simtrain.worlds.service.forking import ForkedState, query, restored
 from simtrain.worlds.service.offers import Prompt, Resource
 from simtrain.worlds.service.spec import ServiceSpec
 from simtrain.worlds.service.tool import CompiledTool
@@ -81,10 +79,10 @@ class ServiceWorld(World):
         self.rules = tuple(rule for tool in self.compiled.values() for rule in tool.rules)
 
     def open(self, changes: Changes | None = None) -> ServiceState:
-        return ServiceState(self, None if changes is None else _restore(self, changes))
+        return ServiceState(self, None if changes is None else restored(self.name, self.content, changes))
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return _query(self.base, sql, parameters)
+        return query(self.base, sql, parameters)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
         return self.base.columns_read(sql, parameters or {})
@@ -132,20 +130,15 @@ def _check_style(style: str, tool: str, schema: JsonObject) -> None:
         raise InputError(str(error), place="input") from None
 
 
-class ServiceState(WorldState):
+class ServiceState(ForkedState):
     """A service world open for one episode. Any thread may call it; calls are carried out one after the other."""
 
-    __slots__ = ("_base", "_held", "_lock", "_log", "_own", "clock", "version", "world")
+    __slots__ = ("world",)
 
     def __init__(self, world: ServiceWorld, own: Database | None = None) -> None:
+        clock = Clock(start=world.start, per_step=world.per_step)
+        super().__init__(world.base, world.content, clock=clock, backwards=world.scans_backwards, own=own)
         self.world = world
-        self.version = 0
-        self._lock = RLock()
-        self._base = world.base.view()
-        self._own = own
-        self._log = ChangeLog()
-        self._held: ref[HeldRows] | None = None
-        self.clock = Clock(start=world.start, per_step=world.per_step)
 
     def answer(self, request: Request) -> Observation:
         tool = self.world.compiled[request.tool.name]
@@ -190,68 +183,6 @@ class ServiceState(WorldState):
         """Return how many writing statements the tool of a request has."""
         return len(self.world.compiled[request.tool.name].source.write)
 
-    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        with self._lock:
-            return _query(self._present(), sql, parameters)
-
-    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        with self._lock:
-            try:
-                return self._forked().run(sql, parameters or {}, mode=Mode.WRITE)
-            except sqlite3.Error as error:
-                raise InputError(f"the SQL fails: {explain(error)}") from None
-
-    @contextmanager
-    def savepoint(self) -> Generator[None]:
-        with self._lock, self._undone():
-            yield
-
-    @contextmanager
-    def _undone(self) -> Generator[None]:
-        if self._own is None:
-            try:
-                yield
-            finally:
-                self._discard()
-            return
-        before = self._log.copy()
-        try:
-            with self._own.savepoint("preview", keep=False):
-                try:
-                    yield
-                finally:
-                    self._moves_on()
-        finally:
-            self._log = before
-
-    def changes(self) -> Changes:
-        with self._lock:
-            return {} if self._own is None else self._log.changes(self._own, self._base, self.version)
-
-    def held(self) -> HeldRows:
-        with self._lock:
-            found = None if self._held is None else self._held()
-            if found is None or found.version != self.version:
-                found = HeldRows(self.version)
-                self._held = ref(found)
-            return found
-
-    def _moves_on(self) -> None:
-        """Something is about to be written or undone. What is held is only read now, and only where somebody still holds it."""
-        found = None if self._held is None else self._held()
-        if found is not None and found.version == self.version:
-            found.rows = self.changes()
-        self.version += 1
-
-    def fork(self) -> ServiceState:
-        with self._lock:
-            other = ServiceState(
-                self.world, None if self._own is None else Database(self._own.serialize(), moment=self._own.moment)
-            )
-            other._log, other.version = self._log.copy(), self.version
-            other.clock.moment = self.clock.moment
-            return other
-
     def describe(self) -> str:
         with self._lock:
             return _describe(self.world, self._present())
@@ -270,61 +201,6 @@ class ServiceState(WorldState):
                 with self._lock:
                     return prompt.fill(self._present(), arguments)
         return None
-
-    def close(self) -> None:
-        with self._lock:
-            self._discard()
-
-    def _present(self) -> Database:
-        database = self._own or self._base
-        database.moment = self.clock.now
-        return database
-
-    def _forked(self) -> Database:
-        self._moves_on()
-        if self._own is None:
-            self._own = Database(self.world.content, backwards=self.world.scans_backwards)
-        self._own.moment = self.clock.now
-        return self._own
-
-    def _discard(self) -> None:
-        if self._own is not None:
-            self._moves_on()
-            self._own.close()
-            self._own, self._log = None, ChangeLog()
-
-
-def _query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
-    try:
-        return database.objects(sql, parameters or {})
-    except (sqlite3.Error, OverflowError) as error:
-        text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
-        raise InputError(f"the SQL fails: {text}") from None
-
-
-def _restore(world: ServiceWorld, changes: Changes) -> Database:
-    """Return the base with recorded changes applied; triggers and constraints stay out of the way, since the rows are final."""
-    database = Database(world.content)
-    for trigger in database.rows("select name from sqlite_master where type = 'trigger'", mode=Mode.OWN):
-        database.run(f'drop trigger "{trigger["name"]}"', mode=Mode.OWN)
-    database.run("pragma foreign_keys=off", mode=Mode.OWN)
-    database.run("pragma ignore_check_constraints=on", mode=Mode.OWN)
-    known = tables_of(database)
-    for table, rows in changes.items():
-        if table not in known:
-            raise InputError(f"the world {world.name!r} has no table {table!r}", remedy=nearest(table, known))
-        columns = columns_of(database, table)
-        database.run(
-            f'delete from "{table}" where rowid in ({",".join(str(int(change.rowid)) for change in rows)})',
-            mode=Mode.OWN,
-        )
-        names = ", ".join(f'"{name}"' for name in columns)
-        marks = ", ".join("?" * (len(columns) + 1))
-        for change in rows:
-            if change.after is not None:
-                cells = (change.rowid, *(change.after.get(name) for name in columns))
-                database.run(f'insert into "{table}" (rowid, {names}) values ({marks})', cells, mode=Mode.OWN)
-    return database
 
 
 def _describe(world: ServiceWorld, database: Database) -> str:

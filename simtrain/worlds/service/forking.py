@@ -1,0 +1,164 @@
+"""How a world is forked: every state reads the one base, and the first write of a state gives it a database of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from threading import RLock
+from typing import Self
+from weakref import ref
+
+from simtrain.contracts.world import HeldRows, WorldState
+from simtrain.values.clock import Clock
+from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import Changes, JsonObject, JsonValue
+from simtrain.worlds.service.change_log import ChangeLog
+from simtrain.worlds.service.database import Database, Mode, explain
+from simtrain.worlds.service.filling import columns_of, tables_of
+
+
+class ForkedState(WorldState):
+    """The database of one episode. Any thread may use it; statements are carried out one after the other.
+
+    Many episodes only read, or write late, so a copy is made no sooner than the first write: from `content`, the bytes of the base,
+    so that no other episode waits while it is made.
+    """
+
+    __slots__ = ("_backwards", "_base", "_content", "_held", "_lock", "_log", "_own", "clock", "version")
+
+    def __init__(self, base: Database, content: bytes, *, clock: Clock, backwards: bool, own: Database | None) -> None:
+        """`own` is a database that was written to already; `backwards` reverses every order left open."""
+        self.clock = clock
+        self.version = 0
+        self._lock = RLock()
+        # The base is shared by the states of all threads; its view tells this episode's time.
+        self._base = base.view()
+        self._content = content
+        self._backwards = backwards
+        self._own = own
+        self._log = ChangeLog()
+        self._held: ref[HeldRows] | None = None
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        with self._lock:
+            return query(self._present(), sql, parameters)
+
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        with self._lock:
+            try:
+                return self._forked().run(sql, parameters or {}, mode=Mode.WRITE)
+            except sqlite3.Error as error:
+                raise InputError(f"the SQL fails: {explain(error)}") from None
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        with self._lock, self._undone():
+            yield
+
+    @contextmanager
+    def _undone(self) -> Generator[None]:
+        # A state without a database of its own is undone by throwing away the one that the block has made.
+        if self._own is None:
+            try:
+                yield
+            finally:
+                self._discard()
+            return
+        before = self._log.copy()
+        try:
+            with self._own.savepoint("preview", keep=False):
+                try:
+                    yield
+                finally:
+                    self._moves_on()
+        finally:
+            self._log = before
+
+    def changes(self) -> Changes:
+        with self._lock:
+            return {} if self._own is None else self._log.changes(self._own, self._base, self.version)
+
+    def held(self) -> HeldRows:
+        with self._lock:
+            found = None if self._held is None else self._held()
+            if found is None or found.version != self.version:
+                found = HeldRows(self.version)
+                self._held = ref(found)
+            return found
+
+    def _moves_on(self) -> None:
+        """Something is about to be written or undone. What is held is only read now, and only where somebody still holds it."""
+        found = None if self._held is None else self._held()
+        if found is not None and found.version == self.version:
+            found.rows = self.changes()
+        self.version += 1
+
+    def fork(self) -> Self:
+        with self._lock:
+            other = copy(self)
+            other._lock, other._held = RLock(), None
+            other._base, other._log, other.clock = self._base.view(), self._log.copy(), copy(self.clock)
+            if self._own is not None:
+                other._own = Database(self._own.serialize(), moment=self._own.moment)
+            return other
+
+    def close(self) -> None:
+        with self._lock:
+            self._discard()
+
+    def _present(self) -> Database:
+        """Return what the state reads, at its present time."""
+        database = self._own or self._base
+        database.moment = self.clock.now
+        return database
+
+    def _forked(self) -> Database:
+        """Return what the state writes to."""
+        self._moves_on()
+        if self._own is None:
+            self._own = Database(self._content, backwards=self._backwards)
+        self._own.moment = self.clock.now
+        return self._own
+
+    def _discard(self) -> None:
+        if self._own is not None:
+            self._moves_on()
+            self._own.close()
+            self._own, self._log = None, ChangeLog()
+
+
+def query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
+    """Return the rows of a SELECT as JSON objects. Raises InputError."""
+    try:
+        return database.objects(sql, parameters or {})
+    except (sqlite3.Error, OverflowError) as error:
+        text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
+        raise InputError(f"the SQL fails: {text}") from None
+
+
+def restored(name: str, content: bytes, changes: Changes) -> Database:
+    """Return the base of the world `name` with recorded changes applied. Raises InputError for a table that it does not have.
+
+    Triggers and constraints stay out of the way, since the rows are final.
+    """
+    database = Database(content)
+    for trigger in database.rows("select name from sqlite_master where type = 'trigger'", mode=Mode.OWN):
+        database.run(f'drop trigger "{trigger["name"]}"', mode=Mode.OWN)
+    database.run("pragma foreign_keys=off", mode=Mode.OWN)
+    database.run("pragma ignore_check_constraints=on", mode=Mode.OWN)
+    known = tables_of(database)
+    for table, rows in changes.items():
+        if table not in known:
+            raise InputError(f"the world {name!r} has no table {table!r}", remedy=nearest(table, known))
+        columns = columns_of(database, table)
+        touched = ",".join(str(int(change.rowid)) for change in rows)
+        database.run(f'delete from "{table}" where rowid in ({touched})', mode=Mode.OWN)
+        names = ", ".join(f'"{column}"' for column in columns)
+        marks = ", ".join("?" * (len(columns) + 1))
+        for change in rows:
+            if change.after is not None:
+                cells = (change.rowid, *(change.after.get(column) for column in columns))
+                database.run(f'insert into "{table}" (rowid, {names}) values ({marks})', cells, mode=Mode.OWN)
+    return database

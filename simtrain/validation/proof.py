@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from simtrain.contracts.trajectory import SUCCESS, Trajectory
+from simtrain.agents.select import build_agent
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import SUCCESS, Trajectory, to_line
+from simtrain.contracts.world import FinishedWorld, World
+from simtrain.grading.reward import grade
+from simtrain.runs.rollout import rollout
+from simtrain.scenarios.load import paradigm_of
+from simtrain.values.errors import InputError
+from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject
 
 
@@ -33,6 +44,93 @@ class Proof:
             "problems": self.problems,
             "warnings": self.warnings,
         }
+
+
+class Prover(ABC):
+    """Plays the episodes of a family and collects what is wrong with it, one line for each problem."""
+
+    def __init__(self, scenario: Scenario, proof: Proof, *, cases: int | None, seed: int) -> None:
+        """Raises InputError for a file that cannot be used. `cases`: how many are sampled; None: all."""
+        self.scenario = scenario
+        self.proof = proof
+        self.episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
+        if cases is not None:
+            self.episodes = Stream(derive(seed, scenario.name, "proof")).sample(self.episodes, cases)
+
+    async def prove(self) -> None:
+        """Run every proof."""
+        self.proof.cases = len(self.episodes)
+        self._check_family()
+        oracles: list[tuple[Episode, Trajectory]] = []
+        for episode in self.episodes:
+            try:
+                oracles.append((episode, await self._check_case(episode)))
+            except InputError as error:
+                self._note(episode, str(error))
+        if oracles:
+            counts = [len(oracle.steps) for _, oracle in oracles]
+            self.proof.calls = (min(counts), max(counts))
+        await self._check_solved([(episode, oracle) for episode, oracle in oracles if (oracle.reward or 0) >= SUCCESS])
+
+    def _check_family(self) -> None:
+        """No two cases have the same prompt."""
+        prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
+        for (prompt, _), count in prompts.items():
+            if count > 1:
+                self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
+
+    async def _check_case(self, episode: Episode) -> Trajectory:
+        """The oracle earns all, agents that do nothing earn less, and one that declines what can be done earns nothing."""
+        oracle = await self._play(episode, "oracle")
+        if oracle.reward is None or oracle.reward < SUCCESS:
+            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
+        for name in ("nop", "claims_done"):
+            idle = await self._idle(episode, name)
+            if idle.reward is None or idle.reward >= SUCCESS:
+                self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
+        if not self.scenario.spec.impossible:
+            declined = await self._idle(episode, "abstain")
+            if declined.reward != 0:
+                self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
+        return oracle
+
+    @abstractmethod
+    async def _check_solved(self, oracles: Sequence[tuple[Episode, Trajectory]]) -> None:
+        """Prove the rest from the cases in which the oracle has earned all."""
+
+    async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
+        return await rollout(episode, build_agent(agent), name=agent, world=world)
+
+    async def _idle(self, episode: Episode, agent: str) -> Trajectory:
+        """Return the trajectory of an agent that makes no call."""
+        return await self._play(episode, agent)
+
+    async def _reordered(self, episode: Episode, oracle: Trajectory) -> Trajectory | None:
+        """Play the oracle with SQLite's free choices of order turned round; None where that changes nothing."""
+        played = await self._play(episode, "oracle", self._world(episode).backwards())
+        same = to_line(replace(played, timing={})) == to_line(replace(oracle, timing={}))
+        return None if same else played
+
+    async def _loses(self, episode: Episode, altered: World, played: Trajectory) -> bool:
+        """True if what was played in an altered world earns less than all by the gold of the world as it was."""
+        final = altered.open(played.changes)
+        graded = await self._grade(played, FinishedWorld(self._world(episode), final, played.changes))
+        final.close()
+        return graded.reward is not None and graded.reward < SUCCESS
+
+    async def _grade(self, trajectory: Trajectory, finished: FinishedWorld) -> Trajectory:
+        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, finished)
+
+    def _world(self, episode: Episode) -> World:
+        return self.scenario.source.build(episode.variant)
+
+    def _note(self, episode: Episode, problem: str) -> None:
+        self.proof.problems.append(f"case {episode.id}: {problem}")
+
+
+def lowered(trajectory: Trajectory) -> set[str]:
+    """Return the graders that gave less than full marks."""
+    return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
 
 
 def why(trajectory: Trajectory) -> str:

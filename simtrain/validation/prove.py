@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
-from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.tool_globs import matches
-from simtrain.contracts.trajectory import SUCCESS, Trajectory, to_line
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.reward import grade
-from simtrain.runs.rollout import rollout
 from simtrain.scenarios.cautions import cautions
 from simtrain.scenarios.find import find
-from simtrain.scenarios.load import load_scenario_file, paradigm_of
+from simtrain.scenarios.load import load_scenario_file
 from simtrain.validation.mutation import Telling, answer_changes, column_changes, state_changes
 from simtrain.validation.proof import Proof as Proof
-from simtrain.validation.proof import why
+from simtrain.validation.proof import Prover, lowered
 from simtrain.validation.question_proofs import prove_questions
-from simtrain.values.errors import InputError, SimtrainError
-from simtrain.values.seeding import Stream, derive
+from simtrain.values.errors import SimtrainError
 from simtrain.values.types import JsonValue, is_object
 
 _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
@@ -37,54 +32,34 @@ async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) 
     if scenario.spec.reference is None:
         proof.problems.append("there is no `reference` plan, so nothing can be proved")
         return proof
-    episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
-    if cases is not None:
-        episodes = Stream(derive(seed, scenario.name, "proof")).sample(episodes, cases)
-    await _Prover(scenario, episodes, proof).prove()
+    await _PlanProver(scenario, proof, cases=cases, seed=seed).prove()
     proof.warnings += cautions(scenario)
     return proof
 
 
-class _Prover:
-    def __init__(self, scenario: Scenario, episodes: Sequence[Episode], proof: Proof) -> None:
-        self.scenario = scenario
-        self.episodes = episodes
-        self.proof = proof
+class _PlanProver(Prover):
+    def __init__(self, scenario: Scenario, proof: Proof, *, cases: int | None, seed: int) -> None:
+        super().__init__(scenario, proof, cases=cases, seed=seed)
         self.wrong_trips = 0
         self.tripped: set[str] = set()
         self.lowering = Telling()
         self.spoiling = Telling()
 
-    async def prove(self) -> None:
-        """Run every proof; problems are collected, one line each."""
-        self.proof.cases = len(self.episodes)
-        self._distinct_prompts()
+    def _check_family(self) -> None:
+        super()._check_family()
         self._has_its_twin()
-        oracles: list[tuple[Episode, Trajectory]] = []
-        for episode in self.episodes:
-            try:
-                self._nothing_leaks(episode)
-                oracles.append((episode, await self._plays(episode)))
-            except InputError as error:
-                self._note(episode, str(error))
-        if oracles:
-            counts = [len(trajectory.steps) for _, trajectory in oracles]
-            self.proof.calls = (min(counts), max(counts))
+
+    async def _check_solved(self, oracles: Sequence[tuple[Episode, Trajectory]]) -> None:
         self._wrong_plan_trips()
-        for episode, trajectory in oracles:
-            if trajectory.reward is not None and trajectory.reward >= SUCCESS:
-                await self._depends_on_world(episode, trajectory)
-                await self._graders_can_fail(episode, trajectory)
-                await self._orders_are_fixed(episode, trajectory)
-
-    def _note(self, episode: Episode, problem: str) -> None:
-        self.proof.problems.append(f"case {episode.id}: {problem}")
-
-    def _distinct_prompts(self) -> None:
-        prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
-        for (prompt, _), count in prompts.items():
-            if count > 1:
-                self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
+        for episode, oracle in oracles:
+            await self._depends_on_world(episode, oracle)
+            await self._graders_can_fail(episode, oracle)
+            if reordered := await self._reordered(episode, oracle):
+                pairs = zip(oracle.steps, reordered.steps, strict=False)
+                tool = next((ours.action.tool for ours, theirs in pairs if ours != theirs), "a tool")
+                self._note(
+                    episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY"
+                )
 
     def _has_its_twin(self) -> None:
         """The twin has the same prompt and the other outcome, so that the wording gives the outcome away to nobody."""
@@ -101,7 +76,7 @@ class _Prover:
 
     def _nothing_leaks(self, episode: Episode) -> None:
         """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
-        world, offered = self.scenario.source.build(episode.variant), tuple(self.scenario.spec.tools)
+        world, offered = self._world(episode), tuple(self.scenario.spec.tools)
         texts = [
             ("the prompt", self.scenario.prompt.render(episode.case)),
             *(
@@ -120,23 +95,14 @@ class _Prover:
                     if re.search(rf"(?<![\w.]){re.escape(told)}(?![\w]|\.\d)", text.lower()):
                         self._note(episode, f"the gold value {value!r} stands in {where}")
 
-    async def _plays(self, episode: Episode) -> Trajectory:
-        """Check that the oracle earns all, agents that do nothing less, and one that abstains from a task that can be done nothing."""
-        oracle = await self._play(episode, "oracle")
-        if oracle.reward is None or oracle.reward < SUCCESS:
-            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
-        for name in ("nop", "claims_done"):
-            idle = await self._idle(episode, name)
-            if idle.reward is None or idle.reward >= SUCCESS:
-                self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
-        if not self.scenario.spec.impossible:
-            declined = await self._idle(episode, "abstain")
-            if declined.reward != 0:
-                self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
+    async def _check_case(self, episode: Episode) -> Trajectory:
+        """Check the wrong plan as well, and what the prompt gives away."""
+        self._nothing_leaks(episode)
+        oracle = await super()._check_case(episode)
         if self.scenario.spec.wrong is not None:
             wrong = await self._play(episode, "wrong")
             self.wrong_trips += await self._harms(episode, wrong)
-            self.tripped |= _lowered(wrong)
+            self.tripped |= lowered(wrong)
             self.proof.rules |= _rules(wrong)
         self.proof.rules |= _rules(oracle)
         self._says_only_what_is_stated(episode, oracle)
@@ -148,12 +114,9 @@ class _Prover:
         spec = self.scenario.spec.model_copy(update={"rubric": rubric})
         return await self._play(replace(episode, scenario=replace(self.scenario, spec=spec)), agent)
 
-    async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
-        return await rollout(episode, build_agent(agent), name=agent, world=world)
-
     async def _harms(self, episode: Episode, wrong: Trajectory) -> bool:
         """True if a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
-        world = self.scenario.source.build(episode.variant)
+        world = self._world(episode)
         final = world.open(wrong.changes)
         finished = FinishedWorld(world, final, wrong.changes)
         found = [await item.grader.decline(wrong, finished) for item in self.scenario.grading if item.gate]
@@ -185,17 +148,14 @@ class _Prover:
 
     async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
         """With plan and gold fixed, some changed value of the world lowers the oracle's reward."""
-        world = self.scenario.source.build(episode.variant)
+        world = self._world(episode)
         for statement in self.lowering.first(column_changes(world)):
             try:
                 altered = world.altered(statement)
                 played = await self._play(episode, "oracle", altered)
             except SimtrainError:
                 continue
-            final = altered.open(played.changes)
-            graded = await self._grade(played, FinishedWorld(world, final, played.changes))
-            final.close()
-            if graded.reward is not None and graded.reward < SUCCESS:
+            if await self._loses(episode, altered, played):
                 self.lowering.add(statement)
                 return
         self._note(
@@ -207,9 +167,9 @@ class _Prover:
         unmoved = {grading.label for grading in self.scenario.grading} - self.tripped
         if not unmoved:
             return
-        world = self.scenario.source.build(episode.variant)
+        world = self._world(episode)
         async for statement, graded in self._spoilt(world, oracle):
-            moved = unmoved & _lowered(graded)
+            moved = unmoved & lowered(graded)
             if moved and statement is not None:
                 self.spoiling.add(statement)
             unmoved -= moved
@@ -229,22 +189,6 @@ class _Prover:
         for statement, state in state_changes(finished, self.spoiling.first(column_changes(world))):
             yield statement, await self._grade(replace(oracle, changes=dict(state.changes)), state)
         final.close()
-
-    async def _grade(self, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, world)
-
-    async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
-        """A query without a full ORDER BY may answer otherwise on another machine; turning SQLite's free choices round shows it."""
-        world = self.scenario.source.build(episode.variant)
-        played = await self._play(episode, "oracle", world.backwards())
-        if to_line(replace(played, timing={})) != to_line(replace(oracle, timing={})):
-            step = next(
-                (ours for ours, theirs in zip(oracle.steps, played.steps, strict=False) if ours != theirs), None
-            )
-            tool = step.action.tool if step else "a tool"
-            self._note(
-                episode, f"the reply of {tool} depends on an order that its SQL leaves open; complete its ORDER BY"
-            )
 
 
 def _leaves(value: JsonValue) -> Iterator[JsonValue]:
@@ -269,11 +213,6 @@ def _as_told(value: JsonValue) -> str | None:
         return None if abs(float(text)) < 100 else text
     except ValueError:
         return text
-
-
-def _lowered(trajectory: Trajectory) -> set[str]:
-    """Return the graders that gave less than full marks."""
-    return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
 
 
 def _rules(trajectory: Trajectory) -> set[str]:

@@ -7,26 +7,20 @@ wrong plan to catch.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from simtrain.agents.select import build_agent
 from simtrain.contracts.question import Question
 from simtrain.contracts.scenario import Episode, Scenario
-from simtrain.contracts.trajectory import SUCCESS, Trajectory, to_line
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.reward import grade
 from simtrain.questions.browser import addresses
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
-from simtrain.runs.rollout import rollout
-from simtrain.scenarios.load import paradigm_of
 from simtrain.validation.mutation import answer_changes
-from simtrain.validation.proof import Proof, why
-from simtrain.values.errors import InputError, SimtrainError
-from simtrain.values.seeding import Stream, derive
+from simtrain.validation.proof import Proof, Prover, lowered
+from simtrain.values.errors import SimtrainError
 
 ALTERED: Final = 3
 """Questions for which the web is rendered anew with one fact changed: each costs a build."""
@@ -34,68 +28,26 @@ ALTERED: Final = 3
 
 async def prove_questions(scenario: Scenario, proof: Proof, *, cases: int | None, seed: int) -> Proof:
     """Prove every question, or `cases` sampled ones. Raises InputError for a file that cannot be used."""
-    episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
-    if cases is not None:
-        episodes = Stream(derive(seed, scenario.name, "proof")).sample(episodes, cases)
-    await _Prover(scenario, episodes, proof).prove()
+    await _QuestionProver(scenario, proof, cases=cases, seed=seed).prove()
     return proof
 
 
-class _Prover:
-    def __init__(self, scenario: Scenario, episodes: Sequence[Episode], proof: Proof) -> None:
-        self.scenario = scenario
-        self.episodes = episodes
-        self.proof = proof
-
-    async def prove(self) -> None:
-        """Run every proof; problems are collected, one line each."""
-        self.proof.cases = len(self.episodes)
-        self._distinct_prompts()
-        played: list[tuple[Episode, Trajectory]] = []
-        for episode in self.episodes:
-            try:
-                played.append((episode, await self._plays(episode)))
-            except InputError as error:
-                self._note(episode, str(error))
-        counts = [len(oracle.steps) for _, oracle in played]
-        if counts:
-            self.proof.calls = (min(counts), max(counts))
-        solved = [(episode, oracle) for episode, oracle in played if (oracle.reward or 0) >= SUCCESS]
-        for episode, oracle in solved:
-            await self._graders_can_fail(episode, oracle)
-        for episode, oracle in [one for one in solved if _question(one[0]).evidence is not None][:ALTERED]:
-            await self._depends_on_the_web(episode, oracle)
-        for episode, oracle in solved[:1]:
-            await self._orders_are_fixed(episode, oracle)
-
-    def _note(self, episode: Episode, problem: str) -> None:
-        self.proof.problems.append(f"case {episode.id}: {problem}")
-
-    def _distinct_prompts(self) -> None:
-        prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
-        for (prompt, _), count in prompts.items():
-            if count > 1:
-                self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
-
-    async def _plays(self, episode: Episode) -> Trajectory:
-        """Check that the oracle earns all, by URLs that it was shown, that idle agents earn less, and that declining earns nothing."""
-        question = _question(episode)
-        self._nothing_leaks(episode, question)
-        oracle = await self._play(episode, "oracle")
-        if oracle.reward is None or oracle.reward < SUCCESS:
-            self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")
+class _QuestionProver(Prover):
+    async def _check_case(self, episode: Episode) -> Trajectory:
+        """Check as well that nothing leaks, and that the oracle goes by URLs that it was shown."""
+        self._nothing_leaks(episode, _question(episode))
+        oracle = await super()._check_case(episode)
         self._visits_what_it_was_shown(episode, oracle)
-        for name in ("nop", "claims_done"):
-            idle = await self._play(episode, name)
-            if idle.reward is None or idle.reward >= SUCCESS:
-                self._note(episode, f"the agent {name}, which calls nothing, earns {idle.reward}")
-        declined = await self._play(episode, "abstain")
-        if declined.reward != 0:
-            self._note(episode, f"an agent that declines at once earns {declined.reward}, not 0")
         return oracle
 
-    async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
-        return await rollout(episode, build_agent(agent), name=agent, world=world)
+    async def _check_solved(self, oracles: Sequence[tuple[Episode, Trajectory]]) -> None:
+        for episode, oracle in oracles:
+            await self._graders_can_fail(episode, oracle)
+        for episode, _ in [one for one in oracles if _question(one[0]).evidence is not None][:ALTERED]:
+            await self._depends_on_the_web(episode)
+        for episode, oracle in oracles[:1]:
+            if await self._reordered(episode, oracle):
+                self._note(episode, "a reply depends on an order that SQL leaves open")
 
     def _nothing_leaks(self, episode: Episode, question: Question) -> None:
         """No name that the answer consists of stands in the prompt; those that every row shares, or that are asked about, aside."""
@@ -125,16 +77,12 @@ class _Prover:
         final = world.open(oracle.changes)
         finished = FinishedWorld(world, final, oracle.changes)
         for changed in (_a_row_less(oracle), *answer_changes(oracle)):
-            graded = await self._grade(changed, finished)
-            unmoved -= {one.grader for one in graded.rewards if one.value is not None and one.value < SUCCESS}
+            unmoved -= lowered(await self._grade(changed, finished))
         final.close()
         for label in sorted(unmoved):
             self._note(episode, f"the grader {label!r} gives full marks whatever the answer is")
 
-    async def _grade(self, trajectory: Trajectory, finished: FinishedWorld) -> Trajectory:
-        return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, finished)
-
-    async def _depends_on_the_web(self, episode: Episode, oracle: Trajectory) -> None:
+    async def _depends_on_the_web(self, episode: Episode) -> None:
         """With plan and gold fixed, a fact that the answer rests on is changed: the oracle reads it, and loses."""
         world = self._world(episode)
         question = _question(episode)
@@ -144,25 +92,11 @@ class _Prover:
                 altered = world.altered(statement)
             except SimtrainError:
                 continue
-            played = await self._play(episode, "oracle", altered)
-            final = altered.open(played.changes)
-            # The gold stays that of the world as it was.
-            graded = await self._grade(played, FinishedWorld(world, final, played.changes))
-            final.close()
-            if graded.reward is not None and graded.reward < SUCCESS:
+            if await self._loses(episode, altered, await self._play(episode, "oracle", altered)):
                 return
         if facts:
             told = f"{facts[0].type}.{facts[0].name}"
             self._note(episode, f"with another {told} the oracle still earns all: it does not read the web")
-
-    async def _orders_are_fixed(self, episode: Episode, oracle: Trajectory) -> None:
-        """Rows that SQLite may yield in any order must not show: turning its free choices round changes nothing."""
-        played = await self._play(episode, "oracle", self._world(episode).backwards())
-        if to_line(replace(played, timing={})) != to_line(replace(oracle, timing={})):
-            self._note(episode, "a reply depends on an order that SQL leaves open")
-
-    def _world(self, episode: Episode) -> World:
-        return self.scenario.source.build(episode.variant)
 
 
 def _question(episode: Episode) -> Question:

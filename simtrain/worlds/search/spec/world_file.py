@@ -20,52 +20,12 @@ from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
 
 # What reads badly in SQL unquoted, and what templates use themselves.
 RESERVED = frozenset(
-    [
-        "id",
-        "name",
-        "page",
-        "site",
-        "group",
-        "members",
-        "rows",
-        "loop",
-        "count",
-        "order",
-        "by",
-        "select",
-        "from",
-        "where",
-        "table",
-        "index",
-        "values",
-        "to",
-        "as",
-        "on",
-        "in",
-        "is",
-        "not",
-        "and",
-        "or",
-        "null",
-        "case",
-        "when",
-        "then",
-        "else",
-        "end",
-        "limit",
-        "offset",
-        "union",
-        "except",
-        "join",
-        "left",
-        "right",
-        "inner",
-        "outer",
-        "default",
-        "check",
-        "unique",
-    ]
-) - {"name"}
+    re.findall(
+        r"\w+",
+        "id page site group members rows loop count order by select from where table index values to as on in is not and or null case when then"
+        " else end limit offset union except join left right inner outer default check unique",
+    )
+)
 MAX_COUNT = 2_000_000
 MAX_PAGES = 2_000_000
 Pair: TypeAlias = tuple[float, float]

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, cast
+from typing import cast
 
 from simtrain.worlds.search.facts.attributes import Value, ordinal
+from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.spec.rules import Rule
-from simtrain.worlds.search.spec.schema import Attribute, Type
-
-
-class KnownFacts(Protocol):
-    """The true facts, by row id."""
-
-    types: dict[str, Type]
-
-    def column(self, attribute: Attribute) -> list[Value]:
-        """Return the values of an attribute."""
-        ...
-
-    def path(self, kind: Type, path: str) -> list[Value]:
-        """Return the values at the end of a path of refs."""
-        ...
+from simtrain.worlds.search.spec.schema import Attribute
 
 
 class AttributeLimits:
     """What the rules leave of one attribute, all other facts being as they are."""
 
-    def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: KnownFacts) -> None:
+    def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: Columns) -> None:
         self._columns = columns
         types = columns.types
         self._own: list[tuple[bool, list[float | None]]] = []

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from simtrain.worlds.search.facts.attributes import Value
+from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.pages.design import PageDesign
 from simtrain.worlds.search.pages.tree import FactPart, LoopPart, Node, RowPath, Rows, parts_of
 from simtrain.worlds.search.spec.rules import life
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
-
-
-class FactsById(Protocol):
-    """The facts of a world, by row id."""
-
-    def size(self, kind: str) -> int:
-        """Return how many rows a type has."""
-        ...
-
-    def column(self, attribute: Attribute) -> list[Value]:
-        """Return the values of an attribute."""
-        ...
-
-    def path(self, kind: Type, path: str) -> list[Value]:
-        """Return the values at the end of a path of refs."""
-        ...
-
 
 Climb: TypeAlias = tuple[Rows, Type]
 """From the rows of a loop to what they are looped over from: the loop, and the type that its path begins at."""
@@ -42,7 +26,7 @@ class ToldDate:
     loops: tuple[Climb, ...] = ()
 
 
-def newest(page: PageDesign, columns: FactsById, *, until: str) -> list[str]:
+def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
     """For each row id the latest date that its page tells, up to a day: an empty text where it tells none; nothing where none can."""
     found: list[str] = []
     for told in dict.fromkeys(_told(page, cast(Type, page.kind))):
@@ -58,7 +42,7 @@ def tells_dates(page: PageDesign) -> bool:
     return any(True for _ in _told(page, cast(Type, page.kind)))
 
 
-def _climbed(dates: list[str], climb: Climb, columns: FactsById) -> list[str]:
+def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     """From the dates of looped rows to the latest ones of those that they are looped over from."""
     rows, kind = climb
     via, path = cast(Attribute, rows.via), cast(RowPath, rows.path)

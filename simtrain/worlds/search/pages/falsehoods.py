@@ -8,8 +8,8 @@ from math import gcd, inf
 from typing import Final, cast
 
 from simtrain.worlds.search.facts.attributes import Draw, Value, iso, ordinal
+from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.facts.limits import AttributeLimits, tighten
-from simtrain.worlds.search.pages.layout import Columns
 from simtrain.worlds.search.spec.bounds import split_bound
 from simtrain.worlds.search.spec.rules import Rule
 from simtrain.worlds.search.spec.schema import Attribute, Type

@@ -8,11 +8,11 @@ from typing import cast
 
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts.attributes import Draw, Value, iso
+from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.pages.design import SiteDesign
 from simtrain.worlds.search.pages.falsehoods import NUMERIC, Falsehoods
-from simtrain.worlds.search.pages.layout import Columns, along
 from simtrain.worlds.search.spec.rules import Rule
-from simtrain.worlds.search.spec.schema import Attribute, Type
+from simtrain.worlds.search.spec.schema import Attribute
 
 Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
@@ -23,33 +23,24 @@ Age = Callable[[SiteDesign, Attribute], Sequence[int] | None]
 _MISTAKABLE = NUMERIC | {"date", "category", "ref"}
 
 
-class Beliefs:
+class Beliefs(Columns):
     """The facts as one site knows them: columns with the site's own values in place of the true ones, and the claims behind these."""
 
     def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
-        self._columns = columns
+        super().__init__(columns.connection, columns.types)
+        self._true = columns
         self.claims: dict[int, dict[int, int]] = {}
         """The claim on each row, by attribute."""
         self._values: dict[int, list[tuple[int, Value]]] = {}
-        self._found: dict[int, list[Value]] = {}
         for claim, attribute, row, value, *_ in claims:
             self.claims.setdefault(attribute, {})[row] = claim
             self._values.setdefault(attribute, []).append((row, value))
 
-    def size(self, kind: str) -> int:
-        """Return how many rows a type has."""
-        return self._columns.size(kind)
-
-    def path(self, kind: Type, path: str) -> list[Value]:
-        """Return the values at the end of a path of refs by row id, as the site has them."""
-        return along(self, self._columns.types, kind, path)
-
     def column(self, attribute: Attribute) -> list[Value]:
-        """Return the values of an attribute by row id, as the site has them."""
         if attribute.id not in self._values:
-            return self._columns.column(attribute)
+            return self._true.column(attribute)
         if attribute.id not in self._found:
-            values = self._found[attribute.id] = [*self._columns.column(attribute)]
+            values = self._found[attribute.id] = [*self._true.column(attribute)]
             for row, value in self._values[attribute.id]:
                 values[row] = value
         return self._found[attribute.id]

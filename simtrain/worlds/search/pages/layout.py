@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
-import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain
 from random import Random
 from typing import Final, TypeAlias, cast
 
 from simtrain.values.clock import instant, stamp
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts.attributes import Value, iso, ordinal
+from simtrain.worlds.search.facts.columns import Columns, slug_of
 from simtrain.worlds.search.facts.tables import rows_where
-from simtrain.worlds.search.pages.dating import FactsById as Known
 from simtrain.worlds.search.pages.dating import newest, tells_dates
 from simtrain.worlds.search.pages.design import Design, PageDesign, SiteDesign
 from simtrain.worlds.search.pages.needs import Job
@@ -29,8 +26,6 @@ Urls: TypeAlias = Sequence[str] | dict[Value, str]
 
 CHUNK: Final = 1000
 """Pages of a kind that are written, and dated, together."""
-
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,69 +52,6 @@ class PagePlan:
     def count(self) -> int:
         """How many pages there are."""
         return len(self.rows) + len(self.lists)
-
-
-class Columns:
-    """The facts of a world file as lists, read when first asked for; row 0 stands for no row and has no facts."""
-
-    def __init__(self, connection: sqlite3.Connection, types: dict[str, Type]) -> None:
-        self._connection = connection
-        self.types = types
-        self._found: dict[int, list[Value]] = {}
-        self._slugs: dict[str, list[str]] = {}
-
-    def size(self, kind: str) -> int:
-        """Return how many rows a type has."""
-        return self._connection.execute(f'select count(*) from "{kind}"').fetchone()[0]
-
-    def column(self, attribute: Attribute) -> list[Value]:
-        """Return the values of an attribute by row id."""
-        if attribute.id not in self._found:
-            # A ref that is missing is row 0, so that a path goes on to no fact.
-            value = f'coalesce("{attribute.name}", 0)' if attribute.kind == "ref" else f'"{attribute.name}"'
-            rows = self._connection.execute(f'select {value} from "{attribute.type}" order by id')
-            values: list[Value] = [0 if attribute.kind == "ref" else None, *chain.from_iterable(rows)]
-            # Equal values are kept once: dates, categories and small numbers come again and again.
-            same = cast(dict[Value, Value], {}).setdefault
-            self._found[attribute.id] = list(map(same, values, values))
-        return self._found[attribute.id]
-
-    def path(self, kind: Type, path: str) -> list[Value]:
-        """Return the values at the end of a path of refs, by row id."""
-        return along(self, self.types, kind, path)
-
-    def slugs(self, kind: str) -> list[str]:
-        """Return the names of a type as they stand in addresses, by row id; all different."""
-        if kind not in self._slugs:
-            taken: set[str] = set()
-            found = [""]
-            for name in cast(list[str], self.column(self.types[kind].attributes["name"])[1:]):
-                slug = base = slug_of(name)
-                number = 1
-                while slug in taken:
-                    number += 1
-                    slug = f"{base}-{number}"
-                taken.add(slug)
-                found.append(slug)
-            self._slugs[kind] = found
-        return self._slugs[kind]
-
-
-def along(columns: Known, types: Mapping[str, Type], kind: Type, path: str) -> list[Value]:
-    """Return the values at the end of a path of refs, by row id."""
-    column: list[Value] | None = None
-    for step in path.split("."):
-        attribute = kind.attribute(step)
-        values = columns.column(attribute)
-        column = values if column is None else [values[cast(int, row)] for row in column]
-        kind = types.get(attribute.target or "", kind)
-    return column or []
-
-
-def slug_of(text: str) -> str:
-    """Return a text as it stands in an address: small letters, digits and hyphens."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return _NOT_SLUG.sub("-", plain.lower()).strip("-") or "x"
 
 
 class Layout:
@@ -312,7 +244,7 @@ class Layout:
         refs, others = self.columns.column(attribute), self.columns.slugs(cast(str, attribute.target))
         return lambda key: others[cast(int, refs[cast(int, key)])]
 
-    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls, believed: Known) -> Iterable[Job]:
+    def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls, believed: Columns) -> Iterable[Job]:
         """Yield the pages of a plan from place `start` to `stop`, dated by what their site believes."""
         page = plan.design
         if page.spec.for_ is None:
@@ -329,7 +261,7 @@ class Layout:
         for place, (row, day) in enumerate(zip(plan.rows[start:stop], days, strict=True), plan.first + start):
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
-    def _told(self, page: PageDesign, believed: Known) -> list[str]:
+    def _told(self, page: PageDesign, believed: Columns) -> list[str]:
         """By row id the newest date that a page tells, as far as its site knows."""
         if page.index not in self._newest:
             self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
@@ -351,7 +283,7 @@ class Layout:
         draw, renewed = Random(derive(self._seed, "dates", page.index, start)).random, page.site.renewed
         return [latest - int(draw() * renewed) for _ in plan.rows[start:stop]]
 
-    def _days(self, plan: PagePlan, start: int, stop: int, believed: Known) -> list[str]:
+    def _days(self, plan: PagePlan, start: int, stop: int, believed: Columns) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
         told = self._told(page, believed)

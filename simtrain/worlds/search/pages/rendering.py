@@ -9,41 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+from simtrain.worlds.search.pages import tree
 from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
 from simtrain.worlds.search.pages.facts_source import FactsSource
 from simtrain.worlds.search.pages.needs import Render
 from simtrain.worlds.search.pages.provenance_source import SCOPE
-from simtrain.worlds.search.pages.tree import (
-    Both,
-    Branch,
-    Choice,
-    Comments,
-    Compared,
-    Corrected,
-    Counted,
-    Edge,
-    FactPart,
-    GroupFact,
-    Has,
-    HasRows,
-    LoopPart,
-    Node,
-    Not,
-    PageFact,
-    PageLink,
-    Paging,
-    ProsePart,
-    Same,
-    SiteFact,
-    Speaks,
-    Test,
-    WordsPart,
-)
 from simtrain.worlds.search.spec.schema import Schema
 
 _TURNS: Final = 360_360
 """A number that most numbers of phrases divide, so that each is as frequent as the others."""
-_MAY_BE_EMPTY: Final = LoopPart | Branch | Choice | Comments | Paging
+_MAY_BE_EMPTY: Final = tree.LoopPart | tree.Branch | tree.Choice | tree.Comments | tree.Paging
 
 
 class Code(FactsSource):
@@ -112,7 +87,7 @@ class Code(FactsSource):
             found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
         return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._said)] or ["pass"]
 
-    def _part(self, before: str, wordings: Sequence[Sequence[Node]]) -> None:
+    def _part(self, before: str, wordings: Sequence[Sequence[tree.Node]]) -> None:
         """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
         empty = any(all(isinstance(node, _MAY_BE_EMPTY) for node in wording) for wording in wordings)
         if empty:
@@ -121,14 +96,14 @@ class Code(FactsSource):
         if before:
             self._pending.append((True, before))
         self._choose(wordings)
-        if any(wording and isinstance(wording[-1], LoopPart | Branch | Choice) for wording in wordings):
+        if any(wording and isinstance(wording[-1], tree.LoopPart | tree.Branch | tree.Choice) for wording in wordings):
             self._flush()
             self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
             self._flush()
             self._line(f"if o <= b + {len(before)}: del parts[begun:]; o = b")
 
-    def _choose(self, wordings: Sequence[Sequence[Node]]) -> None:
+    def _choose(self, wordings: Sequence[Sequence[tree.Node]]) -> None:
         if len(wordings) == 1:
             self._nodes(wordings[0])
             return
@@ -139,7 +114,7 @@ class Code(FactsSource):
             self._line(f"{'if' if not place else 'elif'} {choice} == {place}:")
             self._block(wording)
 
-    def _words(self, node: WordsPart) -> None:
+    def _words(self, node: tree.WordsPart) -> None:
         name = self._new("v")
         if len(node.lists) == 1:
             self._line(f"{name} = {node.lists[0]!r}[int(random() * {len(node.lists[0])})]")
@@ -148,7 +123,7 @@ class Code(FactsSource):
             self._line(f"{said} = {node.lists!r}[w]; {name} = {said}[{self._which(node, said)}]")
         self._pending.append((False, name))
 
-    def _which(self, node: WordsPart, said: str) -> str:
+    def _which(self, node: tree.WordsPart, said: str) -> str:
         """Return the expression of the place of the phrase that is said: under a name it is another one each time."""
         if not node.name:
             return f"int(random() * len({said}))"
@@ -159,7 +134,7 @@ class Code(FactsSource):
             return f"{turn} % len({said})"
         return f"{turn} % (len({said}) // {node.each}) * {node.each} + int(random() * {node.each})"
 
-    def _comments(self, node: Comments) -> None:
+    def _comments(self, node: tree.Comments) -> None:
         self._flush()
         self._line(f"if random() < {node.share!r}:")
         self._depth += 1
@@ -179,7 +154,7 @@ class Code(FactsSource):
             self._block(option)
         self._depth -= 2
 
-    def _title(self, wordings: Sequence[Sequence[Node]]) -> str:
+    def _title(self, wordings: Sequence[Sequence[tree.Node]]) -> str:
         if len(wordings) == 1:
             self._nodes(wordings[0])
             title = self._joined()
@@ -195,7 +170,7 @@ class Code(FactsSource):
             self._depth -= 1
         return "title"
 
-    def _block(self, nodes: Sequence[Node]) -> None:
+    def _block(self, nodes: Sequence[tree.Node]) -> None:
         self._depth += 1
         before = len(self._lines)
         self._nodes(nodes)
@@ -204,39 +179,39 @@ class Code(FactsSource):
             self._line("pass")
         self._depth -= 1
 
-    def _nodes(self, nodes: Sequence[Node]) -> None:
+    def _nodes(self, nodes: Sequence[tree.Node]) -> None:
         for node in nodes:
             match node:
-                case ProsePart():
+                case tree.ProsePart():
                     self._pending.append((True, node.text))
-                case WordsPart():
+                case tree.WordsPart():
                     self._words(node)
-                case Choice():
+                case tree.Choice():
                     self._choose(node.options)
-                case Comments():
+                case tree.Comments():
                     self._comments(node)
-                case FactPart():
+                case tree.FactPart():
                     self._fact(node)
-                case PageFact():
+                case tree.PageFact():
                     self._page_fact(node)
-                case SiteFact():
+                case tree.SiteFact():
                     text = str(getattr(self._page.site.spec, node.attribute.name))
                     name = self._new("v")
                     self._line(f"{name} = {text!r}")
                     self._state(node.attribute, str(self._page.site.id), name)
                     self._pending.append((False, name))
-                case GroupFact():
+                case tree.GroupFact():
                     self._group(node)
-                case PageLink():
+                case tree.PageLink():
                     self._page_link(node)
-                case Paging():
+                case tree.Paging():
                     self._paging()
-                case LoopPart():
+                case tree.LoopPart():
                     self._loop(node)
-                case Branch():
+                case tree.Branch():
                     self._branch(node)
 
-    def _loop(self, node: LoopPart) -> None:
+    def _loop(self, node: tree.LoopPart) -> None:
         self._flush()
         rows, row, place = self._new("r"), self._new("x"), self._new("i")
         self._line(f"{rows} = {self._rows_of(node.rows)}")
@@ -250,7 +225,7 @@ class Code(FactsSource):
             self._line(f"if not {rows}:")
             self._block(node.otherwise)
 
-    def _branch(self, node: Branch) -> None:
+    def _branch(self, node: tree.Branch) -> None:
         self._flush()
         self._line(f"if {self._test(node.test)}:")
         self._block(node.body)
@@ -258,33 +233,33 @@ class Code(FactsSource):
             self._line("else:")
             self._block(node.otherwise)
 
-    def _test(self, test: Test) -> str:
+    def _test(self, test: tree.Test) -> str:
         match test:
-            case Not():
+            case tree.Not():
                 return f"not ({self._test(test.test)})"
-            case Both():
+            case tree.Both():
                 return f"({self._test(test.first)} {test.word} {self._test(test.second)})"
-            case Edge():
+            case tree.Edge():
                 place, rows = self._loops[-1]
                 return f"{place} == 1" if test.edge == "first" else f"{place} == len({rows})"
-            case HasRows():
+            case tree.HasRows():
                 return self._rows_of(test.rows)
-            case Counted():
+            case tree.Counted():
                 return f"len({self._rows_of(test.rows)}) {test.operator} {test.constant}"
-            case Speaks():
+            case tree.Speaks():
                 return f"w == {test.voice}"
-            case Same():
+            case tree.Same():
                 return f"{self._row(test.first)} {'==' if test.same else '!='} {self._row(test.second)}"
-            case Has():
+            case tree.Has():
                 return self._has(test.fact)
-            case Corrected():
+            case tree.Corrected():
                 return self._wrong(test.fact.attribute, self._row(test.fact.path))
-            case Compared():
+            case tree.Compared():
                 value = self._new("q")
                 raw = f"{self._column(test.fact.attribute)}[{self._row(test.fact.path)}]"
                 return f"(({value} := {raw}) is not None and {value} {test.operator} {test.constant!r})"
 
-    def _has(self, fact: FactPart) -> str:
+    def _has(self, fact: tree.FactPart) -> str:
         row = self._row(fact.path)
         if fact.alias is not None:
             return f"{row} in {self._aliases(fact.attribute.type, fact.alias)}"

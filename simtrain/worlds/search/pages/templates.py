@@ -10,34 +10,10 @@ from typing import Final, cast
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from simtrain.values.errors import InputError, nearest
+from simtrain.worlds.search.pages import tree
 from simtrain.worlds.search.pages.alternatives import Sign, nested, pieces_of, polished
 from simtrain.worlds.search.pages.formats import Filter, writer
 from simtrain.worlds.search.pages.template_paths import constant, reverse, shown, steps_of, take
-from simtrain.worlds.search.pages.tree import (
-    Both,
-    Branch,
-    Compared,
-    Corrected,
-    Counted,
-    Edge,
-    FactPart,
-    GroupFact,
-    Has,
-    HasRows,
-    LoopPart,
-    Node,
-    Not,
-    PageFact,
-    PageLink,
-    Paging,
-    RowPath,
-    Rows,
-    Same,
-    SiteFact,
-    Speaks,
-    Test,
-    WordsPart,
-)
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 from simtrain.worlds.search.spec.site_settings import Voice
 
@@ -70,17 +46,17 @@ class Scope:
     """The facts that a branch around has found to be there."""
 
 
-def parse(source: str, scope: Scope) -> tuple[Node, ...]:
+def parse(source: str, scope: Scope) -> tuple[tree.Node, ...]:
     """Return the tree of a template. Raises InputError, with the line inside it, for what is none or names unknown facts."""
     if len(source) > MAX_TEMPLATE:
         raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
     try:
-        tree = _JINJA.parse(_with_line_ends(source))
+        template = _JINJA.parse(_with_line_ends(source))
     except TemplateSyntaxError as error:
         raise InputError(f"not a template: {error.message}", line=error.lineno) from None
     except RecursionError:
         raise InputError("the template is nested too deeply") from None
-    return polished(_Parser(scope).nodes(tree.body), begins=True)
+    return polished(_Parser(scope).nodes(template.body), begins=True)
 
 
 def _with_line_ends(source: str) -> str:
@@ -99,8 +75,8 @@ class _Parser:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
-    def nodes(self, found: Sequence[nodes.Node]) -> tuple[Node, ...]:
-        parsed: list[Node | Sign] = []
+    def nodes(self, found: Sequence[nodes.Node]) -> tuple[tree.Node, ...]:
+        parsed: list[tree.Node | Sign] = []
         depth = 0
         for node in found:
             try:
@@ -121,7 +97,7 @@ class _Parser:
                 raise error.at(line=node.lineno) from None
         return nested(parsed)
 
-    def output(self, node: nodes.Expr) -> Node:
+    def output(self, node: nodes.Expr) -> tree.Node:
         filters: list[Filter] = []
         while isinstance(node, nodes.Filter):
             if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
@@ -130,27 +106,29 @@ class _Parser:
             node = node.node
         return self.stated(node, filters)
 
-    def stated(self, node: nodes.Expr, filters: list[Filter]) -> Node:
+    def stated(self, node: nodes.Expr, filters: list[Filter]) -> tree.Node:
         link = take(filters, "link")
         if isinstance(node, nodes.Const):
             if not link or len(link) != 1 or filters:
                 raise InputError("a fixed text leads somewhere: {{ 'All stations'|link('stations') }}")
-            return PageLink(str(node.value), str(link[0]))
+            return tree.PageLink(str(node.value), str(link[0]))
         steps = steps_of(node)
         label = None if link is None else str(link[0]) if link else ""
         if steps == ["paging"]:
-            return Paging()
+            return tree.Paging()
         if steps[0] == "voice":
             return self._phrase(steps, filters)
         if steps == ["group"] and self.scope.group is not None:
             self._check(self.scope.group, filters)
-            return GroupFact(tuple(filters), label)
+            return tree.GroupFact(tuple(filters), label)
         if steps[0] in ("page", "site") and len(steps) == 2:
             facts = self.scope.schema.page if steps[0] == "page" else self.scope.schema.site
             if steps[1] not in facts:
                 raise InputError(f"a {steps[0]} has no fact {steps[1]!r}", remedy=nearest(steps[1], facts))
             self._check(facts[steps[1]], filters)
-            return PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else SiteFact(facts[steps[1]])
+            return (
+                tree.PageFact(facts[steps[1]], tuple(filters)) if steps[0] == "page" else tree.SiteFact(facts[steps[1]])
+            )
         fallback = take(filters, "or")
         article = take(filters, "a") is not None
         fact = self.fact(steps)
@@ -162,20 +140,20 @@ class _Parser:
                 remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
             )
         shown = str(fallback[0]) if fallback else None
-        return FactPart(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
+        return tree.FactPart(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
 
-    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> WordsPart:
+    def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> tree.WordsPart:
         if len(steps) != 2 or filters:
             raise InputError("what a voice says has a name: {{ voice.now }}")
         known = {name for voice in self.scope.voices.values() for name in voice.says}
         if steps[1] not in known:
             raise InputError(f"no voice of this site says {steps[1]!r}", remedy=nearest(steps[1], known))
-        return WordsPart(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
+        return tree.WordsPart(tuple(tuple(voice.says[steps[1]]) for voice in self.scope.voices.values()), steps[1])
 
     def _check(self, attribute: Attribute, filters: Sequence[Filter]) -> None:
         writer(attribute, filters, self.scope.units)
 
-    def _missing(self, fact: FactPart) -> str | None:
+    def _missing(self, fact: tree.FactPart) -> str | None:
         """Return the first part of a path that may be missing and of which no branch around knows that it is there."""
         words = fact.path.root
         for one in (*fact.path.refs, fact.attribute):
@@ -185,21 +163,21 @@ class _Parser:
                 return words
         return None
 
-    def fact(self, steps: Sequence[str]) -> FactPart:
+    def fact(self, steps: Sequence[str]) -> tree.FactPart:
         path, left = self.path(steps)
         if not left:
-            return FactPart(path, self._named(path.kind))
+            return tree.FactPart(path, self._named(path.kind))
         if (
             left[0] in ("former", "short")
             and len(left) == 1
             and path.kind.kind == "entity"
             and left[0] not in path.kind.attributes
         ):
-            return FactPart(path, self._named(path.kind), alias=left[0])
+            return tree.FactPart(path, self._named(path.kind), alias=left[0])
         attribute = path.kind.attribute(left[0])
         if len(left) > 1:
             raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}: nothing follows it")
-        return FactPart(path, attribute)
+        return tree.FactPart(path, attribute)
 
     def _named(self, kind: Type) -> Attribute:
         if "name" not in kind.attributes:
@@ -208,21 +186,21 @@ class _Parser:
             )
         return kind.attributes["name"]
 
-    def path(self, steps: Sequence[str]) -> tuple[RowPath, list[str]]:
+    def path(self, steps: Sequence[str]) -> tuple[tree.RowPath, list[str]]:
         """Return the row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
         if steps[0] not in self.scope.names:
             raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
-        path = RowPath(steps[0], (), self.scope.names[steps[0]])
+        path = tree.RowPath(steps[0], (), self.scope.names[steps[0]])
         left = list(steps[1:])
         while len(left) > 1:
             one = path.kind.attribute(left[0]) if left[0] in path.kind.attributes else None
             if one is None or one.kind != "ref":
                 break
-            path = RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+            path = tree.RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
             left.pop(0)
         return path, left
 
-    def rows(self, node: nodes.Node) -> Rows:
+    def rows(self, node: nodes.Node) -> tree.Rows:
         limit: int | None = None
         if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
             stop = node.arg.stop
@@ -243,10 +221,10 @@ class _Parser:
         if steps == ["members"]:
             if self.scope.members is None:
                 raise InputError("only the pages of a list have members")
-            return Rows(self.scope.members, limit=limit)
+            return tree.Rows(self.scope.members, limit=limit)
         every = next((kind for kind in self.scope.schema.types.values() if [kind.plural] == steps), None)
         if every is not None and steps[0] not in self.scope.names:
-            return Rows(every, limit=limit, every=True)
+            return tree.Rows(every, limit=limit, every=True)
         path, left = self.path(steps)
         if len(left) != 1:
             raise InputError(
@@ -261,7 +239,7 @@ class _Parser:
         if left[0] not in known:
             raise InputError(f"{path.kind.name} has no {left[0]!r} to loop over", remedy=nearest(left[0], known))
         kind, via = known[left[0]]
-        return Rows(kind, path, via, limit)
+        return tree.Rows(kind, path, via, limit)
 
     def _order(self, kind: Type, node: nodes.Filter) -> tuple[tuple[Attribute, ...], bool]:
         """Return the path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
@@ -281,7 +259,7 @@ class _Parser:
             kind = self.scope.schema.types.get(one.target or "", kind)
         return tuple(found), descending
 
-    def loop(self, node: nodes.For) -> LoopPart:
+    def loop(self, node: nodes.For) -> tree.LoopPart:
         if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
             raise InputError("a loop is plain: {% for ship in station.ships %}")
         rows, name = self.rows(node.iter), node.target.name
@@ -292,33 +270,35 @@ class _Parser:
         if self.scope.loops == MAX_LOOPS:
             raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
         inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
-        return LoopPart(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
+        return tree.LoopPart(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
 
-    def branch(self, node: nodes.If) -> Branch:
+    def branch(self, node: nodes.If) -> tree.Branch:
         test = self.test(node.test)
         chain = [(self.test(other.test), other.body) for other in node.elif_]
         if self.scope.depth + len(chain) >= MAX_DEPTH:
             raise InputError(f"at most {MAX_DEPTH} conditions stand in one another")
         otherwise = self.nodes(node.else_)
         for inner, body in reversed(chain):
-            otherwise = (Branch(inner, self._knowing(inner).nodes(body), otherwise),)
-        return Branch(test, self._knowing(test).nodes(node.body), otherwise)
+            otherwise = (tree.Branch(inner, self._knowing(inner).nodes(body), otherwise),)
+        return tree.Branch(test, self._knowing(test).nodes(node.body), otherwise)
 
-    def _knowing(self, test: Test) -> _Parser:
+    def _knowing(self, test: tree.Test) -> _Parser:
         return _Parser(replace(self.scope, known=self.scope.known | shown(test), depth=self.scope.depth + 1))
 
-    def test(self, node: nodes.Node) -> Test:
+    def test(self, node: nodes.Node) -> tree.Test:
         if isinstance(node, nodes.Not):
-            return Not(self.test(node.node))
+            return tree.Not(self.test(node.node))
         if isinstance(node, nodes.And | nodes.Or):
-            return Both(self.test(node.left), "and" if isinstance(node, nodes.And) else "or", self.test(node.right))
+            return tree.Both(
+                self.test(node.left), "and" if isinstance(node, nodes.And) else "or", self.test(node.right)
+            )
         if isinstance(node, nodes.Compare):
             return self.comparison(node)
         if isinstance(node, nodes.Test):
             return self.corrected(node)
         steps = steps_of(node)
         if steps[0] == "loop" and len(steps) == 2 and steps[1] in ("first", "last") and self.scope.loops:
-            return Edge(steps[1])
+            return tree.Edge(steps[1])
         if steps[0] in self.scope.names and len(steps) > 1:
             path, left = self.path(steps)
             if (
@@ -326,10 +306,10 @@ class _Parser:
                 and left[0] in reverse(self.scope.schema, path.kind)
                 and left[0] not in path.kind.attributes
             ):
-                return HasRows(self.rows(node))
-        return Has(self.fact(steps))
+                return tree.HasRows(self.rows(node))
+        return tree.Has(self.fact(steps))
 
-    def corrected(self, node: nodes.Test) -> Corrected:
+    def corrected(self, node: nodes.Test) -> tree.Corrected:
         if node.name != "corrected" or node.args or not self.scope.corrections:
             raise InputError(
                 f"{node.name!r} is no test here",
@@ -338,16 +318,16 @@ class _Parser:
         fact = self.fact(steps_of(node.node))
         if fact.path.refs or fact.alias is not None or fact.attribute.kind == "name":
             raise InputError("only facts of the listed row itself are corrected")
-        return Corrected(fact)
+        return tree.Corrected(fact)
 
-    def comparison(self, node: nodes.Compare) -> Test:
+    def comparison(self, node: nodes.Compare) -> tree.Test:
         if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
             raise InputError(f"a fact is compared by one of {' '.join(_OPERATORS.values())}")
         operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
         if isinstance(node.expr, nodes.Filter) and node.expr.name == "length" and node.expr.node is not None:
             if not isinstance(right, nodes.Const) or type(right.value) is not int:
                 raise InputError("how many rows there are is compared with a whole number: ships|length > 4")
-            return Counted(self.rows(node.expr.node), operator, right.value)
+            return tree.Counted(self.rows(node.expr.node), operator, right.value)
         if isinstance(node.expr, nodes.Name) and node.expr.name == "voice":
             return self._speaks(operator, right)
         if not isinstance(right, nodes.Const):
@@ -355,7 +335,7 @@ class _Parser:
             pair = [self._row(path, left) for path, left in (first, second)]
             if operator not in ("==", "!=") or pair[0].kind is not pair[1].kind:
                 raise InputError("two rows are compared by == or !=, and are of one type")
-            return Same(pair[0], pair[1], operator == "==")
+            return tree.Same(pair[0], pair[1], operator == "==")
         fact = self.fact(steps_of(node.expr))
         constant = right.value
         numeric = fact.attribute.kind in ("number", "quantity", "money", "flag")
@@ -372,23 +352,23 @@ class _Parser:
                 f"{fact.attribute.name} is never {constant!r}",
                 remedy=nearest(constant, fact.attribute.spec.category or ()),
             )
-        return Compared(fact, operator, constant)
+        return tree.Compared(fact, operator, constant)
 
-    def _speaks(self, operator: str, right: nodes.Expr) -> Test:
+    def _speaks(self, operator: str, right: nodes.Expr) -> tree.Test:
         names = list(self.scope.voices)
         name = right.value if isinstance(right, nodes.Const) else None
         if operator not in ("==", "!=") or name not in names:
             raise InputError("a voice is compared with the name of one", remedy=nearest(str(name), names))
-        test = Speaks(names.index(name))
-        return test if operator == "==" else Not(test)
+        test = tree.Speaks(names.index(name))
+        return test if operator == "==" else tree.Not(test)
 
-    def _row(self, path: RowPath, left: Sequence[str]) -> RowPath:
+    def _row(self, path: tree.RowPath, left: Sequence[str]) -> tree.RowPath:
         if not left:
             return path
         one = path.kind.attribute(left[0])
         if len(left) > 1 or one.kind != "ref":
             raise InputError(f"{path.words}.{left[0]} is no row")
-        return RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
+        return tree.RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
 
 
 def _prose(text: str) -> str:

@@ -22,8 +22,8 @@ from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
 RESERVED = frozenset(
     re.findall(
         r"\w+",
-        "id page site group members rows loop count order by select from where table index values to as on in is not and or null case when then"
-        " else end limit offset union except join left right inner outer default check unique",
+        "id page site group members rows loop count order by select from where table index values to as on in is not and or null case when"
+        " then else end limit offset union except join left right inner outer default check unique",
     )
 )
 MAX_COUNT = 2_000_000

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Final, cast
 
 from simtrain.values.types import JsonValue, is_object
@@ -117,8 +117,10 @@ class Lives:
     def __init__(self, connection: sqlite3.Connection, data: JsonValue) -> None:
         self._connection = connection
         self.bonds = bonds_of(data)
-        self._columns: dict[tuple[str, str], dict[int, JsonValue]] = {}
-        self._groups: dict[tuple[str, str], dict[JsonValue, list[int]]] = {}
+        self.column = cache(self._column)
+        """The values of an attribute by row."""
+        self.group = cache(self._group)
+        """The rows of a type by the value of an attribute."""
         rows = connection.execute(
             "select type, name, kind, target from _attributes where type not like '\\_%' escape '\\'"
         )
@@ -137,13 +139,8 @@ class Lives:
                 found[kind] = [name]
         return found
 
-    def column(self, kind: str, name: str) -> dict[int, JsonValue]:
-        """Return the values of an attribute by row."""
-        key = (kind, name)
-        if key not in self._columns:
-            sql = f'select id, "{name}" from "{kind}"'
-            self._columns[key] = dict(self._connection.execute(sql).fetchall())
-        return self._columns[key]
+    def _column(self, kind: str, name: str) -> dict[int, JsonValue]:
+        return dict(self._connection.execute(f'select id, "{name}" from "{kind}"').fetchall())
 
     def end_of(self, kind: str, row: int, path: tuple[str, ...]) -> JsonValue:
         """Return the value at the end of a path from a row; None where the path breaks off."""
@@ -189,16 +186,12 @@ class Lives:
                 found.setdefault(target, []).append((kind, name))
         return found
 
-    def group(self, kind: str, name: str) -> dict[JsonValue, list[int]]:
-        """Return the rows of a type by the value of an attribute."""
-        key = (kind, name)
-        if key not in self._groups:
-            found: dict[JsonValue, list[int]] = {}
-            for row, value in self.column(kind, name).items():
-                if value is not None:
-                    found.setdefault(value, []).append(row)
-            self._groups[key] = found
-        return self._groups[key]
+    def _group(self, kind: str, name: str) -> dict[JsonValue, list[int]]:
+        found: dict[JsonValue, list[int]] = {}
+        for row, value in self.column(kind, name).items():
+            if value is not None:
+                found.setdefault(value, []).append(row)
+        return found
 
     def tied(self, about: Thing, kind: str, days: tuple[int, int], text: str) -> Iterator[set[int]]:
         """Yield the rows of a type that are tied to a thing in one way: they refer to it, or something does that refers to them as well.

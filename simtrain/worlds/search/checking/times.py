@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
-from typing import Final, TypeAlias
+from functools import cache
+from typing import Final, TypeAlias, cast
 
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.checking.blocks import Blocks
@@ -104,7 +105,7 @@ class _Followers:
 
     def __init__(self, lives: Lives) -> None:
         self._lives = lives
-        self._nearest: dict[Bond, dict[int, int]] = {}
+        self._limits = cache(self._limits_of)
 
     def against(self, kind: str, name: str, row: int, days: Days) -> Iterator[str]:
         for bond in self._lives.bonds:
@@ -126,19 +127,17 @@ class _Followers:
             kind = self._lives.attributes.get((kind, step), ("", ""))[1] or ""
         return kind
 
-    def _limits(self, bond: Bond) -> dict[int, int]:
+    def _limits_of(self, bond: Bond) -> dict[int, int]:
         """For each row that bounds others, the nearest of them."""
-        if bond not in self._nearest:
-            found: dict[int, int] = {}
-            for row, value in self._lives.column(bond.kind, bond.attribute).items():
-                owner = self._lives.end_of(bond.kind, row, bond.path[:-1])
-                if owner is None or not isinstance(value, str):
-                    continue
-                day = _day(value) - round(bond.days)
-                known = found.get(owner, day)
-                found[owner] = min(known, day) if bond.after else max(known, day)
-            self._nearest[bond] = found
-        return self._nearest[bond]
+        found: dict[int, int] = {}
+        for row, value in self._lives.column(bond.kind, bond.attribute).items():
+            owner = self._lives.end_of(bond.kind, row, bond.path[:-1])
+            if owner is None or not isinstance(value, str):
+                continue
+            day = _day(value) - round(bond.days)
+            known = found.get(cast(int, owner), day)
+            found[cast(int, owner)] = min(known, day) if bond.after else max(known, day)
+        return found
 
 
 def _day(value: JsonValue) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
@@ -26,7 +26,7 @@ class Coverage:
         self._site = site
         self._layout = layout
         self._pages = [page for page in site.pages if not page.spec.corrections]
-        self._days: dict[int, list[tuple[int, int]]] = {}
+        self._days = cache(layout.days)
         self._first: dict[tuple[int, ...], dict[int, int]] = {}
         self._last: dict[tuple[str, tuple[int, ...]], list[int]] = {}
 
@@ -64,9 +64,7 @@ class Coverage:
     def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
         """Yield the rows that pages tell of, each with the first and the last day on which its page may be dated."""
         plan = self._layout.plan(page)
-        if page.index not in self._days:
-            self._days[page.index] = self._layout.days(plan)
-        days = self._days[page.index]
+        days = self._days(plan)
         if page.spec.for_ is not None:
             yield from ((row, first, last) for row, (first, last) in zip(plan.rows, days, strict=True))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Disputes:
         self._layout = layout
         self._attributes = {one.id: one for one in design.schema.all_attributes()}
         self._coverage = {site.id: Coverage(site, layout) for site in design.sites}
-        self._latest: dict[tuple[int, int], Sequence[int]] = {}
+        self._latest_day = cache(self._latest_day_of)
 
     def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
         """Return how many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of
@@ -79,11 +79,8 @@ class Disputes:
                 case _:
                     yield from (place for site, place in told.items() if attribute in self._corrected[site])
 
-    def _latest_day(self, site: int, attribute: int) -> Sequence[int]:
-        key = site, attribute
-        if key not in self._latest:
-            self._latest[key] = self._coverage[site].latest(self._attributes[attribute])
-        return self._latest[key]
+    def _latest_day_of(self, site: int, attribute: int) -> Sequence[int]:
+        return self._coverage[site].latest(self._attributes[attribute])
 
     @cached_property
     def _rules(self) -> dict[int, Ruling]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from random import Random
 from typing import cast
 
@@ -36,14 +37,13 @@ class Beliefs(Columns):
             self.claims.setdefault(attribute, {})[row] = claim
             self._values.setdefault(attribute, []).append((row, value))
 
-    def column(self, attribute: Attribute) -> list[Value]:
+    def _column(self, attribute: Attribute) -> list[Value]:
         if attribute.id not in self._values:
             return self._true.column(attribute)
-        if attribute.id not in self._found:
-            values = self._found[attribute.id] = [*self._true.column(attribute)]
-            for row, value in self._values[attribute.id]:
-                values[row] = value
-        return self._found[attribute.id]
+        values = [*self._true.column(attribute)]
+        for row, value in self._values[attribute.id]:
+            values[row] = value
+        return values
 
 
 class Chronicler:
@@ -56,7 +56,7 @@ class Chronicler:
         self._seed = seed
         self._today = today
         self._age = age
-        self._found: dict[int, Falsehoods] = {}
+        self._falsehoods = cache(self._falsehoods_of)
 
     def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
         """Return what a site has wrong among the attributes that its pages state, not yet numbered.
@@ -104,11 +104,9 @@ class Chronicler:
                 found += self._mistaken(site, attribute, row, falsehoods, draw)
         return found
 
-    def _falsehoods(self, attribute: Attribute) -> Falsehoods:
-        if attribute.id not in self._found:
-            kind = self._columns.types[attribute.type]
-            self._found[attribute.id] = Falsehoods(attribute, kind, self._columns, today=self._today, rules=self._rules)
-        return self._found[attribute.id]
+    def _falsehoods_of(self, attribute: Attribute) -> Falsehoods:
+        kind = self._columns.types[attribute.type]
+        return Falsehoods(attribute, kind, self._columns, today=self._today, rules=self._rules)
 
     def _outdated(
         self, site: SiteDesign, age: int, attribute: Attribute, row: int, former: Value, draw: Draw

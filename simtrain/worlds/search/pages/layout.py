@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from random import Random
 from typing import Final, TypeAlias, cast
 
@@ -64,8 +65,10 @@ class Layout:
         self.plans: list[PagePlan] = []
         self._seed = seed
         self._connection = connection
-        self._targets: dict[int, Targets] = {}
-        self._urls: dict[int, Urls] = {}
+        self.targets = cache(self._targets)
+        """The ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
+        self.urls = cache(self._urls)
+        """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
         self._newest: dict[int, list[str]] = {}
         self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
         kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
@@ -188,13 +191,8 @@ class Layout:
             ]
         return found
 
-    def targets(self, page: PageDesign) -> Targets:
-        """Return the ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
-        if page.index not in self._targets:
-            self._targets[page.index] = self._find_targets(page, self.plan(page))
-        return self._targets[page.index]
-
-    def _find_targets(self, page: PageDesign, plan: PagePlan) -> Targets:
+    def _targets(self, page: PageDesign) -> Targets:
+        plan = self.plan(page)
         if page.spec.for_ is None:
             return {(one.key or 0): plan.first + place for place, one in enumerate(plan.lists) if one.number == 1}
         found = array("q", bytes(8 * (self.columns.size(page.spec.for_) + 1)))
@@ -202,14 +200,8 @@ class Layout:
             found[row] = plan.first + place
         return found
 
-    def urls(self, page: PageDesign) -> Urls:
-        """Return the addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
-        if page.index not in self._urls:
-            self._urls[page.index] = self._find_urls(page, self.plan(page))
-        return self._urls[page.index]
-
-    def _find_urls(self, page: PageDesign, plan: PagePlan) -> Urls:
-        address = self._address(page)
+    def _urls(self, page: PageDesign) -> Urls:
+        plan, address = self.plan(page), self._address(page)
         if page.spec.for_ is None:
             return {(one.key or 0): address(one.key) for one in plan.lists if one.number == 1}
         found = [""] * (self.columns.size(page.spec.for_) + 1)

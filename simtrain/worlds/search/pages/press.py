@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import cache
 from itertools import chain
 from random import Random
 from typing import Final, NamedTuple, cast
@@ -60,8 +61,7 @@ class Press:
         self._connection = connection
         self._codes = codes
         self._seed = seed
-        self._referring: dict[int, Sequence[Sequence[int]]] = {}
-        """Of the site that is being written: the rows that refer to each row, by the ref."""
+        self._referring = cache(self._reverse)
         self.layout = Layout(design, connection, seed=seed)
         self.layout.correct(self._wrong)
 
@@ -106,12 +106,12 @@ class Press:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
             plans = [plan for plan in plans if not plan.design.spec.corrections]
             beliefs = Beliefs(self.layout.columns, self._claims(site)) if plans else None
-            self._referring.clear()
+            self._referring.cache_clear()
             for plan in plans:
                 yield from self._print(plan, cast(Beliefs, beliefs), max(0, first - plan.first))
         for plan in self.layout.plans:
             if plan.design.spec.corrections and plan.first + plan.count > first:
-                self._referring.clear()
+                self._referring.cache_clear()
                 yield from self._print(plan, Beliefs(self.layout.columns, ()), max(0, first - plan.first))
 
     def _claims(self, site: SiteDesign) -> list[Claim]:
@@ -140,9 +140,7 @@ class Press:
         environment |= {name: beliefs.claims.get(one.id, {}) for name, one in needs.claims.items()}
         environment |= {name: {*self._false(plan.design.site, one)} for name, one in needs.wrong.items()}
         for name, (kind, via) in needs.reverse.items():
-            if via.id not in self._referring:
-                self._referring[via.id] = self._reverse(plan.design.site, kind, via)
-            environment[name] = self._referring[via.id]
+            environment[name] = self._referring(plan.design.site, kind, via)
         for name, page in needs.pages.items():
             environment[name] = layout.targets(page)
         for name, page in needs.urls.items():

@@ -56,7 +56,7 @@ def command(
     with blaming(path), closing(open_file(path)) as connection:
         found = figures(connection, path)
         if sentences:
-            found["sentences"] = skeletons(connection).told()
+            found["sentences"] = skeletons(connection).report()
     if as_json:
         print_json({"file": str(path), **found})
         return

@@ -35,9 +35,9 @@ def _another_value(table: str, column: str) -> str:
 
 def _one_value(world: World, table: str, column: str) -> Iterator[str]:
     """Yield SQL that gives every row one of the values that are there: what a status refuses may then be allowed."""
-    rows = world.query(f'select distinct quote("{column}") as told from "{table}" order by told limit {FEW + 1}')
+    rows = world.query(f'select distinct quote("{column}") as value from "{table}" order by value limit {FEW + 1}')
     if len(rows) <= FEW:
-        yield from (f'update "{table}" set "{column}" = {row["told"]}' for row in rows)
+        yield from (f'update "{table}" set "{column}" = {row["value"]}' for row in rows)
 
 
 class Telling:

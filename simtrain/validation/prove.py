@@ -88,11 +88,11 @@ class _PlanProver(Prover):
         stated = {str(value).lower() for value in episode.case.values()}
         for grading in self.scenario.grading:
             for value in _leaves(grading.grader.gold(world, episode.case)):
-                told = _as_told(value)
-                if told is None or told in stated:
+                text_of_value = _as_text(value)
+                if text_of_value is None or text_of_value in stated:
                     continue
                 for where, text in texts:
-                    if re.search(rf"(?<![\w.]){re.escape(told)}(?![\w]|\.\d)", text.lower()):
+                    if re.search(rf"(?<![\w.]){re.escape(text_of_value)}(?![\w]|\.\d)", text.lower()):
                         self._note(episode, f"the gold value {value!r} stands in {where}")
 
     async def _check_case(self, episode: Episode) -> Trajectory:
@@ -202,7 +202,7 @@ def _leaves(value: JsonValue) -> Iterator[JsonValue]:
         yield value
 
 
-def _as_told(value: JsonValue) -> str | None:
+def _as_text(value: JsonValue) -> str | None:
     """Return how a gold value would stand in a text; None for what anybody could guess."""
     if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
         return None

@@ -53,21 +53,21 @@ class _QuestionProver(Prover):
         """No name that the answer consists of stands in the prompt; those that every row shares, or that are asked about, aside."""
         rows = question.gold(self._world(episode).query)
         prompt = self.scenario.prompt.render(episode.case).casefold()
-        asked_about = {str(value) for value in question.parameters.values()}
+        parameters = {str(value) for value in question.parameters.values()}
         for column in question.columns:
             values = {str(row[column.name]) for row in rows}
-            if question.answer == "table" and values <= asked_about:
+            if question.answer == "table" and values <= parameters:
                 continue
             if column.names is not None and (len(values) > 1 or question.answer == "single"):
-                told = sorted(value for value in values if value.casefold() in prompt)
-                if len(told) == len(values):
-                    self._note(episode, f"all of the column {column.name!r} stands in the prompt: {told[0]!r}")
+                shown = sorted(value for value in values if value.casefold() in prompt)
+                if len(shown) == len(values):
+                    self._note(episode, f"all of the column {column.name!r} stands in the prompt: {shown[0]!r}")
 
     def _visits_what_it_was_shown(self, episode: Episode, oracle: Trajectory) -> None:
         known: set[str] = set()
         for step in oracle.steps:
-            asked = addresses(step.action.arguments)
-            for url in sorted(asked - known):
+            opened = addresses(step.action.arguments)
+            for url in sorted(opened - known):
                 self._note(episode, f"the oracle opens {url}, which nothing has shown it")
             known |= addresses(step.observation.text) | addresses(step.observation.content)
 
@@ -95,8 +95,8 @@ class _QuestionProver(Prover):
             if await self._loses(episode, altered, await self._play(episode, "oracle", altered)):
                 return
         if facts:
-            told = f"{facts[0].type}.{facts[0].name}"
-            self._note(episode, f"with another {told} the oracle still earns all: it does not read the web")
+            path = f"{facts[0].type}.{facts[0].name}"
+            self._note(episode, f"with another {path} the oracle still earns all: it does not read the web")
 
 
 def _question(episode: Episode) -> Question:

@@ -26,7 +26,14 @@ from simtrain.testing import FakeOpenAI, Say
 from simtrain.validation.search_worlds.check import ALIKE, WorldCheck
 from simtrain.validation.search_worlds.names import check_names, real_names
 from simtrain.validation.search_worlds.overlap import overlap, runs
-from simtrain.validation.search_worlds.questions import CHANCE, Audited, ClosedBook, QuestionAudit, closed_book, told
+from simtrain.validation.search_worlds.questions import (
+    CHANCE,
+    Audited,
+    ClosedBook,
+    QuestionAudit,
+    closed_book,
+    leaked_cells,
+)
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 from tests.support.databases import open_database
@@ -186,17 +193,17 @@ def test_a_cell_that_the_question_tells_is_found(world: World) -> None:
     gold = asked(sql="select name as Station, crew as Crew from station order by id limit 3").gold(world.query)
     name = str(gold[0]["Station"])
     leaking = asked(query=f"Which stations are there beside {name}?")
-    assert told(leaking, gold) == [f"its cell {name!r} under station stands in the question"]
-    assert told(leaking.model_copy(update={"parameters": {"name": name}}), gold) == []
+    assert leaked_cells(leaking, gold) == [f"its cell {name!r} under station stands in the question"]
+    assert leaked_cells(leaking.model_copy(update={"parameters": {"name": name}}), gold) == []
 
 
 def test_words_in_which_questions_are_put_tell_nothing(world: World) -> None:
     gold = asked(sql="select name as Station, crew as Crew from station order by id limit 3").gold(world.query)
     name = str(gold[0]["Station"])
     leaking = asked(query=f"Which stations are there beside {name}?")
-    assert told(leaking, gold, among=[leaking.query] * 9) != []
-    assert told(leaking, gold, among=[leaking.query] * 10) == []
-    assert told(leaking, gold, among=[*[leaking.query] * 10, *["Which ships?"] * 50]) != []
+    assert leaked_cells(leaking, gold, among=[leaking.query] * 9) != []
+    assert leaked_cells(leaking, gold, among=[leaking.query] * 10) == []
+    assert leaked_cells(leaking, gold, among=[*[leaking.query] * 10, *["Which ships?"] * 50]) != []
 
 
 def test_what_can_be_guessed_is_found(world: World) -> None:

@@ -135,17 +135,17 @@ class WorldCheck:
         """The questions of the world, and a model without books where one is named. Raises ModelFault."""
         self.begin("auditing questions", len(questions))
         audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
-        told = [str(finding) for finding in audited.findings]
-        guesses = {way: round(mean, 4) for way, mean in audited.guesses.items()}
+        findings = [str(finding) for finding in audited.findings]
+        guesses = {method: round(mean, 4) for method, mean in audited.guesses.items()}
         best = max(guesses.values())
-        self._note("questions", told, questions=audited.questions, cells=audited.cells, guess=best, guesses=guesses)
+        self._note("questions", findings, questions=audited.questions, cells=audited.cells, guess=best, guesses=guesses)
         if self.options.client is None:
             return
         self.begin("asking a model without books", len(questions))
         client = self.options.client
         known = await closed_book(client, world, questions, sampling=self.options.sampling, on_question=self._one)
         problems = [f"the model {client.model}: {problem}" for problem in known.problems]
-        facts = {"model": client.model, "item_f1": round(known.item_f1, 4), "asked": known.asked, "cut": known.cut}
+        facts = {"model": client.model, "item_f1": round(known.item_f1, 4), "asked": known.questions, "cut": known.cut}
         self._note("closed_book", problems, **facts)
 
     def _one(self) -> None:

@@ -19,9 +19,9 @@ About: TypeAlias = tuple[str, str, str]
 
 
 class Guesser:
-    """Guesses constants for columns. `asked` are the questions with their gold tables; nobody guesses by the answer that is looked for."""
+    """Guesses constants for columns. `answered`: the questions with their gold tables; no guess uses the answer that is looked for."""
 
-    def __init__(self, world: World, asked: Iterable[tuple[Question, Sequence[JsonObject]]]) -> None:
+    def __init__(self, world: World, answered: Iterable[tuple[Question, Sequence[JsonObject]]]) -> None:
         self._world = world
         self._kinds = {
             f"{row['type']}.{row['name']}": row["target"]
@@ -29,7 +29,7 @@ class Guesser:
         }
         self._held: dict[str, Counter[str]] = {}
         self._answers: dict[About, Counter[str]] = {}
-        for question, gold in asked:
+        for question, gold in answered:
             for column, about in _columns(question):
                 self._answers.setdefault(about, Counter()).update(str(row[column.name]) for row in gold)
 

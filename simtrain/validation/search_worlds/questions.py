@@ -70,7 +70,7 @@ class QuestionAudit:
     async def audit(self, questions: Iterable[Question], *, on_question: Callable[[], None] = lambda: None) -> Audited:
         """Audit them all."""
         found: list[QuestionFlaw] = []
-        asked: list[tuple[Question, Sequence[JsonObject]]] = []
+        answerable: list[tuple[Question, Sequence[JsonObject]]] = []
         questions = list(questions)
         queries = [question.query for question in questions]
         for question in questions:
@@ -79,33 +79,35 @@ class QuestionAudit:
             except InputError as error:
                 found.append(QuestionFlaw(question.id, str(error)))
                 continue
-            leaks = told(question, gold, labels=self._labels(), among=queries)
+            leaks = leaked_cells(question, gold, labels=self._labels(), among=queries)
             problems = [*self._ambiguous(question, gold), *self._unstated(question), *leaks]
             found += [QuestionFlaw(question.id, problem) for problem in problems]
             if question.answer != "unanswerable":
-                asked.append((question, gold))
+                answerable.append((question, gold))
             on_question()
-        guesses = await self._guesses(asked)
-        for way, mean in guesses.items():
+        guesses = await self._guesses(answerable)
+        for method, mean in guesses.items():
             if mean > CHANCE:
                 found.append(
-                    QuestionFlaw("all", f"a guess that needs no model, by the {way}, reaches an item F1 of {mean:.3f}")
+                    QuestionFlaw(
+                        "all", f"a guess that needs no model, by the {method}, reaches an item F1 of {mean:.3f}"
+                    )
                 )
-        cells = sum(len(gold) * len(question.columns) for question, gold in asked)
-        return Audited(len(asked), cells, guesses, tuple(found))
+        cells = sum(len(gold) * len(question.columns) for question, gold in answerable)
+        return Audited(len(answerable), cells, guesses, tuple(found))
 
-    async def _guesses(self, asked: Sequence[tuple[Question, Sequence[JsonObject]]]) -> dict[str, float]:
+    async def _guesses(self, answerable: Sequence[tuple[Question, Sequence[JsonObject]]]) -> dict[str, float]:
         """Return the mean item F1 of each way to guess, over the cells that questions do not tell.
 
         A guess has rows for the names in the question, in each column one value.
         """
-        guesser = Guesser(self.world, asked)
+        guesser = Guesser(self.world, answerable)
         sums = {"world": 0.0, "answers": 0.0}
-        for question, gold in asked:
-            ways = {"world": guesser.by_world(question), "answers": guesser.by_answers(question, gold)}
-            for way, cells in ways.items():
-                sums[way] += await _hidden_f1(question, gold, _guess(question, gold, cells))
-        return {way: total / max(1, len(asked)) for way, total in sums.items()}
+        for question, gold in answerable:
+            guesses = {"world": guesser.by_world(question), "answers": guesser.by_answers(question, gold)}
+            for method, cells in guesses.items():
+                sums[method] += await _hidden_f1(question, gold, _guess(question, gold, cells))
+        return {method: total / max(1, len(answerable)) for method, total in sums.items()}
 
     def _labels(self) -> frozenset[str]:
         return frozenset(str(row["label"]).casefold() for row in self.world.query("select label from _attributes"))
@@ -156,7 +158,7 @@ def _guess(question: Question, gold: Sequence[JsonObject], cells: Mapping[str, s
     return "\n".join("| " + " | ".join(row) + " |" for row in (tuple(names), ("---",) * len(names), *rows))
 
 
-def told(
+def leaked_cells(
     question: Question,
     gold: Sequence[JsonObject],
     *,
@@ -214,15 +216,15 @@ async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str
     rows = [tuple(row.values()) for row in gold]
     scores = await score_strict(rules_of_question(question), rows, answer, single=question.answer == "single")
     names = {normal_name(column.name): column.name for column in question.columns}
-    told = {
+    given_cells = {
         (place, name)
         for place, row in enumerate(gold)
         for name in names
         if _stands_in(str(row[names[name]]), question.query)
     }
-    found = [(cell.credit, (cell.row, cell.column) in told) for cell in scores.cells]
+    found = [(cell.credit, (cell.row, cell.column) in given_cells) for cell in scores.cells]
     right = sum(credit for credit, given in found if not given)
-    hidden = len(gold) * len(names) - len(told)
+    hidden = len(gold) * len(names) - len(given_cells)
     claimed = scores.given_rows * len(names) - sum(given for _, given in found)
     return 2 * right / (hidden + claimed) if right else 0.0
 
@@ -235,7 +237,7 @@ class ClosedBook:
     """
 
     item_f1: float
-    asked: int
+    questions: int
     cut: int
 
     @property
@@ -243,8 +245,8 @@ class ClosedBook:
         """What keeps it from showing that the model does not know the world."""
         if self.item_f1 > GUESSED:
             return [f"it knows them: an item F1 of {self.item_f1:.3f}"]
-        if self.cut > self.asked / 2:
-            return [f"{self.cut} of {self.asked} replies were cut off at the token limit, which shows nothing"]
+        if self.cut > self.questions / 2:
+            return [f"{self.cut} of {self.questions} replies were cut off at the token limit, which shows nothing"]
         return []
 
 
@@ -267,6 +269,6 @@ async def closed_book(
         on_question()
         return await _hidden_f1(question, question.gold(world.query), completion.text), completion.cut
 
-    asked = [question for question in questions if question.answer != "unanswerable"]
-    found = await asyncio.gather(*(ask(question) for question in asked))
+    answerable = [question for question in questions if question.answer != "unanswerable"]
+    found = await asyncio.gather(*(ask(question) for question in answerable))
     return ClosedBook(sum(f1 for f1, _ in found) / max(1, len(found)), len(found), sum(cut for _, cut in found))

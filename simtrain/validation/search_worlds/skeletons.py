@@ -52,7 +52,7 @@ class Skeletons:
         """Shared sentences among all."""
         return self.shared / self.sentences if self.sentences else 0.0
 
-    def told(self) -> JsonObject:
+    def report(self) -> JsonObject:
         """Return all of it, for a report."""
         kinds: JsonObject = {
             kind: {"sentences": total, "share": round(shared / total, 4)}

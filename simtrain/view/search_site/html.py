@@ -70,8 +70,8 @@ def article(
     """Return a page under its title, with its site and date."""
     when = f'<time datetime="{escape(date)}">{spoken_date(date)}</time>' if date else ""
     name = "" if site is None or site.title == title else escape(site.title)
-    said = " · ".join(part for part in (name, when) if part)
-    line = f'<p class="dateline">{said}</p>' if said else ""
+    dateline = " · ".join(part for part in (name, when) if part)
+    line = f'<p class="dateline">{dateline}</p>' if dateline else ""
     posts = site is not None and look_of(site.kind) == "forum"
     return f"<h1>{escape(title)}</h1>{line}{prose(markdown, url=url, local=local, posts=posts)}"
 
@@ -81,8 +81,10 @@ def results(query: str, found: Sequence[Result], *, offset: int, more: str | Non
     if not query:
         return "<h1>Search</h1><p>Type some words above; <code>site:</code> and a name keep to one site.</p>"
     if not found:
-        told = "No more was found." if offset else "Nothing was found. Fewer words, or other ones, may find something."
-        return f"<h1>{escape(query)}</h1><p>{told}</p>"
+        message = (
+            "No more was found." if offset else "Nothing was found. Fewer words, or other ones, may find something."
+        )
+        return f"<h1>{escape(query)}</h1><p>{message}</p>"
     words = frozenset(tokens(query))
     items = "".join(_result(one, words, local) for one in found)
     after = f'<p><a href="{escape(more)}" rel="next">More results</a></p>' if more else ""
@@ -122,10 +124,10 @@ def request_handler(title: str, about: str, sites: Sequence[tuple[Site, Link]]) 
     return f'<h1>{escape(title)}</h1>{lead}<ul class="sites">{cards}</ul>'
 
 
-def trouble(heading: str, said: str, links: Sequence[Link] = ()) -> str:
+def trouble(heading: str, message: str, links: Sequence[Link] = ()) -> str:
     """Return what stands in the place of a page that cannot be shown, and where else one may go."""
     items = "".join(f"<li><a{_href(one)}>{escape(one.text)}</a></li>" for one in links)
-    return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(said)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
+    return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(message)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
 
 
 def _href(link: Link) -> str:

@@ -164,11 +164,11 @@ class Browsing:
 
     def _missing(self, place: _Place, site: Site | None, path: str = "") -> Response:
         links: list[Link] = []
-        said = "There is no such page."
+        message = "There is no such page."
         if site is not None and path in ("", "/"):
-            said = "This site has no front page. Some of its pages:"
+            message = "This site has no front page. Some of its pages:"
             links = [Link(self._local(url, place), title) for title, url in beginnings(self.world.web, site)]
-        return self._page("Not found", trouble("404 Not Found", said, links), place, status=404, site=site)
+        return self._page("Not found", trouble("404 Not Found", message, links), place, status=404, site=site)
 
     def _page(
         self,

@@ -241,8 +241,8 @@ class _Builder:
 
     def _pages(self, press: Press) -> None:
         done = int(self._meta("progress") or "1")
-        there = f", the first {done - 1:,} are there" if done > 1 else ""
-        self.watching.phase(f"pages{there}", press.layout.count)
+        resumed = f", the first {done - 1:,} are there" if done > 1 else ""
+        self.watching.phase(f"pages{resumed}", press.layout.count)
         self.watching.advance(done - 1)
         with ThreadPoolExecutor(max_workers=1) as executor:
             writer = _Writer(self.connection, executor, done, self.watching)

@@ -146,7 +146,7 @@ class SearchState(WorldState):
 
     def _result(self, page: StoredPage, query: str, long: bool) -> Result:
         leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))
-        said = snippet(
+        text = snippet(
             page.body,
             query=tokens(query),
             leak=leak,
@@ -154,7 +154,7 @@ class SearchState(WorldState):
             concealed=self._concealed,
             long=long,
         )
-        return Result(page.url, page.title, said, page.date, self.world.web.site_by_id[page.site].title)
+        return Result(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
         """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
@@ -265,7 +265,7 @@ def _domain(written: str) -> str:
     return place[0] if place else written
 
 
-def _observed(said: Reply) -> Observation:
-    if said.blocks or said.updated:
+def _observed(reply: Reply) -> Observation:
+    if reply.blocks or reply.updated:
         raise SimulatorFault("a search tool speaks in text")
-    return Observation(said.text, said.structured, said.is_error, provenance=EMBEDDED)
+    return Observation(reply.text, reply.structured, reply.is_error, provenance=EMBEDDED)

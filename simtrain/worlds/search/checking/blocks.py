@@ -6,7 +6,21 @@ import re
 from dataclasses import dataclass, field
 from typing import cast
 
+from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.links import LINK
+
+
+@dataclass(frozen=True, slots=True)
+class PageOfLists:
+    """A page of which lists are read."""
+
+    id: int
+    url: str
+    about: Thing | None
+    day: int
+    """Its date: it can know of nothing later."""
+    known: int
+    """The date of the newest page of its site."""
 
 
 @dataclass(slots=True)

@@ -48,7 +48,7 @@ order by d.attribute, d.entity, p.id, s.start
 """
 
 
-class ToldRule(NamedTuple):
+class StatedRule(NamedTuple):
     """What a front page says decides a fact: recency, majority, erratum or primary, with the source."""
 
     name: str
@@ -71,9 +71,9 @@ class Bodies:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def witnesses(self, told: Sequence[Saying]) -> int:
+    def witnesses(self, sayings: Sequence[Saying]) -> int:
         """Return how many sites say it of their own: pages of different sites that are much the same are one page."""
-        pages = {one.page: one.site for one in told}
+        pages = {one.page: one.site for one in sayings}
         runs = {page: self._runs(page) for page in pages}
         first: dict[int, int] = {}
         for page in pages:
@@ -119,23 +119,23 @@ class Conflicts:
 def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]]) -> Conflicts:
     """Decide every conflict by the rules that front pages tell, and hold the outcome against the facts."""
     facts = FactTables(connection)
-    rules = dict(_told_rules(connection, facts.attributes))
+    rules = dict(_stated_rules(connection, facts.attributes))
     sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
     solved = dict.fromkeys(sites, 0)
     bodies = Bodies(connection)
     found = Conflicts()
     untold: dict[str, int] = {}
-    for attribute, entity, told in _disputed(connection, facts, units):
-        if all(one.right for one in told):
+    for attribute, entity, sayings in _disputed(connection, facts, units):
+        if all(one.right for one in sayings):
             continue
         found.facts += 1
         for site in sites:
-            solved[site] += _decides(told, site)
+            solved[site] += _decides(sayings, site)
         named = rules.get(attribute.id, [])
         if len(named) == 1:
             rule = named[0]
             found.by_rule[rule.name] = found.by_rule.get(rule.name, 0) + 1
-            if not _right(rule, told, bodies):
+            if not _right(rule, sayings, bodies):
                 name = next(iter(facts.names_of(attribute.type, entity)), f"row {entity}")
                 found.problems.append(f"{attribute.path} of {name}: pages disagree, and {rule.name} does not decide it")
         else:
@@ -158,31 +158,31 @@ def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[
             yield f"{name} alone is right in every conflict"
 
 
-def _told_rules(
+def _stated_rules(
     connection: sqlite3.Connection, attributes: Mapping[int, FileAttribute]
-) -> Iterator[tuple[int, list[ToldRule]]]:
+) -> Iterator[tuple[int, list[StatedRule]]]:
     """Attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
     titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
     plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
     words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}
-    sentences: list[tuple[str, list[ToldRule]]] = []
+    sentences: list[tuple[str, list[StatedRule]]] = []
     for site, body in connection.execute(_REQUEST_HANDLER):
         for sentence in _SENTENCE.split(" ".join(str(body).split())):
             names = [name for name, words in _RULES.items() if words.search(sentence)]
             named = [other for other, title in titles if title in sentence]
             source = named[0] if named else site if _OWN.search(sentence) else None
-            rules = [ToldRule(name, source) if name == "primary" else ToldRule(name) for name in names]
+            rules = [StatedRule(name, source) if name == "primary" else StatedRule(name) for name in names]
             sentences.append((sentence, [one for one in rules if one.name != "primary" or one.site is not None]))
     for one in attributes.values():
         kinds = [one.type.replace("_", " "), plurals.get(one.type, one.type)]
         labels = {one.label, words.get(one.path, one.label)}
         rules = {
             rule
-            for sentence, told in sentences
-            if told
+            for sentence, stated in sentences
+            if stated
             and any(_names(sentence, label) for label in labels)
             and any(_names(sentence, kind) for kind in kinds)
-            for rule in told
+            for rule in stated
         }
         yield one.id, sorted(rules, key=lambda rule: (rule.name, rule.site or 0))
 
@@ -200,23 +200,23 @@ def _disputed(
         attribute = facts.attributes[number]
         facts.load([(number, entity)], ())
         verifier = StatementVerifier(facts, units, Customs())
-        told: list[Saying] = []
+        sayings: list[Saying] = []
         for _, _, page, start, site, kind, date, title, words in group:
             stated = Stated(page, start, site, kind, attribute, entity, None, str(words))
             right, corrects = verifier.problem(stated) is None, bool(_CORRECTS.search(str(title)))
-            told.append(Saying(site, str(date), right, corrects, page))
-        yield attribute, entity, told
+            sayings.append(Saying(site, str(date), right, corrects, page))
+        yield attribute, entity, sayings
 
 
-def _decides(told: Sequence[Saying], site: int) -> bool:
+def _decides(sayings: Sequence[Saying], site: int) -> bool:
     """True if whoever reads this site alone gets the truth."""
-    own = [one for one in told if one.site == site]
+    own = [one for one in sayings if one.site == site]
     return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
 
 
-def _right(rule: ToldRule, told: Sequence[Saying], bodies: Bodies) -> bool:
+def _right(rule: StatedRule, sayings: Sequence[Saying], bodies: Bodies) -> bool:
     """True if the rule, applied to what pages say, gives the truth and nothing else."""
-    first = [one for one in told if not one.corrects]
+    first = [one for one in sayings if not one.corrects]
     match rule.name:
         case "recency":
             last = max((one.date for one in first), default="")
@@ -229,4 +229,4 @@ def _right(rule: ToldRule, told: Sequence[Saying], bodies: Bodies) -> bool:
             return bool(source) and all(source)
         case _:
             wrong = {one.site for one in first if not one.right}
-            return wrong <= {one.site for one in told if one.corrects and one.right}
+            return wrong <= {one.site for one in sayings if one.corrects and one.right}

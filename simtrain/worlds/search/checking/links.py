@@ -75,8 +75,8 @@ def link_problems(
         seen.add(url)
         if url in known:
             continue
-        there = exists.execute("select 1 from _pages where url = ?", (url,)).fetchone()
-        what = f"the link to {url} is not recorded" if there else "a link leads to no page"
+        found_page = exists.execute("select 1 from _pages where url = ?", (url,)).fetchone()
+        what = f"the link to {url} is not recorded" if found_page else "a link leads to no page"
         found.append((match.start(1), what))
     missing = [target for url, target in known.items() if url not in seen and target.id != page[0]]
     return found + [(0, f"the link to {target.url} is not in the text") for target in missing]

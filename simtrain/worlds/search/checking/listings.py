@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-from simtrain.worlds.search.checking.blocks import Blocks, Listing
+from simtrain.worlds.search.checking.blocks import Blocks, Listing, PageOfLists
 from simtrain.worlds.search.checking.calling import Names, dates_in
 from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Lives
-from simtrain.worlds.search.checking.told import PageOfLists
 
 Spread: TypeAlias = tuple[Any, Any]
 """The least and the greatest that something written may mean: two days, two texts or two numbers."""

@@ -77,10 +77,10 @@ class PageReader:
         self._found: list[Odd] = []
         self._pages = self._statements = self._links = 0
 
-    def told(self) -> ReaderReport:
+    def report(self) -> ReaderReport:
         """Return what was found and noted so far."""
         return ReaderReport(
-            self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.told()
+            self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.report()
         )
 
     def read(self, first: int, last: int) -> int:
@@ -193,15 +193,15 @@ class PageReader:
         except KeyError:
             return [(0, "it is about something that is not there")]
         if about is not None:
-            told = own | {one.words for one in read if (one.attribute.type, one.entity) == about}
-            self._note_title(page, kind, told)
+            texts = own | {one.words for one in read if (one.attribute.type, one.entity) == about}
+            self._note_title(page, kind, texts)
         return self._prose.title(page.id, kind, without(page.title, words | own))
 
-    def _note_title(self, page: PageRow, kind: Kind, told: Iterable[str]) -> None:
+    def _note_title(self, page: PageRow, kind: Kind, texts: Iterable[str]) -> None:
         """Whether a title tells what the page is about, by a name or by something that it states of it."""
         title = page.title.casefold()
         odd = Odd(page.id, 0, f"the title {page.title!r} does not name what the page is about")
-        self._customs.note(("title", *kind), any(text.casefold() in title for text in told), lambda: odd)
+        self._customs.note(("title", *kind), any(text.casefold() in title for text in texts), lambda: odd)
 
     def _named(self, stated: Stated) -> Thing | None:
         """Return the thing that a statement names."""

@@ -69,7 +69,7 @@ def check_pages(
         # Statements may be recorded of pages beyond the last one.
         for first in range(1, (last or 0) + 1, AT_ONCE):
             on_pages(reader.read(first, first + AT_ONCE - 1))
-        parts = [reader.told()]
+        parts = [reader.report()]
     else:
         parts = shared(ReadingTask(path, dict(units), wording, last, AT_ONCE), workers=workers, on_pages=on_pages)
     return _merged(connection, parts, last or 0, wording)

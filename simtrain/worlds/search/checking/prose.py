@@ -89,7 +89,7 @@ class Prose:
             own.pages += use.pages
             own.places += use.places[: KEPT - len(own.places)]
 
-    def told(self) -> Prose:
+    def report(self) -> Prose:
         """Return what is to be merged: all but the pieces."""
         return Prose(NOTHING, {}, self._kinds, self._small, self._uses)
 

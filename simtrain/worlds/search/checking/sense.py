@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from simtrain.values.types import JsonValue
-from simtrain.worlds.search.checking.blocks import blocks_of
+from simtrain.worlds.search.checking.blocks import PageOfLists, blocks_of
 from simtrain.worlds.search.checking.calling import Names
 from simtrain.worlds.search.checking.counts import Counts, run_together
 from simtrain.worlds.search.checking.facts import FactTables
@@ -16,7 +16,6 @@ from simtrain.worlds.search.checking.listings import Listings
 from simtrain.worlds.search.checking.lives import Lives
 from simtrain.worlds.search.checking.pages import Problem
 from simtrain.worlds.search.checking.times import Times
-from simtrain.worlds.search.checking.told import PageOfLists
 
 _STEP = 500
 

@@ -59,15 +59,15 @@ def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -
         for end in wait([end for end, number in ends.items() if number not in found]):
             own = cast(Connection, end)
             try:
-                said: object = own.recv()
+                message: object = own.recv()
             except EOFError:
                 raise SimulatorFault("a process that reads pages has ended early") from None
-            if isinstance(said, sqlite3.DatabaseError):
-                raise said
-            if isinstance(said, ReaderReport):
-                found[ends[own]] = said
+            if isinstance(message, sqlite3.DatabaseError):
+                raise message
+            if isinstance(message, ReaderReport):
+                found[ends[own]] = message
             else:
-                on_pages(cast(int, said))
+                on_pages(cast(int, message))
     return [found[number] for number in range(len(ends))]
 
 
@@ -79,7 +79,7 @@ def _work(end: Connection, task: ReadingTask, number: int, workers: int) -> None
         reader = PageReader(connection, task.units, task.wording)
         for first in range(1 + number * task.at_once, task.last + 1, workers * task.at_once):
             end.send(reader.read(first, first + task.at_once - 1))
-        end.send(reader.told())
+        end.send(reader.report())
     except sqlite3.DatabaseError as error:
         end.send(error)
     except BrokenPipeError:

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from functools import cache
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from simtrain.values.types import JsonValue
-from simtrain.worlds.search.checking.blocks import Blocks
+from simtrain.worlds.search.checking.blocks import Blocks, PageOfLists
 from simtrain.worlds.search.checking.calling import Days, Names, dates_in
 from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Bond, Lives, day_of
-from simtrain.worlds.search.checking.told import PageOfLists
 
 _WORDS: Final = (3, 2, 1)
 """How many words before a date are looked at: sites that put a thing in many ways agree in fewer."""
@@ -135,8 +134,8 @@ class _Followers:
             if owner is None or not isinstance(value, str):
                 continue
             day = _day(value) - round(bond.days)
-            known = found.get(cast(int, owner), day)
-            found[cast(int, owner)] = min(known, day) if bond.after else max(known, day)
+            known = found.get(owner, day)
+            found[owner] = min(known, day) if bond.after else max(known, day)
         return found
 
 

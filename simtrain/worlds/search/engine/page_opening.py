@@ -143,10 +143,10 @@ def for_goal(markdown: str, goal: str, most: int) -> str:
         if scores[place] and place not in kept and words + counts[place] <= most:
             kept.add(place)
             words += counts[place]
-    said: list[str] = []
+    shown: list[str] = []
     for place, line in enumerate(lines):
         if place in kept:
-            said.append(line)
-        elif line.strip() and (not said or said[-1] != GAP_LINE):
-            said.append(GAP_LINE)
-    return "\n".join(said)
+            shown.append(line)
+        elif line.strip() and (not shown or shown[-1] != GAP_LINE):
+            shown.append(GAP_LINE)
+    return "\n".join(shown)

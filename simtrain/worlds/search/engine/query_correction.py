@@ -81,10 +81,10 @@ class Mending:
 
     def _stand_together(self, chosen: Sequence[tuple[str, ...]], others: Sequence[str]) -> bool:
         """True if a page holds all that was chosen, and one of the other words where there are any."""
-        asked = [f'"{" ".join(words)}"' for words in chosen]
+        phrases = [f'"{" ".join(words)}"' for words in chosen]
         if others:
-            asked.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
-        return self._index.has(" AND ".join(asked))
+            phrases.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
+        return self._index.has(" AND ".join(phrases))
 
     # What a word may stand for
 

@@ -179,15 +179,15 @@ class Ranking:
             (" AND ".join(term.quoted for term in terms[:length]), length) for length in range(len(terms), 0, -1)
         ]
         sql = f"select rowid from _index where _index match ?{'' if site is None else _ON_SITE} limit {enough + len(found)}"
-        for asked, held in (*together, *((word.quoted, 0) for word in words[1:])):
-            rows = cast("Iterable[tuple[int]]", self._run(sql, (asked,) if site is None else (asked, site)))
+        for query, held in (*together, *((word.quoted, 0) for word in words[1:])):
+            rows = cast("Iterable[tuple[int]]", self._run(sql, (query,) if site is None else (query, site)))
             fresh = [page for (page,) in rows if page not in found and page not in pages]
-            pages.update(self._held(fresh, asked, terms[:held], terms[held:]))
+            pages.update(self._held(fresh, query, terms[:held], terms[held:]))
             if len(pages) >= enough:
                 break
         return pages
 
-    def _held(self, pages: list[int], asked: str, stated: list[_Term], others: list[_Term]) -> _Held:
+    def _held(self, pages: list[int], query: str, stated: list[_Term], others: list[_Term]) -> _Held:
         """Return which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
 
         The index tells that much faster than texts do, unless they are few.
@@ -197,7 +197,7 @@ class Ranking:
         held = {page: [*stated] for page in pages}
         between = min(pages), max(pages)
         for term in others:
-            rows = self._run(_HOLDING, (f"({asked}) AND {term.quoted}", *between))
+            rows = self._run(_HOLDING, (f"({query}) AND {term.quoted}", *between))
             for (page,) in cast("Iterable[tuple[int]]", rows):
                 if page in held:
                     held[page].append(term)

@@ -76,12 +76,12 @@ def snippet(
     most = WORDS["full" if long else leak]
     if leak != "tease":
         return _passage(sentences, most)
-    said = concealed.left_out(_passage(sentences, most))
-    said = _GAPS.sub(GAP, said)
-    stated = concealed.stated_in(said)
+    passage = concealed.left_out(_passage(sentences, most))
+    passage = _GAPS.sub(GAP, passage)
+    stated = concealed.stated_in(passage)
     if stated:
         raise SimulatorFault(f"a teasing snippet states the gold cell {stated[0]!r}")
-    return said
+    return passage
 
 
 def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _Places) -> _Sentence:

@@ -53,8 +53,8 @@ def _plain(letter: str) -> str:
         return " "
     with _asking:
         index = _index()
-        index.execute("delete from said")
-        index.execute("insert into said values (?)", (f"a{letter}a",))
+        index.execute("delete from texts")
+        index.execute("insert into texts values (?)", (f"a{letter}a",))
         words = index.execute("select term from words order by offset").fetchall()
     return words[0][0][1:-1] if len(words) == 1 else " "
 
@@ -62,6 +62,6 @@ def _plain(letter: str) -> str:
 @cache
 def _index() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.execute("create virtual table said using fts5 (body, tokenize='unicode61 remove_diacritics 2')")
-    connection.execute("create virtual table words using fts5vocab (said, instance)")
+    connection.execute("create virtual table texts using fts5 (body, tokenize='unicode61 remove_diacritics 2')")
+    connection.execute("create virtual table words using fts5vocab (texts, instance)")
     return connection

@@ -38,8 +38,8 @@ def draw_aliases(
         if shares.short:
             shorts = ((row, forms[kind].shorten(name)) for row, name in enumerate(own, 1) if draw() < shares.short)
             wanted += [(kind, row, short, "short") for row, short in shorts if short is not None]
-    said = [*(name for own in names.values() for name in own), *(name for _, _, name, _ in former)]
-    begun = _beginnings(said, {short for _, _, short, _ in wanted})
+    taken_names = [*(name for own in names.values() for name in own), *(name for _, _, name, _ in former)]
+    begun = _beginnings(taken_names, {short for _, _, short, _ in wanted})
     short = [alias for alias in wanted if alias[2] not in taken and begun[alias[2]] == 1]
     return [*former, *short]
 

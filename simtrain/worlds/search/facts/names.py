@@ -93,7 +93,7 @@ class Form:
         self._literals = _SLOT.split(self.text)[::2]
         # The same words in another order would be taken for the same name.
         self._swaps = len(set(self.slots)) < len(self.slots)
-        self._said: set[str] = set()
+        self._made: set[str] = set()
         self._glued = _GLUED.search(self.text) is not None
         self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
@@ -115,19 +115,19 @@ class Form:
             if next(tries, None) is None:
                 raise few
             parts = [first]
-            said: set[str] = set()
+            chosen: set[str] = set()
             for pool, literal in zip(pools, [*between, last], strict=True):
                 word = pool[int(random() * len(pool))]
-                said.add(word)
+                chosen.add(word)
                 parts += (word, literal)
             name = "".join(parts)
-            if len(said) < len(pools) or name in taken or (self._glued and self._is_real(name)):
+            if len(chosen) < len(pools) or name in taken or (self._glued and self._is_real(name)):
                 continue
             if self._swaps:
-                key = " ".join(sorted(said))
-                if key in self._said:
+                key = " ".join(sorted(chosen))
+                if key in self._made:
                     continue
-                self._said.add(key)
+                self._made.add(key)
             taken.add(name)
             found.append(name)
         return found

@@ -33,7 +33,7 @@ class Coverage:
     def surely(self, attribute: Attribute) -> Mapping[int, int]:
         """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
         # What is copied from another site is no second witness.
-        pages = [page for page in self._telling(attribute, self._sure) if not page.copied]
+        pages = [page for page in self._stating(attribute, self._sure) if not page.copied]
         key = tuple(page.index for page in pages)
         if key not in self._first:
             found = self._first[key] = {}
@@ -47,7 +47,7 @@ class Coverage:
         size = self._layout.columns.size(attribute.type) + 1
         if attribute.id in self._elsewhere:
             return [self._layout.today - self._site.lag] * size
-        pages = self._telling(attribute, self._told)
+        pages = self._stating(attribute, self._stated_by_kind)
         key = attribute.type, tuple(page.index for page in pages)
         if key not in self._last:
             found = self._last[key] = [NEVER] * size
@@ -56,10 +56,10 @@ class Coverage:
                     found[row] = max(day, found[row])
         return self._last[key]
 
-    def _telling(self, attribute: Attribute, told: Mapping[int, frozenset[int]]) -> list[PageDesign]:
+    def _stating(self, attribute: Attribute, stated: Mapping[int, frozenset[int]]) -> list[PageDesign]:
         """Return the kinds of pages of an attribute's type that tell it."""
         pages = (page for page in self._pages if page.kind is not None and page.kind.name == attribute.type)
-        return [page for page in pages if attribute.id in told[page.index]]
+        return [page for page in pages if attribute.id in stated[page.index]]
 
     def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
         """Yield the rows that pages tell of, each with the first and the last day on which its page may be dated."""
@@ -77,7 +77,7 @@ class Coverage:
         return {page.index: frozenset(_sure_facts(page)) for page in self._pages}
 
     @cached_property
-    def _told(self) -> dict[int, frozenset[int]]:
+    def _stated_by_kind(self) -> dict[int, frozenset[int]]:
         """Page kind -> the attributes of its own row that it may state."""
         return {
             page.index: frozenset(fact.attribute.id for fact in _facts(page) if _is_own(fact, page))

@@ -18,7 +18,7 @@ Climb: TypeAlias = tuple[Rows, Type]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldDate:
+class PageDate:
     """A date that a page tells: the path to it from a row of a type, and the loops around it, the inner one first."""
 
     kind: Type
@@ -29,9 +29,9 @@ class ToldDate:
 def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
     """For each row id the latest date that its page tells, up to a day: an empty text where it tells none; nothing where none can."""
     found: list[str] = []
-    for told in dict.fromkeys(_told(page, cast(Type, page.kind))):
-        dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(told.kind, told.path)]
-        for climb in told.loops:
+    for one in dict.fromkeys(_dates_on(page, cast(Type, page.kind))):
+        dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(one.kind, one.path)]
+        for climb in one.loops:
             dates = _climbed(dates, climb, columns)
         found = list(map(max, found, dates)) if found else dates
     return found
@@ -39,7 +39,7 @@ def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
 
 def tells_dates(page: PageDesign) -> bool:
     """True if a kind of page can tell a date at all."""
-    return any(True for _ in _told(page, cast(Type, page.kind)))
+    return any(True for _ in _dates_on(page, cast(Type, page.kind)))
 
 
 def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
@@ -57,7 +57,7 @@ def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     return [latest.get(row, "") for row in columns.path(kind, ".".join(ref.name for ref in path.refs))]
 
 
-def _told(page: PageDesign, kind: Type) -> Iterator[ToldDate]:
+def _dates_on(page: PageDesign, kind: Type) -> Iterator[PageDate]:
     known: dict[str, tuple[Type, tuple[Climb, ...]]] = {kind.name: (kind, ())}
     wordings = [*page.titles, *(wording for part in page.parts for wording in part)]
     for node in _nodes(node for wording in wordings for node in wording):
@@ -65,13 +65,13 @@ def _told(page: PageDesign, kind: Type) -> Iterator[ToldDate]:
             path = _day_path(page.scope.schema, node)
             if node.path.root in known and path is not None:
                 begins, loops = known[node.path.root]
-                yield ToldDate(begins, path, loops)
+                yield PageDate(begins, path, loops)
         elif node.rows.via is not None and node.rows.path is not None and node.rows.path.root in known:
             begins, loops = known[node.rows.path.root]
             known[node.name] = (node.rows.kind, ((node.rows, begins), *loops))
             begun = life(page.scope.schema, node.rows.kind)[0]
             if begun is not None:
-                yield ToldDate(node.rows.kind, begun.name, known[node.name][1])
+                yield PageDate(node.rows.kind, begun.name, known[node.name][1])
 
 
 def _day_path(schema: Schema, fact: FactPart) -> str | None:

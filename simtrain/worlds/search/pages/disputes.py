@@ -65,19 +65,19 @@ class Disputes:
         latest = {site: self._latest_day(site, attribute) for site in {*chain.from_iterable(facts.values())}}
         surely = [(site, one.surely(self._attributes[attribute])) for site, one in self._coverage.items()]
         for row, claims in facts.items():
-            told = {site: place for site, place in claims.items() if latest[site][row] != NEVER}
-            right = {site: days[row] for site, days in surely if row in days and site not in told}
+            claimed = {site: place for site, place in claims.items() if latest[site][row] != NEVER}
+            right = {site: days[row] for site, days in surely if row in days and site not in claimed}
             match rule:
                 case "primary":
                     if site_of_rule in right:
-                        yield from (place for site, place in told.items() if site != site_of_rule)
+                        yield from (place for site, place in claimed.items() if site != site_of_rule)
                 case "recency":
                     last = max(right.values(), default=NEVER)
-                    yield from (place for site, place in told.items() if latest[site][row] < last)
+                    yield from (place for site, place in claimed.items() if latest[site][row] < last)
                 case "majority":
-                    yield from list(told.values())[: max(0, len(right) - 1)]
+                    yield from list(claimed.values())[: max(0, len(right) - 1)]
                 case _:
-                    yield from (place for site, place in told.items() if attribute in self._corrected[site])
+                    yield from (place for site, place in claimed.items() if attribute in self._corrected[site])
 
     def _latest_day_of(self, site: int, attribute: int) -> Sequence[int]:
         return self._coverage[site].latest(self._attributes[attribute])

@@ -122,8 +122,8 @@ async def _reworded(
         if not wrong:
             break
         again = "This cannot stand: " + "; ".join(wrong[:8]) + ". Reply with the whole page, mended."
-        said: list[JsonObject] = [{"role": "assistant", "content": text}] if text else []
-        messages = [*messages, *said, {"role": "user", "content": again}]
+        earlier: list[JsonObject] = [{"role": "assistant", "content": text}] if text else []
+        messages = [*messages, *earlier, {"role": "user", "content": again}]
     return text, wrong
 
 

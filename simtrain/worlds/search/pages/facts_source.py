@@ -149,7 +149,7 @@ class FactsSource(RowsSource):
             self._pending.append((False, text))
             return
         self._advance()
-        start, said = self._new("s"), self._new("z")
+        start, stated = self._new("s"), self._new("z")
         self._line(f"{start} = o")
         if node.link is not None and group.kind == "ref":
             self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")
@@ -161,8 +161,8 @@ class FactsSource(RowsSource):
             name = self._name_of(group)
             self._line(added(self._of(name), "g", packed_source(name.id, start, text)))
         # What a list is grouped by is fixed, so that no site has it wrong.
-        self._line(f"{said} = f'{packed_source(group.id, start, text)}'")
-        self._line(f"for m in members: {added(self._of(group), 'm', f'{{{said}}}')}")
+        self._line(f"{stated} = f'{packed_source(group.id, start, text)}'")
+        self._line(f"for m in members: {added(self._of(group), 'm', f'{{{stated}}}')}")
 
     def _paging(self) -> None:
         facts = self._schema.page

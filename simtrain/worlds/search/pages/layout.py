@@ -76,8 +76,8 @@ class Layout:
         first = 1
         for site in design.sites:
             for page in site.pages:
-                there = kinds is None or page.index in kinds
-                plan = PagePlan(page, first, self._rows(page) if there else (), self._lists(page) if there else ())
+                is_kept = kinds is None or page.index in kinds
+                plan = PagePlan(page, first, self._rows(page) if is_kept else (), self._lists(page) if is_kept else ())
                 self.plans.append(plan)
                 first += plan.count
         self.count = first - 1
@@ -253,7 +253,7 @@ class Layout:
         for place, (row, day) in enumerate(zip(plan.rows[start:stop], days, strict=True), plan.first + start):
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
-    def _told(self, page: PageDesign, believed: Columns) -> list[str]:
+    def _newest_dates(self, page: PageDesign, believed: Columns) -> list[str]:
         """By row id the newest date that a page tells, as far as its site knows."""
         if page.index not in self._newest:
             self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
@@ -278,7 +278,7 @@ class Layout:
     def _days(self, plan: PagePlan, start: int, stop: int, believed: Columns) -> list[str]:
         page, rows = plan.design, plan.rows[start:stop]
         latest = self.today - page.site.lag
-        told = self._told(page, believed)
+        newest_dates = self._newest_dates(page, believed)
         if page.dated is None:
             days = [iso(day) for day in self._drawn(plan, start, stop)]
         else:
@@ -288,7 +288,7 @@ class Layout:
                 iso(min(self.today, ordinal(str(values[row])) + shift if values[row] is not None else latest))
                 for row in rows
             ]
-        return [max(day, told[row]) for row, day in zip(rows, days, strict=True)] if told else days
+        return [max(day, newest_dates[row]) for row, day in zip(rows, days, strict=True)] if newest_dates else days
 
 
 def _sortable(key: Value) -> tuple[int, float, str]:

@@ -28,7 +28,7 @@ class ProvenanceSource(SourceLines):
         self.needs = Needs()
         self._schema = schema
         self._sure = not (site.lag or site.spec.reliability < 1 or schema.spec.disputes)
-        self._told: dict[str, int] = {}
+        self._types: dict[str, int] = {}
         self._silent = False
 
     def _state(self, attribute: Attribute, row: str, text: str, shift: str = "") -> None:
@@ -41,14 +41,14 @@ class ProvenanceSource(SourceLines):
         """Return the name of what is told of an attribute's type."""
         kind = self._schema.types.get(attribute.type)
         name = f"M{kind.position}" if kind else "M"
-        self._told[name] = kind.position if kind else PSEUDO
+        self._types[name] = kind.position if kind else PSEUDO
         return name
 
     def _dispute(self, attribute: Attribute, row: str) -> None:
         """Note the claim that a statement follows. Only what a site may have wrong is looked up, and names never are."""
         if self._sure or attribute.kind == "name" or attribute.type == PAGE:
             return
-        kind, claims = self._told[self._of(attribute)], f"K{attribute.id}"
+        kind, claims = self._types[self._of(attribute)], f"K{attribute.id}"
         self.needs.claims[claims] = attribute
         self._line(f"if {row} in {claims}: F.setdefault(({kind}, {row}), {{}})[{attribute.id}] = {claims}[{row}]")
 
@@ -59,11 +59,11 @@ class ProvenanceSource(SourceLines):
 
     def _beginning(self) -> str:
         """Return what stands before the code of a page, once that is written."""
-        told = [f"{name} = {{}}" for name in self._told]
-        return "; ".join(told if self._sure else [*told, "F = {}"]) or "pass"
+        begun = [f"{name} = {{}}" for name in self._types]
+        return "; ".join(begun if self._sure else [*begun, "F = {}"]) or "pass"
 
     def _end(self) -> None:
         """Hand over what is told of all rows, in the order of their types."""
-        for name, kind in sorted(self._told.items(), key=lambda item: item[1]):
+        for name, kind in sorted(self._types.items(), key=lambda item: item[1]):
             claims = "None" if self._sure else f"kept(F.get(({kind}, e))) if F else None"
             self._line(f"mentions += [(p, {kind}, e, t, {claims}) for e, t in {name}.items()]")

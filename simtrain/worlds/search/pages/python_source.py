@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Note(NamedTuple):
     """That the next text of a page states something: what its characters are added to, and of which row they tell."""
 
-    told: str
+    mentions: str
     row: str
     attribute: int
     text: str
@@ -43,19 +43,19 @@ class SourceLines:
         # Lengths are added as they come: sums over all that stands before would grow with the square of a page. Notes of the same
         # row that follow each other are added in one expression, which takes half the time.
         step = _Step()
-        said: list[tuple[tuple[str, str], str]] = []
+        notes: list[tuple[tuple[str, str], str]] = []
         for place in range(self._counted, len(self._pending) + 1):
             for note in self._notes.pop(place, ()):
                 begin = step.taken() + (f" + {note.shift}" if note.shift else "")
                 text = packed_source(note.attribute, begin, note.text)
-                target = note.told, note.row
-                if said and said[-1][0] == target:
-                    said[-1] = target, said[-1][1] + text
+                target = note.mentions, note.row
+                if notes and notes[-1][0] == target:
+                    notes[-1] = target, notes[-1][1] + text
                 else:
-                    said.append((target, text))
+                    notes.append((target, text))
             if place < len(self._pending):
                 step.over(*self._pending[place])
-        for target, text in said:
+        for target, text in notes:
             self._line(added(*target, text))
         if step.ahead:
             self._line(f"o += {step.ahead}")
@@ -106,9 +106,9 @@ def packed_source(attribute: int, start: str, text: str) -> str:
     return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
-def added(told: str, row: str, text: str) -> str:
+def added(mentions: str, row: str, text: str) -> str:
     """Return the line that adds to what is told of a row what an f-string gives."""
-    return f"{told}[{row}] = f'{{{told}.get({row}, \"\")}}{text}'"
+    return f"{mentions}[{row}] = f'{{{mentions}.get({row}, \"\")}}{text}'"
 
 
 def _escaped(text: str) -> str:

@@ -32,7 +32,7 @@ class Code(FactsSource):
         self._rows |= dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
         self._voices = [place for place, voice in enumerate(page.scope.voices.values()) for _ in range(voice.share)]
-        self._said: dict[str, int] = {}
+        self._drawn_phrases: dict[str, int] = {}
         self._is_copied = any(page in (other.copied, other) for site in sites for other in site.pages if other.copied)
         self.source = self._write()
 
@@ -85,7 +85,7 @@ class Code(FactsSource):
         found = ["again(x)"] if self._is_copied else []
         if self._voices:
             found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
-        return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._said)] or ["pass"]
+        return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._drawn_phrases)] or ["pass"]
 
     def _part(self, before: str, wordings: Sequence[Sequence[tree.Node]]) -> None:
         """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
@@ -119,20 +119,20 @@ class Code(FactsSource):
         if len(node.lists) == 1:
             self._line(f"{name} = {node.lists[0]!r}[int(random() * {len(node.lists[0])})]")
         else:
-            said = self._new("q")
-            self._line(f"{said} = {node.lists!r}[w]; {name} = {said}[{self._which(node, said)}]")
+            phrases = self._new("q")
+            self._line(f"{phrases} = {node.lists!r}[w]; {name} = {phrases}[{self._which(node, phrases)}]")
         self._pending.append((False, name))
 
-    def _which(self, node: tree.WordsPart, said: str) -> str:
+    def _which(self, node: tree.WordsPart, phrases: str) -> str:
         """Return the expression of the place of the phrase that is said: under a name it is another one each time."""
         if not node.name:
-            return f"int(random() * len({said}))"
-        times = self._said[node.name] = self._said.get(node.name, -1) + 1
+            return f"int(random() * len({phrases}))"
+        times = self._drawn_phrases[node.name] = self._drawn_phrases.get(node.name, -1) + 1
         again = f" + {self._loops[-1][0]}" if self._loops else ""
         turn = f"(y_{node.name} + {times}{again})"
         if node.each == 1:
-            return f"{turn} % len({said})"
-        return f"{turn} % (len({said}) // {node.each}) * {node.each} + int(random() * {node.each})"
+            return f"{turn} % len({phrases})"
+        return f"{turn} % (len({phrases}) // {node.each}) * {node.each} + int(random() * {node.each})"
 
     def _comments(self, node: tree.Comments) -> None:
         self._flush()

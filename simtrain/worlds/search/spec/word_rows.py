@@ -74,15 +74,17 @@ def _check_known(schema: Schema, place: Place, words: LanguageWords, known: dict
         ("units", words.units, known["unit"]),
         ("values", words.values, values),
     ]
-    for name, given, there in tables:
+    for name, given, known_subjects in tables:
         for subject in given:
-            if subject not in there:
+            if subject not in known_subjects:
                 raise schema.document.error(
-                    (*place, name, subject), f"the world has no {subject!r}", nearest(subject, there)
+                    (*place, name, subject), f"the world has no {subject!r}", nearest(subject, known_subjects)
                 )
     for attribute, categories in words.values.items():
-        there = {subject.partition("=")[2] for subject in known["value"] if subject.startswith(f"{attribute}=")}
+        known_subjects = {
+            subject.partition("=")[2] for subject in known["value"] if subject.startswith(f"{attribute}=")
+        }
         for value in categories:
-            if value not in there:
+            if value not in known_subjects:
                 at = (*place, "values", attribute, value)
-                raise schema.document.error(at, f"{attribute} is never {value!r}", nearest(value, there))
+                raise schema.document.error(at, f"{attribute} is never {value!r}", nearest(value, known_subjects))

@@ -35,15 +35,15 @@ class Narrowing:
 
     def _takes(self, page: Found) -> bool:
         host = urlsplit(page.url).hostname or ""
-        told = f"{page.title}\n{page.body}".casefold()
+        text = f"{page.title}\n{page.body}".casefold()
         return (
             (not self.only or _is_under(host, self.only))
             and not _is_under(host, self.without)
             and self._is_of_the_time(page.date)
             and self.in_title.casefold() in page.title.casefold()
             and self.in_url.casefold() in page.url.casefold()
-            and self.phrase.casefold() in told
-            and not any(word.casefold() in told for word in self.excluded)
+            and self.phrase.casefold() in text
+            and not any(word.casefold() in text for word in self.excluded)
         )
 
     def _is_of_the_time(self, day: str | None) -> bool:

@@ -24,10 +24,10 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         }
         for position, item in enumerate(found, first + 1)
     ]
-    asked = {name: value for name, value in arguments.items() if value is not None}
+    parameters = {name: value for name, value in arguments.items() if value is not None}
     mended = engine.mended(query)
     content: JsonObject = {
-        "searchParameters": {**asked, "type": "search", "engine": "google"},
+        "searchParameters": {**parameters, "type": "search", "engine": "google"},
         **({} if mended is None else {"searchInformation": {"showingResultsFor": mended.query}}),
         "organic": organic,
         "credits": 1,
@@ -90,7 +90,7 @@ SERPER = (
     ),
     SearchTool(
         "scrape",
-        "Fetch a web page through the Serper API; returns its text, and its markdown when asked to.",
+        "Fetch a web page through the Serper API; returns its text, and its markdown when parameters to.",
         open_arguments(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The URL of the page."},

@@ -86,11 +86,11 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
         return tool.changes is not None and tool.changes(_own(arguments, own))
 
     def act(engine: Engine, arguments: JsonObject) -> Reply:
-        said = tool.act(engine, _own(arguments, own))
-        if said.is_error or said.structured is None:
-            return said
-        content = _with_names(said.structured, rename.results)
-        return replace(said, text=text.render(content) if text else said.text, structured=content)
+        reply = tool.act(engine, _own(arguments, own))
+        if reply.is_error or reply.structured is None:
+            return reply
+        content = _with_names(reply.structured, rename.results)
+        return replace(reply, text=text.render(content) if text else reply.text, structured=content)
 
     output = tool.output_schema
     return replace(

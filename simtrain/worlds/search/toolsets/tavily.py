@@ -19,10 +19,10 @@ _NO: JsonObject = {"type": "boolean", "default": False}
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query, count = arguments["query"], arguments.get("max_results", 10)
-    told: list[JsonObject] = []
+    results: list[JsonObject] = []
     for place, item in enumerate(engine.search(query, count=count, takes=_narrowing(engine, arguments).takes)):
         raw = engine.visit(item.url) if arguments.get("include_raw_content") else None
-        told.append(
+        results.append(
             {
                 "url": item.url,
                 "title": item.title,
@@ -38,7 +38,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         "follow_up_questions": None,
         "answer": None,
         "images": [],
-        "results": told,
+        "results": results,
         "response_time": 1.0,
     }
     return Reply(_written(content), content)

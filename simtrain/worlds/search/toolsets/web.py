@@ -34,7 +34,7 @@ _SEARCHES: JsonObject = {
 }
 
 
-def told(results: list[Result]) -> list[JsonObject]:
+def as_objects(results: list[Result]) -> list[JsonObject]:
     """Results as JSON objects."""
     return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
 
@@ -89,7 +89,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _found(engine: Engine, query: str) -> JsonObject:
-    return {"query": query, **instead(engine, query), "results": told(engine.search(query))}
+    return {"query": query, **instead(engine, query), "results": as_objects(engine.search(query))}
 
 
 def page_text(content: JsonObject) -> str:

@@ -6,13 +6,13 @@ from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
-from simtrain.worlds.search.toolsets.web import instead, instead_text, objects, page_text, told
+from simtrain.worlds.search.toolsets.web import as_objects, instead, instead_text, objects, page_text
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query, count = arguments["query"], arguments.get("count")
     found = engine.search(query, count=count, long=arguments.get("summary_type") == "long")
-    results = [{**item, "site": result.site} for item, result in zip(told(found), found, strict=True)]
+    results = [{**item, "site": result.site} for item, result in zip(as_objects(found), found, strict=True)]
     content: JsonObject = {"query": query, **instead(engine, query), "results": results}
     return Reply(_written(content), content)
 

@@ -106,7 +106,7 @@ class QuestionSource(SmallSource):
 
     def configured(self, document, knobs, place):
         """The same world, met otherwise."""
-        return replace(self, view=self.view.met(document, knobs, place))
+        return replace(self, view=self.view.configured(document, knobs, place))
 
 
 def question_source(folder: Path, **knobs: object) -> QuestionSource:

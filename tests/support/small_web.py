@@ -286,7 +286,7 @@ class SmallSource:
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> SmallSource:
         """The same world, met otherwise."""
-        return replace(self, view=self.view.met(document, knobs, place))
+        return replace(self, view=self.view.configured(document, knobs, place))
 
     def build(self, variant: Variant = Variant()) -> SearchWorld:  # noqa: B008
         """The world in the file."""

@@ -116,9 +116,9 @@ class SearchSource:
         return path
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> SearchSource:
-        """Return the same world, met as the knobs of a scenario say. Raises InputError with their place in the scenario."""
+        """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
         other = copy(self)
-        other.view = self.view.met(document, knobs, place)
+        other.view = self.view.configured(document, knobs, place)
         other._built = {}
         return other
 
@@ -138,7 +138,7 @@ class SearchSource:
             sheet.write(connection)
 
     def _view(self) -> View:
-        """Return how the world is met: what `search` and `tools` say, and the upkeep of each site."""
+        """Return how the world is configured: what `search` and `tools` say, and the upkeep of each site."""
         upkeep = {name: site.upkeep for name, site in self.spec.sites.items() if site.upkeep is not None}
         given = self.spec.search.model_dump(mode="json", by_alias=True, exclude_unset=True)
         sites = {name: one.model_dump(mode="json", by_alias=True, exclude_unset=True) for name, one in upkeep.items()}

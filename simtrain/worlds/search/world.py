@@ -1,4 +1,4 @@
-"""A search world built: a world file, how it is met, and its tools."""
+"""A search world built: a world file, how it is configured, and its tools."""
 
 from __future__ import annotations
 

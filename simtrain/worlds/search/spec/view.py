@@ -1,4 +1,4 @@
-"""How a search world is met: the knobs that a world file sets and a scenario may set anew with `world: {use: NAME, with: {...}}`."""
+"""How a search world is configured: the knobs that a world file sets and a scenario may set anew with `world: {use: NAME, with: {...}}`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _toolset(value: JsonValue) -> JsonValue:
 
 
 class View(FileModel):
-    """How a search world is met; nothing here changes a fact or a page."""
+    """How a search world is configured; nothing here changes a fact or a page."""
 
     snippets: Leak | dict[Leak, Annotated[float, Field(ge=0)]] = Field(
         default="normal",
@@ -118,7 +118,7 @@ class View(FileModel):
                 return leak
         return next(reversed(self.snippets))
 
-    def met(self, document: Document, knobs: JsonObject, place: Place) -> View:
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> View:
         """Return the view with the knobs of a scenario in the place of its own. Raises InputError with their place in the scenario."""
         own = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return document.parse(View, {**own, **knobs}, place)

@@ -318,7 +318,7 @@ class SearchSpec(FileModel):
         default=None, description="What decides where sites disagree, by attribute; pages must tell it."
     )
     search: View = Field(
-        default=View(), description="How the world is met: snippets, results, words of a page, upkeep."
+        default=View(), description="How the world is configured: snippets, results, words of a page, upkeep."
     )
     tools: list[JsonValue] | None = Field(
         default=None, description="The toolsets that are offered; web and memory otherwise."

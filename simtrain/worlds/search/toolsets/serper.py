@@ -90,7 +90,7 @@ SERPER = (
     ),
     SearchTool(
         "scrape",
-        "Fetch a web page through the Serper API; returns its text, and its markdown when parameters to.",
+        "Fetch a web page through the Serper API; returns its text, and its markdown when asked to.",
         open_arguments(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The URL of the page."},

@@ -37,25 +37,17 @@ _INDEX = "insert into _index (rowid, title, body) select id, title, body from _p
 
 
 class Watching(Protocol):
-    """Who is told how far a build is."""
+    """Follows how far a build is."""
 
     def phase(self, doing: str, total: int | None = None) -> None:
         """A new part of the work begins, of so many things."""
-        ...
 
     def advance(self, count: int) -> None:
         """So many more are done."""
-        ...
 
 
-class Unwatched:
-    """Nobody is told."""
-
-    def phase(self, doing: str, total: int | None = None) -> None:
-        """Nothing."""
-
-    def advance(self, count: int) -> None:
-        """Nothing."""
+class Unwatched(Watching):
+    """Shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)

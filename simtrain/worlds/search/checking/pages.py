@@ -105,13 +105,9 @@ def _url(connection: sqlite3.Connection, page: int) -> str:
 
 def _known_words(connection: sqlite3.Connection) -> frozenset[str]:
     """Return the words by which the file calls its sites, types and attributes: no names of anything."""
-    texts: list[str] = []
-    for sql in (
-        "select title from _sites",
-        "select name from _sites",
-        "select label from _attributes",
-        "select name from _types",
-        "select plural from _types",
-    ):
-        texts += [str(row[0]) for row in connection.execute(sql)]
+    sql = (
+        "select title from _sites union select name from _sites union select label from _attributes"
+        " union select name from _types union select plural from _types"
+    )
+    texts = [str(row[0]) for row in connection.execute(sql)]
     return CALENDAR | NAVIGATION | {word.casefold() for text in texts for word in _WORD.findall(text)}

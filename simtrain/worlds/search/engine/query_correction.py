@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice, product
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
+from simtrain.worlds.search.engine.ranking import Ranking
 from simtrain.worlds.search.engine.tokens import tokens
 
 LEAST: Final = 4
@@ -26,18 +27,6 @@ PHRASES: Final = 12
 """Parts of a joined word, and ways to take one apart that are looked for on pages."""
 
 
-class Index(Protocol):
-    """What mending asks of an index."""
-
-    def pages_with(self, word: str) -> int:
-        """On how many pages a word stands."""
-        ...
-
-    def has(self, query: str) -> bool:
-        """True if a query of FTS5 finds a page."""
-        ...
-
-
 class Mended(NamedTuple):
     """What was asked for that no page has, what was taken instead, and the whole query with that in its place."""
 
@@ -49,7 +38,7 @@ class Mended(NamedTuple):
 class Mending:
     """Mends queries to one web. `names` gives the names and words of its things; it is asked at the first misspelt word."""
 
-    def __init__(self, index: Index, names: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, index: Ranking, names: Callable[[], Iterable[str]]) -> None:
         self._index = index
         self._names = names
         self.mended = lru_cache(maxsize=2_000)(self._mended)

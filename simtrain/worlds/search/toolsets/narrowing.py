@@ -8,7 +8,8 @@ from datetime import date, timedelta
 from urllib.parse import urlsplit
 
 from simtrain.contracts.handler import ToolError
-from simtrain.worlds.search.toolsets.tool import Found, Takes
+from simtrain.worlds.search.engine.web import StoredPage
+from simtrain.worlds.search.toolsets.tool import Takes
 
 _DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "m": 31, "month": 31, "y": 365, "year": 365}
 """How many days back a span reaches, by its name or first letter."""
@@ -33,7 +34,7 @@ class Narrowing:
         """Whether a page is among the results; None where nothing is narrowed."""
         return self._takes if self != Narrowing() else None
 
-    def _takes(self, page: Found) -> bool:
+    def _takes(self, page: StoredPage) -> bool:
         host = urlsplit(page.url).hostname or ""
         text = f"{page.title}\n{page.body}".casefold()
         return (

@@ -11,6 +11,7 @@ from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.search.engine.memory import Notebook
 from simtrain.worlds.search.engine.page_opening import Opened, OpeningFailure
 from simtrain.worlds.search.engine.query_correction import Mended
+from simtrain.worlds.search.engine.web import StoredPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +25,7 @@ class Result:
     site: str
 
 
-class Found(Protocol):
-    """A page that a search has found, before it is told."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def date(self) -> str | None: ...
-    @property
-    def body(self) -> str: ...
-
-
-Takes: TypeAlias = Callable[[Found], bool]
+Takes: TypeAlias = Callable[[StoredPage], bool]
 """Whether a page that was found is to be among the results."""
 
 

@@ -113,7 +113,7 @@ def _marked(text: str, words: frozenset[str]) -> str:
     return "".join((*parts, escape(text[end:])))
 
 
-def request_handler(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
+def front_page(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
     """Return the front page of a world: what it is about, and its sites."""
     cards = "".join(
         f'<li class="{classes(site)}"><a{_href(link)}>{escape(link.text)}</a><small>{escape(link.remark)}</small>'

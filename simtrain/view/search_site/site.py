@@ -16,19 +16,8 @@ from starlette.routing import Route
 from simtrain.mcp.serve.guard import LOOPBACK
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
+from simtrain.view.search_site import html
 from simtrain.view.search_site.guide import beginnings, guide
-from simtrain.view.search_site.html import (
-    HEADERS,
-    SEARCH,
-    STYLE,
-    Link,
-    PageFrame,
-    article,
-    document,
-    request_handler,
-    results,
-    trouble,
-)
 from simtrain.view.search_site.looks import classes, spoken_date, style
 from simtrain.worlds.search.engine.page_opening import MOVED_TO, before_paywall, scraps
 from simtrain.worlds.search.engine.web import Site, StoredPage
@@ -65,15 +54,15 @@ class Browsing:
     async def _answer(self, request: Request) -> Response:
         place = self._place(request.headers.get("host", ""))
         if place is None:
-            misdirected = trouble("421 Misdirected Request", "No site of that name is served here.")
+            misdirected = html.trouble("421 Misdirected Request", "No site of that name is served here.")
             return self._page("Misdirected", misdirected, _Place(None, "", ""), status=421)
         path = (request.scope.get("raw_path") or b"/").partition(b"?")[0].decode("ascii", "replace")
-        if path == SEARCH:
+        if path == html.SEARCH:
             return self._search(request, place)
-        if path == STYLE:
-            return Response(style(), media_type="text/css", headers={**HEADERS, "cache-control": "max-age=600"})
+        if path == html.STYLE:
+            return Response(style(), media_type="text/css", headers={**html.HEADERS, "cache-control": "max-age=600"})
         if place.site is None and path in ("", "/"):
-            return self._request_handler(place)
+            return self._front_page(place)
         domain, path = (place.site.domain, path) if place.site else _split(path)
         return self._visit(domain, path, request.url.query, place)
 
@@ -105,14 +94,14 @@ class Browsing:
             return f"/{host}{rest}"
         return rest if host == place.site.domain else f"http://{host}{place.suffix}{place.port}{rest}"
 
-    def _request_handler(self, place: _Place) -> Response:
+    def _front_page(self, place: _Place) -> Response:
         source = self.world.source
         cards = [
-            (site, Link(self._local(f"https://{site.domain}/", place), site.title, site.domain))
+            (site, html.Link(self._local(f"https://{site.domain}/", place), site.title, site.domain))
             for site in self.world.web.sites
         ]
         return self._page(
-            source.title, request_handler(source.title, source.description.strip(), cards), place, look="front"
+            source.title, html.front_page(source.title, source.description.strip(), cards), place, look="front"
         )
 
     def _search(self, request: Request, place: _Place) -> Response:
@@ -123,11 +112,11 @@ class Browsing:
         found = self.state.search(words, count=A_PAGE, offset=offset) if query else []
         if request.query_params.get("format") == "json":
             rows = [{"url": one.url, "title": one.title, "snippet": one.snippet, "date": one.date} for one in found]
-            return JSONResponse({"query": query, "results": rows}, headers=HEADERS)
+            return JSONResponse({"query": query, "results": rows}, headers=html.HEADERS)
         more = None
         if len(found) == A_PAGE and offset + A_PAGE < MOST_RESULTS:
-            more = f"{SEARCH}?{urlencode({'q': query, 'start': offset + A_PAGE})}"
-        body = results(query, found, offset=offset, more=more, local=lambda url: self._local(url, place))
+            more = f"{html.SEARCH}?{urlencode({'q': query, 'start': offset + A_PAGE})}"
+        body = html.results(query, found, offset=offset, more=more, local=lambda url: self._local(url, place))
         return self._page(query or "Search", body, place, query=query)
 
     def _visit(self, domain: str, path: str, query: str, place: _Place) -> Response:
@@ -140,15 +129,15 @@ class Browsing:
         if page is None or (moved and condition != "moved"):
             return self._missing(place, site, path)
         if condition == "dead":
-            gone = trouble("410 Gone", "This page is no longer here.")
+            gone = html.trouble("410 Gone", "This page is no longer here.")
             return self._page("Gone", gone, place, status=410, site=site)
         if condition == "moved" and not moved:
             parts = urlsplit(page.url)
             new = f"https://{domain}{MOVED_TO}{parts.path}{f'?{parts.query}' if parts.query else ''}"
-            return RedirectResponse(self._local(new, place), status_code=301, headers=HEADERS)
+            return RedirectResponse(self._local(new, place), status_code=301, headers=html.HEADERS)
         text = scraps(page.title) if condition == "broken" else page.body
         text = before_paywall(text) if condition == "paywall" else text
-        body = article(
+        body = html.article(
             page.title, text, url=page.url, local=lambda url: self._local(url, place), site=site, date=page.date
         )
         return self._page(page.title, body, place, site=site, date=page.date)
@@ -163,12 +152,12 @@ class Browsing:
         return self.world.view.upkeep_of(site.name).condition(self.world.seed, page.url)
 
     def _missing(self, place: _Place, site: Site | None, path: str = "") -> Response:
-        links: list[Link] = []
+        links: list[html.Link] = []
         message = "There is no such page."
         if site is not None and path in ("", "/"):
             message = "This site has no front page. Some of its pages:"
-            links = [Link(self._local(url, place), title) for title, url in beginnings(self.world.web, site)]
-        return self._page("Not found", trouble("404 Not Found", message, links), place, status=404, site=site)
+            links = [html.Link(self._local(url, place), title) for title, url in beginnings(self.world.web, site)]
+        return self._page("Not found", html.trouble("404 Not Found", message, links), place, status=404, site=site)
 
     def _page(
         self,
@@ -184,16 +173,16 @@ class Browsing:
     ) -> Response:
         own = site or place.site
         if own is None:
-            frame = PageFrame(Link("/", self.world.source.title), look, query=query)
+            frame = html.PageFrame(html.Link("/", self.world.source.title), look, query=query)
         else:
-            frame = PageFrame(
-                Link(self._local(f"https://{own.domain}/", place), own.title),
+            frame = html.PageFrame(
+                html.Link(self._local(f"https://{own.domain}/", place), own.title),
                 classes(own),
-                links=[Link(self._local(url, place), title) for title, url in self._lists(own)],
+                links=[html.Link(self._local(url, place), title) for title, url in self._lists(own)],
                 query=query,
                 foot=" · ".join((own.title, own.domain, *([spoken_date(date)] if date else ()))),
             )
-        return HTMLResponse(document(title, body, frame), status, headers=HEADERS)
+        return HTMLResponse(html.document(title, body, frame), status, headers=html.HEADERS)
 
 
 def _split(path: str) -> tuple[str, str]:

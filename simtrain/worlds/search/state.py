@@ -14,19 +14,9 @@ from simtrain.contracts.world import WorldState
 from simtrain.values.clock import Clock, seconds
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.worlds.search.engine import page_opening
 from simtrain.worlds.search.engine.concealed import Concealed
 from simtrain.worlds.search.engine.memory import Notebook
-from simtrain.worlds.search.engine.page_opening import (
-    MOVED_TO,
-    Opened,
-    OpeningFailure,
-    absolute,
-    before_paywall,
-    for_goal,
-    normal_url,
-    parts_of,
-    scraps,
-)
 from simtrain.worlds.search.engine.query_correction import Mended
 from simtrain.worlds.search.engine.ranking import CANDIDATES
 from simtrain.worlds.search.engine.snippets import snippet
@@ -156,43 +146,45 @@ class SearchState(WorldState):
         )
         return Result(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
 
-    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened | page_opening.OpeningFailure:
         """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
-        place = normal_url(url)
+        place = page_opening.normal_url(url)
         if place is None:
-            return OpeningFailure(url, "invalid_url", "this is not a URL")
+            return page_opening.OpeningFailure(url, "invalid_url", "this is not a URL")
         host, path, query = place
         if host not in self.world.web.site_by_domain:
-            return OpeningFailure(url, "unknown_host", f"the name {host} could not be resolved")
-        moved = path.startswith(f"{MOVED_TO}/")
-        page = self.world.web.page_at(host, path.removeprefix(MOVED_TO) if moved else path, query)
+            return page_opening.OpeningFailure(url, "unknown_host", f"the name {host} could not be resolved")
+        moved = path.startswith(f"{page_opening.MOVED_TO}/")
+        page = self.world.web.page_at(host, path.removeprefix(page_opening.MOVED_TO) if moved else path, query)
         condition = self._condition(page) if page else "sound"
         if page is None or self._is_unseen(page) or (moved and condition != "moved"):
-            return OpeningFailure(url, "not_found", "404 Not Found")
+            return page_opening.OpeningFailure(url, "not_found", "404 Not Found")
         if condition == "dead":
-            return OpeningFailure(url, "gone", "410 Gone")
+            return page_opening.OpeningFailure(url, "gone", "410 Gone")
         if condition == "slow":
             self.clock.advance(seconds(self.world.view.upkeep_of(self._site(page)).delay))
         return self._opened(page, condition, goal, part)
 
-    def _opened(self, page: StoredPage, condition: Condition, goal: str, part: int) -> Opened | OpeningFailure:
+    def _opened(
+        self, page: StoredPage, condition: Condition, goal: str, part: int
+    ) -> page_opening.Opened | page_opening.OpeningFailure:
         url = page.url
         if condition == "moved":
             domain = self.world.web.site_by_id[page.site].domain
             head, _, path = url.partition(domain)
-            url = f"{head}{domain}{MOVED_TO}{path}"
-        text = absolute(page.body, page.url)
+            url = f"{head}{domain}{page_opening.MOVED_TO}{path}"
+        text = page_opening.absolute(page.body, page.url)
         if condition == "paywall":
-            text = before_paywall(text)
+            text = page_opening.before_paywall(text)
         if condition == "broken":
-            text = scraps(page.title)
+            text = page_opening.scraps(page.title)
         most = self.world.view.page_words
-        parts = parts_of(text, most) if not goal else [for_goal(text, goal, most)]
+        parts = page_opening.parts_of(text, most) if not goal else [page_opening.for_goal(text, goal, most)]
         if part > len(parts):
-            return OpeningFailure(
+            return page_opening.OpeningFailure(
                 page.url, "no_such_part", f"the page has {len(parts)} part{'s' if len(parts) > 1 else ''}, not {part}"
             )
-        return Opened(url, page.title, page.date, parts[part - 1], part, len(parts))
+        return page_opening.Opened(url, page.title, page.date, parts[part - 1], part, len(parts))
 
     def _condition(self, page: StoredPage) -> Condition:
         return self.world.view.upkeep_of(self._site(page)).condition(self.world.seed, page.url)
@@ -261,7 +253,7 @@ class SearchState(WorldState):
 
 
 def _domain(written: str) -> str:
-    place = normal_url(written)
+    place = page_opening.normal_url(written)
     return place[0] if place else written
 
 

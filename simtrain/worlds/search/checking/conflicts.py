@@ -34,7 +34,7 @@ _RULES: Final = {
 _OWN = re.compile(r"\b(?:we|us|our|ours)\b", re.IGNORECASE)
 _CORRECTS = re.compile(r"\b(?:corrections?|erratum|errata)\b", re.IGNORECASE)
 
-_REQUEST_HANDLER = "select site, body from _pages where number is null and type is null order by id"
+_FRONT_PAGES = "select site, body from _pages where number is null and type is null order by id"
 _LABELS = "select subject, word from _words where language = 'en' and kind = 'label'"
 _STATED = """
 with disputed as (select distinct attribute, entity from _claims where value is not null)
@@ -166,7 +166,7 @@ def _stated_rules(
     plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
     words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}
     sentences: list[tuple[str, list[StatedRule]]] = []
-    for site, body in connection.execute(_REQUEST_HANDLER):
+    for site, body in connection.execute(_FRONT_PAGES):
         for sentence in _SENTENCE.split(" ".join(str(body).split())):
             names = [name for name, words in _RULES.items() if words.search(sentence)]
             named = [other for other, title in titles if title in sentence]

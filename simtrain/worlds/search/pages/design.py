@@ -8,18 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from simtrain.files.yaml_files import Place
 from simtrain.values.errors import InputError, nearest
+from simtrain.worlds.search.pages import tree
 from simtrain.worlds.search.pages.templates import Scope, parse
-from simtrain.worlds.search.pages.tree import (
-    Branch,
-    Choice,
-    Comments,
-    Corrected,
-    LoopPart,
-    Node,
-    Paging,
-    WordsPart,
-    tests,
-)
 from simtrain.worlds.search.spec.bounds import split_bound
 from simtrain.worlds.search.spec.disputes import DisputesSpec
 from simtrain.worlds.search.spec.parts import days
@@ -65,8 +55,8 @@ class PageDesign:
     kind: Type | None
     group: Attribute | None
     scope: Scope
-    titles: list[tuple[Node, ...]]
-    parts: list[list[tuple[Node, ...]]]
+    titles: list[tuple[tree.Node, ...]]
+    parts: list[list[tuple[tree.Node, ...]]]
     url: tuple[str, ...]
     """Fixed text and slots in turn, text first."""
     dated: tuple[str, int] | None
@@ -122,8 +112,8 @@ class Design:
             test.fact.attribute.id
             for site in self.sites
             for page in site.pages
-            for test in tests(node for part in page.parts for wording in part for node in wording)
-            if isinstance(test, Corrected)
+            for test in tree.tests(node for part in page.parts for wording in part for node in wording)
+            if isinstance(test, tree.Corrected)
         }
         for place, path in enumerate(spec.erratum):
             if self.schema.fact(path).id not in corrected:
@@ -212,18 +202,24 @@ class Design:
             copied=found,
         )
 
-    def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[Node, ...]]]:
+    def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[tree.Node, ...]]]:
         """Return what stands below the pages of a site: comments, links to its main pages, a footer."""
         spec, place = site.spec, ("sites", site.name)
-        found: list[list[tuple[Node, ...]]] = []
+        found: list[list[tuple[tree.Node, ...]]] = []
         if spec.comments is not None and label in spec.comments.under and scope.members is None:
             here = (*place, "comments", "under", label)
             texts = [
                 self._parse(text.strip(), scope, (*here, at)) for at, text in enumerate(spec.comments.under[label])
             ]
-            readers = WordsPart((tuple(spec.comments.readers),))
+            readers = tree.WordsPart((tuple(spec.comments.readers),))
             found.append(
-                [(Comments(spec.comments.share, spec.comments.most, spec.comments.heading, readers, tuple(texts)),)]
+                [
+                    (
+                        tree.Comments(
+                            spec.comments.share, spec.comments.most, spec.comments.heading, readers, tuple(texts)
+                        ),
+                    )
+                ]
             )
         fixed = replace(scope, voices={})
         if spec.navigation:
@@ -233,7 +229,7 @@ class Design:
             found.append([self._parse(spec.footer.strip(), fixed, (*place, "footer"))])
         return found
 
-    def _parse(self, source: str, scope: Scope, place: Place) -> tuple[Node, ...]:
+    def _parse(self, source: str, scope: Scope, place: Place) -> tuple[tree.Node, ...]:
         document = self.schema.document
         try:
             return parse(source, scope)
@@ -245,14 +241,15 @@ class Design:
             found.line = line + inner
             raise found from None
 
-    def _titles(self, spec: PageSpec, scope: Scope, place: Place) -> list[tuple[Node, ...]]:
+    def _titles(self, spec: PageSpec, scope: Scope, place: Place) -> list[tuple[tree.Node, ...]]:
         given = [spec.title] if isinstance(spec.title, str) else spec.title
-        found: list[tuple[Node, ...]] = []
+        found: list[tuple[tree.Node, ...]] = []
         for index, text in enumerate(given):
             here = (*place, "title") if isinstance(spec.title, str) else (*place, "title", index)
             nodes = self._parse(text, scope, here)
             if any(
-                isinstance(node, LoopPart | Branch | Choice | Paging) or getattr(node, "link", None) is not None
+                isinstance(node, tree.LoopPart | tree.Branch | tree.Choice | tree.Paging)
+                or getattr(node, "link", None) is not None
                 for node in nodes
             ):
                 raise self.schema.document.error(
@@ -261,8 +258,8 @@ class Design:
             found.append(nodes)
         return found
 
-    def _parts(self, spec: PageSpec, scope: Scope, place: Place) -> list[list[tuple[Node, ...]]]:
-        found: list[list[tuple[Node, ...]]] = []
+    def _parts(self, spec: PageSpec, scope: Scope, place: Place) -> list[list[tuple[tree.Node, ...]]]:
+        found: list[list[tuple[tree.Node, ...]]] = []
         for index, part in enumerate(spec.body):
             here: Place = (*place, "body", index)
             if isinstance(part, TablePart):
@@ -277,13 +274,15 @@ class Design:
                 found.append([self._parse(part.strip(), scope, here)])
             else:
                 found.append([self._parse(text.strip(), scope, (*here, number)) for number, text in enumerate(part)])
-        if spec.list_ and not any(isinstance(node, Paging) for part in found for wording in part for node in wording):
-            found.append([(Paging(),)])
+        if spec.list_ and not any(
+            isinstance(node, tree.Paging) for part in found for wording in part for node in wording
+        ):
+            found.append([(tree.Paging(),)])
         return found
 
     def _table(self, part: TablePart, scope: Scope) -> str:
         rows = parse("{% for row in " + part.table.of + " %}{% endfor %}", scope)[0]
-        kind = rows.rows.kind if isinstance(rows, LoopPart) else None
+        kind = rows.rows.kind if isinstance(rows, tree.LoopPart) else None
         heads: list[str] = []
         cells: list[str] = []
         for column in part.table.columns:

@@ -28,7 +28,7 @@ def column_changes(world: World) -> Iterator[str]:
 def _another_value(table: str, column: str) -> str:
     """Return SQL that moves a number by more than any tolerance, gives a null a value, and a text another beginning."""
     name = f'"{column}"'
-    # What was different stays different, so that no unique column stands in the way.
+    # Different values stay different, so that no unique column refuses them.
     text = f"'~' || substr({name}, 2) || substr({name}, 1, 1)"
     return f"update \"{table}\" set {name} = case typeof({name}) when 'text' then {text} when 'null' then 1 else {name} + 1000 end"
 

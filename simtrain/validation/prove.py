@@ -75,7 +75,7 @@ class _PlanProver(Prover):
             self.proof.problems.append(f"the twin {spec.twin!r} has the same outcome")
 
     def _nothing_leaks(self, episode: Episode) -> None:
-        """No gold value stands in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
+        """Check that no gold value is in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
         world, offered = self._world(episode), tuple(self.scenario.spec.tools)
         texts = [
             ("the prompt", self.scenario.prompt.render(episode.case)),
@@ -124,7 +124,7 @@ class _PlanProver(Prover):
         return any(reward is not None and reward.value == 0 for reward in found)
 
     def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
-        """A case parameter that the plan uses must stand in the prompt as it is, not only steer its wording."""
+        """Check that a case parameter that the plan uses is in the prompt itself, and does not only steer its wording."""
         prompt = trajectory.prompt.lower()
         for name in self.scenario.stated:
             value = episode.case[name]
@@ -203,7 +203,7 @@ def _leaves(value: JsonValue) -> Iterator[JsonValue]:
 
 
 def _as_text(value: JsonValue) -> str | None:
-    """Return how a gold value would stand in a text; None for what anybody could guess."""
+    """Return a gold value as text; None for what anybody could guess."""
     if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
         return None
     text = str(value).strip().lower()

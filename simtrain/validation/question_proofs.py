@@ -50,7 +50,7 @@ class _QuestionProver(Prover):
                 self._note(episode, "a reply depends on an order that SQL leaves open")
 
     def _nothing_leaks(self, episode: Episode, question: Question) -> None:
-        """No name that the answer consists of stands in the prompt; those that every row shares, or that are asked about, aside."""
+        """Check that no name in the answer is in the prompt; those that every row shares, or that are asked about, aside."""
         rows = question.gold(self._world(episode).query)
         prompt = self.scenario.prompt.render(episode.case).casefold()
         parameters = {str(value) for value in question.parameters.values()}

@@ -1,4 +1,4 @@
-"""Which tokens of a text may stand beside each other, where the text has alternatives in brackets: `[by day|by [dead|] night]`."""
+"""Which tokens of a text may be neighbours, where the text has alternatives in brackets: `[by day|by [dead|] night]`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TokenRun:
 
 
 def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the pairs of tokens that may stand beside each other. Brackets that do not match are left alone."""
+    """Return the pairs of tokens that may be neighbours. Brackets that do not match are left alone."""
     # One list of alternatives for each open bracket, the last of them still growing.
     waiting: list[list[TokenRun]] = [[TokenRun()]]
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Guesses that need no model: what stands most often in a column, in the world or in the answers to other questions."""
+"""Guesses that need no model: the most frequent value of a column, in the world or in the answers to other questions."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LISTS = re.compile(
 class NameCheck:
     """Which lists were read, with their sizes, and how many names were compared.
 
-    `taken` are names that stand in a list, or whose invented words all do: name -> by which list. `words` are single invented words that
+    `taken` are names that are in a list, or whose invented words all are: name -> the list. `words` are single invented words that
     do; short ones cannot but meet some word of some language.
     """
 

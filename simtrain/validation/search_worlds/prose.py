@@ -14,7 +14,7 @@ _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[\n|\[\]]|[^\W\d_][\w'’-]*", re.DOTALL)
 _PHRASE = re.compile(r"\{\{\s*voice\.(\w+)\s*\}\}")
 _ANYWHERE = frozenset({"a", "yes", "no"})
-"""What may stand at any place for a fact: articles, and what is said of yes and no."""
+"""Words allowed at any place for a fact: articles, and the words for yes and no."""
 _LABELS = ("label", "plural")
 _NAVIGATION = "{{}} Page {{}} of {{}} Previous page {{}} Next page {{}}"
 """What the parts of a list say of each other, in every world."""
@@ -23,7 +23,7 @@ _VALUES = ("category", "text", "words", "says")
 
 
 def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> AuthorProse:
-    """Return the prose of all texts in a world file, and of pages in other words; of what stands in braces only what is quoted there."""
+    """Return the prose of all texts in a world file, and of pages in other words; of the text in braces only what is quoted there."""
     found = _Found(_phrases(data))
     for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
         found.text(text)
@@ -50,7 +50,7 @@ class _Found:
         )
 
     def words(self, text: str) -> list[str]:
-        """Return words that stand together."""
+        """Note words that are neighbours, and return them."""
         words = [folded(word) for word in _TOKEN.findall(text)]
         self._words.update(words)
         self._pairs.update(pairwise(words))
@@ -107,7 +107,7 @@ def _navigated(data: JsonValue) -> Iterator[str]:
 
 
 def _parts(value: JsonValue, key: str) -> Iterator[JsonObject]:
-    """Yield what stands under a key, one object after the other."""
+    """Yield the objects under a key."""
     if is_object(value):
         yield from list(_object(value, key).values())
 
@@ -117,7 +117,7 @@ def _object(value: JsonObject, key: str) -> JsonObject:
 
 
 def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield all texts; with `under`, those that stand under such a key; with `but`, those that do not."""
+    """Yield all texts; with `under`, those under such a key; with `but`, those that are not."""
     if isinstance(value, str):
         if not under:
             yield value

@@ -165,7 +165,7 @@ def leaked_cells(
     labels: frozenset[str] = frozenset(),
     among: Sequence[str] = (),
 ) -> list[str]:
-    """Return the cells that stand in the question itself and vary with the row: a column that always says one thing is part of the
+    """Return the cells that are in the question itself and vary with the row: a column with one value throughout is part of the
     question.
 
     `labels`, folded, are what the world calls its attributes: a question names these without telling a cell. Nor does what
@@ -195,14 +195,14 @@ def names_in_prompt(question: Question, gold: Sequence[JsonObject]) -> list[str]
 
 
 def _stands_in(cell: str, query: str) -> bool:
-    # A short number may stand anywhere and mean anything.
+    # A short number may be anywhere and mean anything.
     if is_missing(cell) or len(cell) < 4:
         return False
     return re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", query.casefold()) is not None
 
 
 def _is_given(cell: str, question: Question) -> bool:
-    """True if the question asks by that value: it stands in the SQL or its parameters."""
+    """True if the question asks by that value: it is in the SQL or its parameters."""
     conditions = (question.sql, *map(str, question.parameters.values()))
     return any(cell.casefold() in text.casefold() for text in conditions)
 
@@ -233,7 +233,7 @@ async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str
 class ClosedBook:
     """What a model without tools knows: its mean item F1, over how many questions, and how many replies were cut off.
 
-    A reply that was cut off counts for what stands in it: it may show that the model knows, and never that it does not.
+    A reply that was cut off counts as far as it goes: it may show that the model knows, and never that it does not.
     """
 
     item_f1: float

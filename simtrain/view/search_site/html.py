@@ -40,7 +40,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """What stands around a document: the name at its head, the links and search beside it, what its foot says."""
+    """The frame of a document: the name at its head, the links and search beside it, the text of its foot."""
 
     brand: Link
     look: str
@@ -125,7 +125,7 @@ def front_page(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> st
 
 
 def trouble(heading: str, message: str, links: Sequence[Link] = ()) -> str:
-    """Return what stands in the place of a page that cannot be shown, and where else one may go."""
+    """Return the page shown in place of one that cannot be, with links to other pages."""
     items = "".join(f"<li><a{_href(one)}>{escape(one.text)}</a></li>" for one in links)
     return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(message)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
 

@@ -35,7 +35,7 @@ MOST_QUERY: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a request stands: the site that its Host names (none: sites are paths), and how that host is addressed."""
+    """The host of a request: the site that it names (none: sites are paths), and how that host is addressed."""
 
     site: Site | None
     suffix: str

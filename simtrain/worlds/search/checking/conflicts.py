@@ -19,7 +19,7 @@ ENOUGH: Final = 20
 """Conflicts from which on their shares say something."""
 
 COPIED: Final = 0.5
-"""The share of the runs of words of a page that stand on a page of another site, from which on one of them is a copy."""
+"""The share of a page's word runs found on a page of another site from which one counts as a copy of the other."""
 RUN: Final = 5
 """Words of a run."""
 
@@ -97,7 +97,7 @@ def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -
 
 
 def _seated(page: int, sites: Mapping[int, set[int]], taken: dict[int, int], seen: set[int]) -> bool:
-    """True if a page finds a site of its own to stand for it, the pages seated before moving where they can (Kuhn's matching)."""
+    """True if a page can be matched with a site of its own, moving earlier matches where possible (Kuhn's algorithm)."""
     for site in sorted(sites[page] - seen):
         seen.add(site)
         if site not in taken or _seated(taken[site], sites, taken, seen):

@@ -62,7 +62,7 @@ class Counts:
                 self._single.append((page, place, words[0], shown))
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """Many that are put as one: words of which the plural is what else stands behind numbers."""
+        """Yield plurals written as singulars: words whose plural form usually follows a number."""
         for page, place, word, shown in self._single:
             if self._many[f"{word}s"] >= _ENOUGH and self._many[f"{word}s"] > self._many[word]:
                 yield page, place, f"{shown!r} counts many as one"

@@ -140,7 +140,7 @@ class FactTables:
         return found
 
     def texts_of(self, kind: str, entity: int) -> list[str]:
-        """Return what may stand for an entity in a title: its names, and its own words and codes. Raises KeyError where there is none."""
+        """Return the texts by which a title may name an entity: its names, texts and categories. Raises KeyError for a missing row."""
         own = [one for one in self.attributes.values() if one.type == kind and one.kind in ("text", "category")]
         values = [self._column(one, (entity,))[entity] for one in own]
         return [*self.names_of(kind, entity), *(str(value) for value in values if value is not None)]

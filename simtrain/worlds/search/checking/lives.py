@@ -20,7 +20,7 @@ _Object = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """What a file rules out: that `attribute` of a row lies before (`after`), or behind, the value at the end of `path`, plus days."""
+    """A rule of a file: `attribute` of a row is not earlier (`after`), or not later, than the value at the end of `path` plus days."""
 
     name: str
     kind: str

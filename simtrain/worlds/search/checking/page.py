@@ -153,7 +153,7 @@ class PageReader:
         return Stated(page.id, one.start, page.site, page.kind, attribute, one.entity, one.claim, words)
 
     def _statement(self, body: str, stated: Stated) -> Iterator[tuple[int, str]]:
-        """Yield what is wrong with a statement where it stands."""
+        """Yield what is wrong with a statement in its context."""
         problem = self._verifier.problem(stated)
         if problem is not None:
             yield stated.place, f"{stated.attribute.path} of {stated.entity}: {problem}"
@@ -171,7 +171,7 @@ class PageReader:
             yield from self._other_unit(body, stated.attribute, start, end)
 
     def _other_unit(self, body: str, attribute: FileAttribute, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """Beside a bare number may only stand its own unit, or where it has none, what its label speaks of (days to the first call)."""
+        """Yield units beside a bare number that are neither its own nor, where it has none, part of its label (days to the first call)."""
         own = {attribute.unit} if attribute.unit else set(attribute.label.split())
         after = _NEXT_WORD.match(body, end)
         if after is not None and after[1] in self._units and after[1] not in own:

@@ -21,7 +21,7 @@ ALONE: Final = 5_000
 """Pages up to which one process is sooner done than several."""
 
 NAVIGATION: Final = frozenset({"page", "of", "previous", "next", "an"})
-"""What the parts of a list say of each other, in every world, and the article that stands in for `a`."""
+"""Words of the links between the parts of a list, in every world, and the other form of the article `a`."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -59,7 +59,7 @@ def check_pages(
     """Check all pages of a file.
 
     `units` are the units that can be converted: unit -> (what it measures, its size). `wording` is the author's own prose, where it is at
-    hand; without it, prose is what stands on several pages. `on_pages` is told of pages that were read. Raises sqlite3.DatabaseError
+    hand; without it, what several pages have counts as prose. `on_pages` gets the number of pages read. Raises sqlite3.DatabaseError
     for a file that is damaged.
     """
     pages, last = connection.execute("select count(*), max(id) from _pages").fetchone()

@@ -1,4 +1,4 @@
-"""What stands between the statements of a page, piece by piece: the same pieces stand on many pages, and are judged once."""
+"""The prose between the statements of a page, piece by piece: many pages share the same pieces, and each is judged once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simtrain.worlds.search.checking.reading import CALENDAR, SCALES
 Span = tuple[int, int]
 
 EDGE: Final = "§"
-"""What stands for a statement beside words of prose."""
+"""The mark for a statement beside words of prose."""
 
 NUMERALS: Final = (
     frozenset(
@@ -57,7 +57,7 @@ class Suspect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgedPiece:
-    """What is in a piece: what may never stand there, by its place, suspects, and its words in small letters."""
+    """The content of a piece: what is never allowed, by its place, suspects, and its words in small letters."""
 
     wrong: tuple[tuple[int, str], ...]
     suspects: tuple[Suspect, ...]
@@ -66,7 +66,7 @@ class JudgedPiece:
 
 @dataclass(frozen=True)
 class AuthorProse:
-    """The author's own prose, where it is at hand: its words, folded, and which stand beside each other.
+    """The author's own prose, where it is at hand: its words, folded, and which of them are neighbours.
 
     `before` are the words that a place for something else may follow, `after` those that may follow it: what is rendered there may be left
     out, so that the words on both sides meet. `first` are those that may begin a line or a cell of a table.
@@ -101,7 +101,7 @@ def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> lis
 
 
 def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: int, offset: int) -> int:
-    """Return where in a body something in a piece stands."""
+    """Return the place in the body of an offset in a piece."""
     left = offset - (1 if piece == 0 else 0)
     last = 0
     for start, end, is_stated in sorted([*((*span, True) for span in stated), *((*span, False) for span in targets)]):
@@ -145,7 +145,7 @@ def bare(word: str) -> str:
 
 
 def folded(word: str) -> str:
-    """Return a word as it is compared: which article stands there depends on what follows."""
+    """Return a word as it is compared: the form of an article depends on the next word."""
     plain = bare(word).casefold()
     return "a" if plain == "an" else plain
 

@@ -16,9 +16,9 @@ Kind = tuple[int, str, str | None]
 """Site, kind of page, type that the page is about."""
 
 FEW: Final = 40
-"""Pages of a kind of a site below which words of its prose may stand on one page alone: a sentence is chosen among several."""
+"""Below so many pages of a kind, a word of the prose may be on one page alone: each page draws one of several sentences."""
 OFTEN: Final = 2
-"""Pages on which something in the prose stands, so that it is no invention of one."""
+"""On so many pages, a word of the prose is no invention of one page."""
 KEPT: Final = 100
 """Places that are remembered of one thing."""
 MOST_JUDGED: Final = 50_000
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 class Place(NamedTuple):
-    """Where suspect words stand, and whether they begin a sentence there."""
+    """The place of suspect words, and whether they begin a sentence there."""
 
     page: int
     kind: Kind
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class WordUse:
-    """On how many pages suspect words stand, and where, as far as that is remembered."""
+    """The number of pages with suspect words, and their places as far as they are remembered."""
 
     pages: int = 0
     last: int = 0

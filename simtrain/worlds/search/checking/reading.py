@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 MOST: Final = 50_000
-"""Words whose reading is remembered: most dates and numbers stand on many pages."""
+"""Words whose reading is remembered: most dates and numbers are on many pages."""
 
 MONTHS: Final = {
     name: number
@@ -52,7 +52,7 @@ _DEGREES = re.compile(
 class Amount:
     """A number as it is shown: in single units of `unit` (empty: none written), known to half of `step`.
 
-    `rough` is the step where zeros at the end are taken for rounding: 1,600,000 may stand for 1,623,411. `whole`: it is written out in
+    `rough` is the step if zeros at the end are taken for rounding: 1,600,000 may mean 1,623,411. `whole`: it is written out in
     single units, without a fraction.
     """
 

@@ -1,4 +1,4 @@
-"""Lines of a page: which facts stand beside each other is the same thing's in all lines of a kind, or in none."""
+"""Lines of a page: neighbouring facts are about the same row in all lines of a kind, or in none."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _THOUSAND: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One statement with the words that stand there, and where: `kind` is that of the page, `place` counts its characters."""
+    """One statement with its words and its place: `kind` is that of the page, `place` counts its characters."""
 
     page: int
     place: int
@@ -85,7 +85,7 @@ class StatementVerifier:
     def _says(self, stated: Stated, value: JsonValue) -> bool:
         attribute, words = stated.attribute, stated.words
         if value is None:
-            # What stands for a missing fact is prose, and must not look like one.
+            # The words for a missing fact are prose, and must not look like one.
             return not any(letter.isdigit() for letter in words)
         match attribute.kind:
             case "name":

@@ -64,7 +64,7 @@ class Times:
                         self._read.setdefault(context, []).append(reading)
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """Dates that cannot be: what they are the date of lies outside of the life of what it refers to."""
+        """Yield impossible dates: the event is outside the life of what its row refers to."""
         followers = _Followers(self._lives)
         for (page, place), (_, name, thing, days, words) in self._meant().items():
             for what in followers.against(thing[0], name, thing[1], days):

@@ -1,4 +1,4 @@
-"""What a teasing snippet must not say: the gold cells of the running question, found in any text."""
+"""The gold cells of the running question, which a teasing snippet must not show, found in any text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from simtrain.values.types import JsonValue
 
 GAP = "…"
-"""What stands where words were left out."""
+"""The mark for words that were left out."""
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 

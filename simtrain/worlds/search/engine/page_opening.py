@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from simtrain.worlds.search.engine.tokens import tokens
 
 MOVED_TO: Final = "/archive"
-"""Where a moved page lies: its path below this one."""
+"""The path below which moved pages are found."""
 
 FREE_WORDS: Final = 0.35
 """The share of a page that is to be read before its paywall."""

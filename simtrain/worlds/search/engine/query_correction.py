@@ -1,8 +1,8 @@
-"""Mending queries, as engines do: words that no page has give way to what was probably meant.
+"""Correction of queries, as engines do it: words that no page has are replaced by what was probably meant.
 
-Joined words and codes come apart where their parts stand side by side on some page, plurals lose their ending, and misspelt names are
-looked for among the names of the world. What is put in the place of a word must stand on a page beside the other words of the query,
-so that no unheard-of word is bent into an unrelated name.
+Joined words and codes are split where their parts are neighbours on some page, plurals lose their ending, and misspelt names are
+looked up among the names of the world. A replacement must share a page with the other words of the query, so that no unknown word is
+turned into an unrelated name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LONG: Final = 6
 """Letters from which on a word may have two mistakes."""
 CHOICES: Final = 6
 TRIED: Final = 60
-"""How many words may stand for one, and how many ways of mending a whole query are tried."""
+"""The most candidates for a word, and the most corrections of a whole query that are tried."""
 MOST_PARTS: Final = 6
 PHRASES: Final = 12
 """Parts of a joined word, and ways to take one apart that are looked for on pages."""
 
 
 class Mended(NamedTuple):
-    """What was asked for that no page has, what was taken instead, and the whole query with that in its place."""
+    """A corrected query: its unknown words, their replacement, and the whole query with it."""
 
     missing: str
     instead: str
@@ -36,13 +36,13 @@ class Mended(NamedTuple):
 
 
 class Mending:
-    """Mends queries to one web. `names` gives the names and words of its things; it is asked at the first misspelt word."""
+    """Corrects queries to one web. `names` gives the names and words of its things; it is called at the first misspelt word."""
 
     def __init__(self, index: Ranking, names: Callable[[], Iterable[str]]) -> None:
         self._index = index
         self._names = names
         self.mended = lru_cache(maxsize=2_000)(self._mended)
-        """The mended query; None where there is nothing to mend, or nothing to mend it with."""
+        """The corrected query; None where nothing is wrong, or no correction is found."""
 
     def _mended(self, query: str) -> Mended | None:
         words = _together(tokens(query), self._known)
@@ -69,16 +69,16 @@ class Mending:
         return self._index.pages_with(word) > 0
 
     def _stand_together(self, chosen: Sequence[tuple[str, ...]], others: Sequence[str]) -> bool:
-        """True if a page holds all that was chosen, and one of the other words where there are any."""
+        """True if a page has all that was chosen, and one of the other words if there are any."""
         phrases = [f'"{" ".join(words)}"' for words in chosen]
         if others:
             phrases.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
         return self._index.has(" AND ".join(phrases))
 
-    # What a word may stand for
+    # Candidates for a word
 
     def _choices(self, word: str) -> Iterator[_Choice]:
-        """Yield what may be meant by a word that no page has, the likeliest first."""
+        """Yield the candidates for a word that no page has, the likeliest first."""
         seen: set[tuple[str, ...]] = set()
         for choice in (*self._singulars(word), *self._parts(word), *self._alike(word), *self._of_names(word)):
             if choice.words not in seen:
@@ -91,7 +91,7 @@ class Mending:
                 yield _Choice((other,), 0)
 
     def _parts(self, word: str) -> list[_Choice]:
-        """Return the word taken apart, where its parts stand side by side on a page; the last may be a plural."""
+        """Return the word split into parts that are neighbours on some page; the last may be a plural."""
         ways = [parts for whole in (word, *_other_numbers(word)) for parts in _split(whole, self._known)]
         # Few and long parts are likelier than many short ones.
         ways.sort(key=lambda parts: (len(parts), -min(map(len, parts))))
@@ -128,7 +128,7 @@ class Mending:
 
 
 class _Choice(NamedTuple):
-    """What a word may stand for, and how far that is from it."""
+    """A candidate for a word, and its distance from it."""
 
     words: tuple[str, ...]
     distance: int

@@ -1,8 +1,9 @@
 """Ranking: BM25 over the full-text index of a world file in two stages, with a total order.
 
-First the pages that hold the rare words of a query are found by the index itself (FTS5), the best CANDIDATES of them; then these are
-scored exactly over all words. What FTS5 computes is BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function);
-the second stage computes the same. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
+FTS5 finds the CANDIDATES best pages by the rare words of a query; these are then scored over all words. One query of FTS5 over all
+words gives nearly the same order and takes five to ten times as long, since `bm25()` walks the pages of every common word. FTS5 computes
+BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function), and the second stage computes the same from the
+lengths that FTS5 keeps. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from simtrain.worlds.search.engine.tokens import tokens, whole
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
-"""Pages that are looked at where those with the rare words do not fill the results."""
+"""Further pages that are scored where those with the rare words do not fill the results."""
 
 FEW: Final = 500, 5_000, 1 / 200
 """Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
@@ -32,11 +33,11 @@ looked for."""
 MOST_WORDS: Final = 32
 TITLE_WEIGHT: Final = 2
 FIRST: Final = 20
-"""Candidates that are looked at before it is asked which others can still be among the best."""
+"""Candidates that are scored before the others are compared with the best so far."""
 AT_ONCE: Final = 80
-"""Candidates that are looked at together from then on."""
+"""Candidates that are scored together from then on."""
 CROSSED: Final = 2_000
-"""Pages with rare words up to which the index is asked which of them hold another word."""
+"""The most pages with rare words for which the index looks up their other words."""
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -108,7 +109,7 @@ class Ranking:
         return ranked[offset:wanted]
 
     def pages_with(self, word: str) -> int:
-        """On how many pages a word stands."""
+        """Return the number of pages that have a word."""
         with self._lock:
             return self._term(word).pages
 
@@ -135,7 +136,7 @@ class Ranking:
     # Which pages
 
     def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], _Held]:
-        """Candidates with their score over the rare words, and what else they may hold; none where all words are common."""
+        """Return candidates with their score over the rare words, and the other words they may have; none where all words are common."""
         rare = self._rare(terms)
         if not rare:
             return {}, {}
@@ -172,7 +173,7 @@ class Ranking:
     def _others(
         self, terms: list[_Term], words: list[_Term], found: dict[int, float], site: int | None, wanted: int
     ) -> _Held:
-        """Further candidates: pages that hold all terms, then all but the commonest, and so on; at last those that hold any word."""
+        """Return further candidates: pages with all terms, then with all but the commonest, and so on; at last those with any word."""
         pages: _Held = {}
         enough = max(wanted, FILLING if found else CANDIDATES)
         together = [
@@ -188,9 +189,9 @@ class Ranking:
         return pages
 
     def _held(self, pages: list[int], query: str, stated: list[_Term], others: list[_Term]) -> _Held:
-        """Return which terms each of the pages that a query of FTS5 found may hold: those that it states, and which of the others.
+        """Return the terms that each page found by a query of FTS5 may have: those of the query, and which of the others.
 
-        The index tells that much faster than texts do, unless they are few.
+        Unless the pages are few, the index answers much faster than their texts.
         """
         if len(pages) <= FIRST:
             return {page: [*stated, *others] for page in pages}
@@ -206,9 +207,9 @@ class Ranking:
     # In which order
 
     def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
-        """Return the wanted ones of the candidates by their exact score.
+        """Return the `wanted` best candidates by their exact score.
 
-        Those that may come first are looked at first; those that nothing can lift among the wanted ones any more are not looked at.
+        Candidates are scored in the order of their greatest possible score, until no other can be among the best any more.
         """
         most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
         waiting = sorted(candidates, key=lambda page: (-most[page], page))

@@ -1,4 +1,4 @@
-"""Snippets: the passage of a page that fits a query, and how much of its facts it gives away."""
+"""Snippets: the passage of a page that fits a query, and how many of its facts it shows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Places:
         self._longest = max((length for _, length in self._places), default=0)
 
     def within(self, start: int, end: int) -> list[Statement]:
-        """Return those of which something stands between two characters."""
+        """Return those that overlap the text between two characters."""
         near = slice(bisect_left(self._starts, start - self._longest), bisect_left(self._starts, end))
         return [(first, length) for first, length in self._places[near] if first + length > start]
 
@@ -100,7 +100,7 @@ def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _P
 
 
 def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
-    """Return the text without what it states; statements may lie over one another."""
+    """Return the text without its statements, which may overlap."""
     kept: list[str] = []
     position = 0
     for first, length in places:

@@ -1,4 +1,4 @@
-"""Texts of pages as ranking counts their words: folded, read in a few at a time, and kept while they are wanted."""
+"""Texts of pages for ranking: folded, read in batches, and cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT: Final = 10_000
 Run = Callable[[str, Sequence[object]], Iterable[tuple[object, ...]]]
 """Carries out one statement of the engine's own over the world file."""
 
-# Bytes are read as they lie in the file; text would be decoded, and encoded again.
+# Bytes are read as they are in the file; text would be decoded, and encoded again.
 _TEXTS: Final = (
     "select p.id, s.sz, cast(p.title as blob), cast(p.body as blob) from json_each(?) j"
     " cross join _pages p on p.id = j.value join _index_docsize s on s.id = p.id"
@@ -40,7 +40,7 @@ class Texts:
         self._kept: dict[int, FoldedText] = {}
 
     def of(self, pages: Collection[int]) -> dict[int, FoldedText]:
-        """Return the texts of pages; those that were wanted lately are still there."""
+        """Return the texts of pages; the latest ones are cached."""
         unknown = [page for page in pages if page not in self._kept]
         if unknown:
             rows = self._run(_TEXTS, (orjson.dumps(unknown).decode(),))

@@ -24,7 +24,7 @@ def draw_aliases(
     seed: int,
     taken: set[str],
 ) -> list[Alias]:
-    """Return the aliases of all entity types, given their names by row. Each stands for one row alone: none is another's name, in `taken`,
+    """Return the aliases of all entity types, given their names by row. Each belongs to one row alone: none is another's name, in `taken`,
     and no other name or former name begins with a short one."""
     former: list[Alias] = []
     wanted: list[Alias] = []

@@ -16,7 +16,7 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 class Columns:
-    """The facts of a world file as lists, read when first asked for; row 0 stands for no row and has no facts."""
+    """The facts of a world file as lists, read when first asked for; row 0 means no row and has no facts."""
 
     def __init__(self, connection: sqlite3.Connection, types: dict[str, Type]) -> None:
         self.connection = connection
@@ -24,7 +24,7 @@ class Columns:
         self.column = cache(self._column)
         """The values of an attribute by row id."""
         self.slugs = cache(self._slugs)
-        """The names of a type as they stand in addresses, by row id; all different."""
+        """The names of a type as written in addresses, by row id; all different."""
 
     def size(self, kind: str) -> int:
         """Return how many rows a type has."""
@@ -64,6 +64,6 @@ class Columns:
 
 
 def slug_of(text: str) -> str:
-    """Return a text as it stands in an address: small letters, digits and hyphens."""
+    """Return a text as written in an address: small letters, digits and hyphens."""
     plain = text if text.isascii() else unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return _NOT_SLUG.sub("-", plain.lower()).strip("-") or "x"

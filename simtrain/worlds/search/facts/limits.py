@@ -1,4 +1,4 @@
-"""Limits of falsehoods: where a wrong fact may lie, and where a wrong ref may lead, so that no rule of the world is broken."""
+"""Limits of falsehoods: the range of a wrong value, and the targets of a wrong ref, that break no rule of the world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AttributeLimits:
                 self._refs.append((rule.at_least, self._followers(rule, place), _numbers(target, 0)))
 
     def narrow(self, low: list[float], high: list[float], scale: int) -> None:
-        """Bring together, row by row, the values between which the attribute may lie, times `scale`; dates are days."""
+        """Narrow, row by row, the range of the attribute, times `scale`; dates are days."""
         for at_least, values in self._own:
             tighten(enumerate(values), low if at_least else high, scale, raising=at_least)
         for at_least, values in self._others:

@@ -61,7 +61,7 @@ class InventedWords:
 
 @lru_cache(maxsize=1 << 14)
 def is_real(text: str) -> bool:
-    """True if real words stand in a text, or it is too short to be none."""
+    """True if a text has real words, or is too short to tell."""
     keys, real = keys_of(text), RealWords.shipped()
     return not keys or any(key in real for key in keys)
 

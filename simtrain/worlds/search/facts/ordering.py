@@ -15,7 +15,7 @@ from simtrain.worlds.search.spec.schema import Schema, Type
 from simtrain.worlds.search.spec.world_file import AttributeSpec
 
 Node: TypeAlias = tuple[str, str]
-"""A type and one of its attributes; an empty attribute stands for how many rows the type has, and for the ends of a relation."""
+"""A type and one of its attributes; an empty attribute means the number of rows of the type, and the ends of a relation."""
 _Edges: TypeAlias = dict[Node, dict[Node, None]]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 MIN_LETTERS: Final = 4
-"""Below this a run of letters is no name of anything: such syllables stand in every list."""
+"""A shorter run of letters is no name: such syllables are in every list."""
 _FILE = "real_words.bin"
 _HEAD: Final = 4
 """Bytes at the beginning of the file: how many words there are."""
@@ -37,7 +37,7 @@ def folded(text: str) -> str:
 
 
 def keys_of(text: str) -> set[str]:
-    """Return what stands for a text among the real words: its words of some length, folded; and these without what parts them (O'Brien)."""
+    """Return the keys of a text among the real words: its longer words, folded, with and without the signs between them (O'Brien)."""
     if text.isascii() and text.isalpha():
         return {text.lower()} if len(text) >= MIN_LETTERS else set()
     runs = [_LETTERS.findall(token) for token in folded(text).split()]

@@ -127,7 +127,7 @@ class Ties:
 
 
 class _Span:
-    """Between which days a date of a relation may lie, by the two rows that are tied."""
+    """The range of a date of a relation, given the two rows that are tied."""
 
     def __init__(self, windows: Windows, kind: Type, attribute: Attribute) -> None:
         spec = windows.schema.spec.relations[kind.name]

@@ -1,4 +1,4 @@
-"""Windows: between which values each fact may lie, by its own bounds and by the rules of the world."""
+"""Windows: the range of each fact, by its own bounds and by the rules of the world."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Windows:
         return column
 
     def days(self, kind: str, bound: str) -> _Days:
-        """Return the day that a bound stands for, for each row of a type; what is missing bounds like today."""
+        """Return the day of a bound for each row of a type; a missing date bounds like today."""
         base, shift = split_bound(bound)
         if base == "now" or base[:1].isdigit():
             day = self.today if base == "now" else ordinal(base)
@@ -58,7 +58,7 @@ class Windows:
         return [self.today if value is None else ordinal(str(value)) + shift for value in self.path(kind, base)]
 
     def numbers(self, kind: str, bound: float | str | None) -> Bounds:
-        """Return the number that a bound stands for, for each row of a type."""
+        """Return the number of a bound for each row of a type."""
         if not isinstance(bound, str):
             return bound
         return [0.0 if value is None else float(value) for value in self.path(kind, bound)]
@@ -128,7 +128,7 @@ class Windows:
         return fit, latest
 
     def _span(self, attribute: Attribute) -> tuple[_Days, _Days]:
-        """Between which days a date lies: the same one twice if it is drawn; where it is missing, there is no bound."""
+        """Return the range of a date: the same day twice once it is drawn, unbounded where it is missing."""
         drawn = self.columns.get((attribute.type, attribute.name))
         if drawn is None:
             return self.dates(attribute, cast(tuple[str, str], cast(AttributeSpec, attribute.spec).date))

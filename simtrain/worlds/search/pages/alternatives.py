@@ -22,7 +22,7 @@ _FIRST_WORD = re.compile(r"\S+")
 _TAIL: Final = 6
 """Characters by which the end of a sentence is known."""
 _MIDST: Final = "midst,"
-"""What stands for characters behind which no sentence begins."""
+"""Any text after which no sentence begins."""
 _CLINGING: Final = tuple(",;:.!?)")
 
 
@@ -63,7 +63,7 @@ def polished(nodes: Sequence[Node], *, begins: bool) -> tuple[Node, ...]:
 
 
 def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]:
-    """`polished`; `before` is what may stand before the nodes."""
+    """`polished`; `before` are the texts that may precede the nodes."""
     found: list[Node] = []
     waiting = list(nodes)
     while waiting:
@@ -98,7 +98,7 @@ def _ends_line(node: Node) -> bool:
 
 
 def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
-    """Return the last characters that may stand behind some nodes, with one of `before` in front of them."""
+    """Return the possible last characters of some nodes that follow one of `before`."""
     if not nodes:
         return before
     last = nodes[-1]
@@ -148,7 +148,7 @@ def _choice(options: list[list[Node]]) -> Node:
 
 
 def _phrases(nodes: Sequence[Node]) -> Lists | None:
-    """Return all that prose may come to, by voice; None where facts stand in it, or where it may come to too much."""
+    """Return all texts that some prose may become, by voice; None if it has facts, or for too many texts."""
     lists: Lists = (("",),)
     for node in nodes:
         own = ((node.text,),) if isinstance(node, ProsePart) else node.lists if isinstance(node, WordsPart) else None

@@ -50,7 +50,7 @@ def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     for owner, day in zip(columns.column(via), dates, strict=True):
         if day > latest.get(owner, ""):
             latest[owner] = day
-    # What refers to nothing stands under row 0, which is none.
+    # What refers to nothing is under row 0, which means no row.
     latest[0] = ""
     if not path.refs:
         return [latest.get(row, "") for row in range(columns.size(kind.name) + 1)]
@@ -89,7 +89,7 @@ def _day_path(schema: Schema, fact: FactPart) -> str | None:
 
 
 def _nodes(nodes: Iterable[Node]) -> Iterator[LoopPart | FactPart]:
-    """Loops, each before what stands in it, and what tells a date or names something."""
+    """Yield loops, each before its contents, and the facts that give a date or a name."""
     for node in nodes:
         if isinstance(node, LoopPart):
             yield node

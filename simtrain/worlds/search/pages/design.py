@@ -203,7 +203,7 @@ class Design:
         )
 
     def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[tree.Node, ...]]]:
-        """Return what stands below the pages of a site: comments, links to its main pages, a footer."""
+        """Return the parts below every page of a site: comments, links to its main pages, a footer."""
         spec, place = site.spec, ("sites", site.name)
         found: list[list[tuple[tree.Node, ...]]] = []
         if spec.comments is not None and label in spec.comments.under and scope.members is None:

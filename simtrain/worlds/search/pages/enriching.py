@@ -1,4 +1,4 @@
-"""Enriching a search world: a model words its pages anew; what it writes is kept only where every stated fact stands as it stood."""
+"""Enriching a search world: a model rewords its pages; a new text is kept only if every statement is unchanged."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def enrich(
     concurrency: int = 8,
     on_page: Callable[[], None] = lambda: None,
 ) -> Enriched:
-    """Word the pages of a world file anew, into the file `out`; pages that stand there already are passed over.
+    """Reword the pages of a world file into the file `out`; pages that are there already are skipped.
 
     A text that loses, repeats or invents something is sent back once with its faults; then the page keeps its own words. Raises
     InputError for a file that is none, ModelFault when the model cannot be reached.

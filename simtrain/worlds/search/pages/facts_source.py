@@ -153,7 +153,7 @@ class FactsSource(RowsSource):
         self._line(f"{start} = o")
         if node.link is not None and group.kind == "ref":
             self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")
-            # The bracket of a link stands before the text, if the link is there.
+            # If there is a link, its bracket precedes the text.
             self._line(f"if {self._pending[-1][1]} is not {text}: {start} += 1")
         else:
             self._pending.append((False, text))

@@ -94,7 +94,7 @@ class Falsehoods:
 
     @cached_property
     def _chosen(self) -> bool:
-        """Whether the values are chosen from a few, so that what lies between them is none."""
+        """Whether the values are chosen from a few, so that nothing in between is a value."""
         spec = self._attribute.spec
         given = spec and (spec.number or spec.quantity or spec.money)
         return getattr(given, "choose", None) is not None
@@ -139,7 +139,7 @@ class Falsehoods:
         return None
 
     def _swaps(self, row: int, whole: int) -> Iterator[int]:
-        """Yield the numbers that come of swapping two neighbouring digits, as long as the truth and fit to stand for it."""
+        """Yield the numbers made by swapping two neighbouring digits of the truth, as long as it and within its range."""
         digits = str(abs(whole))
         for place in range(len(digits) - 1):
             one, other = digits[place], digits[place + 1]
@@ -155,7 +155,7 @@ class Falsehoods:
 
     @cached_property
     def _ranges(self) -> tuple[list[float], list[float]]:
-        """By row id the least and the greatest value that may stand for the truth: what any row has, as far as bounds and rules let it."""
+        """The least and the greatest plausible value by row id: the range over all rows, narrowed by bounds and rules."""
         low: list[float] = [min(self._known)] * len(self._column)
         high: list[float] = [max(self._known)] * len(self._column)
         self._bind(low, high)

@@ -58,7 +58,7 @@ _OPEN = re.compile(
 
 
 def article(words: str) -> str:
-    """`a` or `an`, and a space, as it stands before some words or a number."""
+    """Return `a` or `an`, and a space, for the words or the number that follow."""
     return "an " if _OPEN.match(words) else "a "
 
 
@@ -159,7 +159,7 @@ def _around(attribute: Attribute, unit: str | None) -> tuple[str, str]:
         return "", ""
     if unit == "%":
         return "", "%"
-    # A sign stands before the amount, a word after it.
+    # A sign precedes the amount, a word follows it.
     if attribute.kind == "money" and not unit.isalpha():
         return unit, ""
     return "", f" {unit}"

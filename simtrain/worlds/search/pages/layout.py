@@ -171,7 +171,7 @@ class Layout:
 
     def _listed(self, page: PageDesign, rows: Sequence[int], order: Sequence[Value] | None) -> Sequence[ListPage]:
         if order is not None:
-            # Rows without a value stand last, whichever way the list runs.
+            # Rows without a value come last in either direction.
             keyed = sorted((row for row in rows if order[row] is not None), key=lambda row: (order[row], row))
             rows = [*(reversed(keyed) if page.spec.descending else keyed), *(row for row in rows if order[row] is None)]
         groups: dict[Value, list[int]] = {}

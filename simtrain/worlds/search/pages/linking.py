@@ -1,4 +1,4 @@
-"""Where links lead: the pages that a label, a type or an attribute stands for, those of the same site first."""
+"""Where links lead: the pages of a label, a type or an attribute, those of the same site first."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class ProvenanceSource(SourceLines):
         return f"{row} in W{attribute.id}"
 
     def _beginning(self) -> str:
-        """Return what stands before the code of a page, once that is written."""
+        """Return the first line of the code of a page, once the rest is written."""
         begun = [f"{name} = {{}}" for name in self._types]
         return "; ".join(begun if self._sure else [*begun, "F = {}"]) or "pass"
 

@@ -13,7 +13,7 @@ class Note(NamedTuple):
     attribute: int
     text: str
     shift: str
-    """The name of how many characters of a link stand before the text; empty: none do."""
+    """The variable that holds the number of characters of a link before the text; empty: none."""
 
 
 class SourceLines:
@@ -39,8 +39,8 @@ class SourceLines:
         self._notes.setdefault(len(self._pending), []).append(note)
 
     def _advance(self) -> None:
-        """Bring `o` up to the place where the next thing stands, and write down the notes of what stands before."""
-        # Lengths are added as they come: sums over all that stands before would grow with the square of a page. Notes of the same
+        """Advance `o` to the place of the next part, and write the notes of the parts before it."""
+        # Lengths are added as they come: sums over all that precedes would grow with the square of a page. Notes of the same
         # row that follow each other are added in one expression, which takes half the time.
         step = _Step()
         notes: list[tuple[tuple[str, str], str]] = []
@@ -102,7 +102,7 @@ class _Step:
 
 
 def packed_source(attribute: int, start: str, text: str) -> str:
-    """Return what stands in an f-string for the characters of a statement, see mentions.py; `start` is an expression, `text` a name."""
+    """Return the f-string source of a packed statement, see mentions.py; `start` is an expression, `text` a variable."""
     return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
@@ -112,6 +112,6 @@ def added(mentions: str, row: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands between the quotation marks of an f-string: whatever it holds, it stays a text."""
+    """Return a text escaped for an f-string, so that it stays a text whatever it holds."""
     plain = text.encode("unicode_escape").decode("ascii")
     return plain.replace("'", "\\'").replace("{", "{{").replace("}", "}}")

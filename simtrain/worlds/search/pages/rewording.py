@@ -81,7 +81,7 @@ def cut(body: str, stated: Iterable[Span]) -> Cut:
 
 
 def faults(page: Cut, text: str) -> list[str]:
-    """Return why other words cannot stand for a page's own; none where they can."""
+    """Return why a reworded page cannot replace the original; none if it can."""
     found: list[str] = []
     marks = Counter(int(mark) for mark in _MARK.findall(text))
     for number in range(1, len(page.parts) + 1):
@@ -107,7 +107,7 @@ def faults(page: Cut, text: str) -> list[str]:
 
 
 def _swapped(page: Cut, order: Sequence[int]) -> Iterator[str]:
-    """Yield the marks that may have changed places: figures keep their order, and names keep theirs, or one could stand for another."""
+    """Yield the marks that may have changed places: figures keep their order, and names keep theirs, or one could be taken for another."""
     for form in ("figure", "name"):
         alike = [number for number in order if number not in page.blocks and _form(page.part(number)) == form]
         for before, after in pairwise(alike):

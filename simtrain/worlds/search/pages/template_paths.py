@@ -26,7 +26,7 @@ def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
 
 
 def shown(test: Test) -> frozenset[str]:
-    """Return the facts that are there where a test holds, with all that lies on the way to them."""
+    """Return the facts that exist where a test holds, and every step of the paths to them."""
     if isinstance(test, Both):
         return shown(test.first) | shown(test.second) if test.word == "and" else frozenset()
     if isinstance(test, Has | Compared | Corrected):

@@ -1,4 +1,4 @@
-"""The tree of a page template: what stands on a page, resolved against the schema."""
+"""The tree of a page template: the parts of a page, resolved against the schema."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FactPart:
     """The label of the pages to link to; empty: whichever there are."""
     alias: str | None = None
     article: bool = False
-    """Whether `a` or `an` stands before it."""
+    """Whether `a` or `an` precedes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ def tests(nodes: Iterable[Node]) -> Iterator[Test]:
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield all nodes, what stands in loops, branches and choices included."""
+    """Yield all nodes, including those in loops, branches and choices."""
     for node in nodes:
         yield node
         for part in parts_of(node):
@@ -262,7 +262,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def parts_of(node: Node) -> tuple[tuple[Node, ...], ...]:
-    """Return what stands in a node: the two sides of a loop or a branch, the options of a choice."""
+    """Return the children of a node: the two sides of a loop or a branch, the options of a choice."""
     if isinstance(node, LoopPart | Branch):
         return node.body, node.otherwise
     return node.options if isinstance(node, Choice | Comments) else ()

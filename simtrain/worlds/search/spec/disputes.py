@@ -9,7 +9,7 @@ from simtrain.worlds.search.spec.parts import Name
 
 
 class DisputesSpec(FileModel):
-    """Rule -> the facts that it decides, as type.attribute. Of facts that stand under no rule, no site has anything wrong."""
+    """Rule -> the facts that it decides, as type.attribute. No site has a fact wrong that is under no rule."""
 
     recency: list[str] = Field(default_factory=list[str], description="The page of the latest date is right.")
     majority: list[str] = Field(default_factory=list[str], description="What most sites say is right.")
@@ -30,5 +30,5 @@ class DisputesSpec(FileModel):
         return self
 
     def paths(self) -> list[str]:
-        """Return all facts that stand under a rule."""
+        """Return all facts that are under a rule."""
         return [*self.recency, *self.majority, *self.erratum, *(path for of in self.primary.values() for path in of)]

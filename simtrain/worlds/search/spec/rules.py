@@ -1,4 +1,4 @@
-"""Rules of a world: which fact lies not before, not after, not above, not below which other; most follow from when things begin and end."""
+"""Rules of a world: the order of dates and numbers; most follow from when things begin and end."""
 
 from __future__ import annotations
 

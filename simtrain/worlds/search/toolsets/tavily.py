@@ -62,7 +62,7 @@ def _written(content: JsonObject) -> str:
 
 
 def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
-    """Domains and dates; dates given stand before a range."""
+    """Return the restriction to domains and dates; explicit dates take precedence over a range."""
     since, until = (day_of(name, arguments.get(name) or "") for name in ("start_date", "end_date"))
     if not since and not until:
         since = days_before(engine.today, arguments.get("time_range") or "")

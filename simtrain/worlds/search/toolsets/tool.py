@@ -30,7 +30,7 @@ Takes: TypeAlias = Callable[[StoredPage], bool]
 
 
 class Engine(Protocol):
-    """What stands behind the tools, for one episode."""
+    """What tools may ask of the engine, for one episode."""
 
     memory: Notebook
 
@@ -90,7 +90,7 @@ def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> Jso
 
 
 def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """Return the input schema of a tool that takes these arguments and passes over others, as the servers do that it stands in for."""
+    """Return the input schema of a tool that takes these arguments and passes over others, as the imitated servers do."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 

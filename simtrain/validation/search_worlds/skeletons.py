@@ -79,7 +79,7 @@ def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
     )
     for site, kind, body in rows:
         own = [masker.skeleton(sentence) for sentence in sentences(body)]
-        pages.update(set(own))
+        pages.update(dict.fromkeys(own, 1))
         found.update((f"{site}/{kind}", skeleton) for skeleton in own)
     kinds: dict[str, tuple[int, int]] = {}
     for (kind, skeleton), count in found.items():

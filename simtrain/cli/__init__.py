@@ -25,6 +25,7 @@ COMMANDS = (
     "export",
     "schema",
     "init",
+    "new",
     "doctor",
     "completion",
     "capture",

@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent, Briefing, Loop, StepFunction
-from simtrain.contracts.scenario import Armed, Scenario
-from simtrain.contracts.trajectory import Trajectory
+from simtrain.contracts.grader import Grader
+from simtrain.contracts.scenario import Armed, Episode, Scenario
+from simtrain.contracts.trajectory import Reward, Trajectory
+from simtrain.contracts.world import FinishedWorld
 from simtrain.public import episode, load_scenario
 from simtrain.runs.rollout import Judge, by_rubric
 from simtrain.runs.rollout import rollout as play_episode
@@ -84,3 +87,15 @@ async def play_example(
     """Play the first case of an example, by the walker unless an agent is given, with these perturbations armed."""
     scenario = replace(example_scenario(place), perturbations=tuple(armed))
     return await play_episode(episode(scenario), agent or Walker(), name="example", judge=judge)
+
+
+async def grade_example(grader: Grader, agent: str = "oracle") -> Reward:
+    """Return what a grader gives the first case of the shop, played by an agent that ships."""
+    given: list[Reward] = []
+
+    async def judge(_: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
+        given.append(await grader.grade(trajectory, world))
+        return trajectory
+
+    await play_example(build_agent(agent), judge=judge)
+    return given[0]

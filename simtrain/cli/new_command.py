@@ -1,0 +1,23 @@
+"""`simtrain new`: files to begin with."""
+
+from __future__ import annotations
+
+import typer
+
+HELP = """Write the files of something new, which work at once.
+
+\b
+Examples:
+  simtrain new plugin perturbation half_reply
+  simtrain new plugin grader frugality --into ~/my_graders
+"""
+
+
+def group() -> typer.Typer:
+    """Return what can be new as commands."""
+    from simtrain.cli import new_plugin
+
+    found = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    found.callback()(lambda: None)
+    found.command("plugin", help=new_plugin.HELP, short_help=new_plugin.HELP.partition("\n")[0])(new_plugin.command)
+    return found

@@ -32,6 +32,9 @@ SIDES = {
     "reply": "the reply",
     "state": "the world",
 }
+WIDEST = 25
+"""Words of a cell."""
+
 _TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
@@ -46,10 +49,18 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines]
 
 
+def brief(text: str) -> str:
+    """A text, or of a long one the clauses that come to at most 25 words; the catalogue has the whole."""
+    kept = text
+    while len(kept.split()) > WIDEST and (clause := re.match(r"(.+)[;:,.] ", kept)):
+        kept = clause[1]
+    return kept
+
+
 def perturbations() -> list[str]:
     """What happens, where, and what to do about it."""
     rows = (
-        (f"`{name}`", about(plugin), SIDES[plugin.traits.side], right_response(plugin))
+        (f"`{name}`", brief(about(plugin)), SIDES[plugin.traits.side], brief(right_response(plugin)))
         for name, plugin in plugins("perturbations")
     )
     return table(("name", "what happens", "acts on", "right response"), rows)

@@ -53,15 +53,18 @@ def write_packages(folder: Path, kinds: list[str]) -> tuple[Path, ...]:
 
 
 @pytest.mark.full
-def test_the_tests_that_are_written_pass_at_once_and_before_anything_is_installed(tmp_path: Path) -> None:
-    for kind in WRITTEN:
-        package = tmp_path / f"own_{kind}"
-        assert new_plugin(kind, f"own_{kind}", "--into", str(package)) == 0
-        assert sorted(path.name for path in package.iterdir()) == [
-            "pyproject.toml", f"simtrain_own_{kind}.py", f"test_own_{kind}.py",
-        ]  # fmt: skip
-        tried = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", folder=package)
-        assert tried.returncode == 0 and "2 passed" in tried.stdout, (kind, tried.stdout + tried.stderr)
+def test_the_tests_that_are_written_pass_before_anything_is_installed(tmp_path: Path) -> None:
+    folders = [tmp_path / f"own_{kind}" for kind in WRITTEN]
+    for kind, folder in zip(WRITTEN, folders, strict=True):
+        assert new_plugin(kind, folder.name, "--into", str(folder)) == 0
+        files = ["pyproject.toml", f"simtrain_{folder.name}.py", f"test_{folder.name}.py"]
+        assert sorted(path.name for path in folder.iterdir()) == files
+    plain = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio")
+    one = python(*plain, folder=folders[0])
+    assert one.returncode == 0 and "2 passed" in one.stdout, one.stdout + one.stderr
+    paths = " ".join(map(str, folders))
+    tried = python(*plain, "-c", os.devnull, "--rootdir", ".", "-o", f"pythonpath={paths}", ".", folder=tmp_path)
+    assert tried.returncode == 0 and f"{2 * len(WRITTEN)} passed" in tried.stdout, tried.stdout + tried.stderr
 
 
 def test_a_package_of_ones_own_is_listed_and_plays(tmp_path: Path) -> None:

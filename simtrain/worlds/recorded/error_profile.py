@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
@@ -12,6 +11,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
+from simtrain.worlds.recorded.volatile_values import mapped
 
 PLACEHOLDERS = {
     "unknown_method": NO_METHOD,
@@ -53,7 +53,8 @@ class Mistakes:
         if placeholder == NO_RESOURCE:
             # A server may speak of the scheme alone.
             names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
-        return _renamed(captured, names)
+        pattern = re.compile(alone(names))
+        return mapped(captured, lambda text: pattern.sub(lambda found: names[found[0]], text))
 
 
 def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
@@ -102,23 +103,21 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
 
 def _kind(exchange: Exchange) -> str | None:
     params, ref = exchange.params, _object(exchange.params.get("ref"))
-    if (
-        exchange.method.startswith("resources/")
-        and params.get("uri") == NO_RESOURCE
-        and exchange.method != "resources/read"
-    ):
-        return exchange.method.partition("/")[2]
-    if exchange.method == "completion/complete" and ref.get("name") == NO_PROMPT:
-        return "completion_prompt"
-    if exchange.method == "completion/complete" and ref.get("uri") == NO_RESOURCE:
-        return "completion_resource"
-    if exchange.method == NO_METHOD:
-        return "unknown_method"
-    if exchange.method == "resources/read" and exchange.params.get("uri") == NO_RESOURCE:
-        return "missing_resource"
-    if exchange.method == "prompts/get" and exchange.params.get("name") == NO_PROMPT:
-        return "missing_prompt"
-    return flaw(exchange.method, exchange.params)
+    match exchange.method:
+        case method if method == NO_METHOD:
+            return "unknown_method"
+        case "completion/complete" if ref.get("name") == NO_PROMPT:
+            return "completion_prompt"
+        case "completion/complete" if ref.get("uri") == NO_RESOURCE:
+            return "completion_resource"
+        case "prompts/get" if params.get("name") == NO_PROMPT:
+            return "missing_prompt"
+        case "resources/read" if params.get("uri") == NO_RESOURCE:
+            return "missing_resource"
+        case method if method.startswith("resources/") and params.get("uri") == NO_RESOURCE:
+            return method.partition("/")[2]
+        case method:
+            return flaw(method, params)
 
 
 def _reply_of(response: JsonValue) -> tuple[str, str | int] | None:
@@ -131,16 +130,6 @@ def _reply_of(response: JsonValue) -> tuple[str, str | int] | None:
     blocks = [_object(block) for block in content] if is_list(content) else []
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return ("\n".join(texts), "error" if result.get("isError") is True else "result") if texts else None
-
-
-def _renamed(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
-    if isinstance(value, str):
-        return re.sub(alone(names), lambda found: names[found[0]], value)
-    if is_list(value):
-        return [_renamed(item, names) for item in value]
-    if is_object(value):
-        return {key: _renamed(item, names) for key, item in value.items()}
-    return value
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -195,18 +195,8 @@ def _read_frame(fields: JsonObject, path: Path, number: int) -> Frame:
     )
     if not whole:
         raise _damaged(path, number)
-    return Frame(
-        number=number,
-        seconds=float(moment),
-        sender=fields["from"],
-        frame=cast("JsonObject | None", frame),
-        session=fields.get("session"),
-        era=fields.get("era"),
-        http=fields.get("http"),
-        status=fields.get("status"),
-        text=fields.get("text"),
-        perturbed=cast("JsonObject | None", perturbed),
-    )
+    around = {key: fields.get(key) for key in _OPTIONAL}
+    return Frame(number, float(moment), fields["from"], cast("JsonObject | None", frame), **around)
 
 
 def _read_line(line: bytes, path: Path, number: int) -> JsonObject:

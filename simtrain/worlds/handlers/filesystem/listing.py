@@ -178,9 +178,8 @@ def get_file_info(context: HandlerContext) -> Reply:
 def _date(instant: str) -> str:
     """Return an instant as JavaScript writes a date."""
     moment = datetime.fromisoformat(instant)
-    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
-    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    return f"{day} {months[moment.month - 1]} {moment:%d %Y %H:%M:%S} GMT+0000 (Coordinated Universal Time)"
+    # The names of ctime() are English wherever it runs.
+    return f"{moment.ctime()[:7]} {moment:%d %Y %H:%M:%S} GMT+0000 (Coordinated Universal Time)"
 
 
 def list_allowed_directories(context: HandlerContext) -> Reply:

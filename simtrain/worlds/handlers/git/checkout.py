@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from simtrain.worlds.handlers.git.branches import commit_at, current
@@ -13,10 +14,20 @@ from simtrain.worlds.handlers.git.revisions import Object, branch_of, earlier_ch
 from simtrain.worlds.handlers.git.states import head_tree, worktree_entries
 
 _STEPS = frozenset(str(steps) for steps in range(1, 1000))
-_UNSAVED = "Your local changes to the following files would be overwritten by checkout:"
-_SAVE = "Please commit your changes or stash them before you switch branches."
+_UNSAVED = (
+    "Your local changes to the following files would be overwritten by checkout:",
+    "Please commit your changes or stash them before you switch branches.",
+)
 _UNTRACKED = "The following untracked working tree files would be {} by checkout:"
 _MOVE = "Please move or remove them before you switch branches."
+_REASONS = {
+    "restaged": _UNSAVED,
+    "unsaved": _UNSAVED,
+    "in folders": ("Updating the following directories would lose untracked files in them:", ""),
+    "overwritten": (_UNTRACKED.format("overwritten"), _MOVE),
+    "removed": (_UNTRACKED.format("removed"), _MOVE),
+}
+"""Why a path forbids switching -> what git says over and under the paths, in its order."""
 
 
 @dataclass(slots=True)
@@ -24,27 +35,14 @@ class _Plan:
     """What switching would do, and the paths that forbid it."""
 
     changes: dict[str, TreeEntry | None] = field(default_factory=dict[str, "TreeEntry | None"])
-    restaged: list[str] = field(default_factory=list[str])
-    unsaved: list[str] = field(default_factory=list[str])
-    in_folders: list[str] = field(default_factory=list[str])
-    overwritten: list[str] = field(default_factory=list[str])
-    removed: list[str] = field(default_factory=list[str])
+    forbidden: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict[str, list[str]](list))
 
     def problem(self) -> str | None:
         """Git's words for what forbids it."""
-        parts = [
-            (self.restaged, _UNSAVED, _SAVE),
-            (self.unsaved, _UNSAVED, _SAVE),
-            (self.in_folders, "Updating the following directories would lose untracked files in them:", ""),
-            (self.overwritten, _UNTRACKED.format("overwritten"), _MOVE),
-            (self.removed, _UNTRACKED.format("removed"), _MOVE),
-        ]
-        lines = [
-            line
-            for paths, before, after in parts
-            if paths
-            for line in (f"error: {before}", *(f"\t{path}" for path in sorted(paths)), after)
-        ]
+        lines: list[str] = []
+        for reason, (before, after) in _REASONS.items():
+            if reason in self.forbidden:
+                lines += [f"error: {before}", *(f"\t{path}" for path in sorted(self.forbidden[reason])), after]
         return "\n".join([*lines, "Aborting"]) if lines else None
 
 
@@ -94,16 +92,16 @@ def _plan(repository: Repository, tree: str) -> _Plan:
         before, after, entry, now = head.get(path), target.get(path), index.get(path), worktree.get(path)
         if before == after or entry == after:
             if entry is None and after is None and before is not None and now is not None:
-                plan.removed.append(path)
+                plan.forbidden["removed"].append(path)
             continue
         if entry != before:
-            plan.restaged.append(path)
+            plan.forbidden["restaged"].append(path)
         elif entry is None and now is not None and ignored.cause(path) is None:
-            plan.overwritten.append(path)
+            plan.forbidden["overwritten"].append(path)
         elif entry is None and any(other.startswith(f"{path}/") for other in worktree):
-            plan.in_folders.append(path)
+            plan.forbidden["in folders"].append(path)
         elif entry is not None and now is not None and now != entry:
-            plan.unsaved.append(path)
+            plan.forbidden["unsaved"].append(path)
         else:
             plan.changes[path] = after
     return plan

@@ -48,6 +48,12 @@ class Repository:
     def _write(self, sql: str, **values: JsonValue) -> None:
         self._context.write(sql, {"repository": self.path, **values})
 
+    def _insert(self, table: str, **values: JsonValue) -> None:
+        """Add a row, unless it is there already."""
+        names = ("repository", *values)
+        marks = ", ".join(f":{name}" for name in names)
+        self._write(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", **values)
+
     # Objects.
 
     def kind(self, sha: str) -> Kind | None:
@@ -109,9 +115,7 @@ class Repository:
     def keep_blob(self, content: bytes) -> str:
         """Store a file's content; its id."""
         sha = blob_id(content)
-        text, encoding = _encoded(content)
-        sql = "insert or ignore into blobs (repository, sha, content, encoding) values (:repository, :sha, :content, :encoding)"
-        self._write(sql, sha=sha, content=text, encoding=encoding)
+        self._insert("blobs", sha=sha, **_encoded(content))
         return sha
 
     def keep_tree(self, files: Mapping[str, TreeEntry]) -> str:
@@ -119,43 +123,23 @@ class Repository:
         root, folders = folders_of(files)
         for sha, entries in folders.items():
             for name, entry in entries.items():
-                sql = "insert or ignore into trees (repository, sha, name, mode, entry) values (:repository, :sha, :name, :mode, :entry)"
-                self._write(sql, sha=sha, name=name, mode=entry.mode, entry=entry.sha)
+                self._insert("trees", sha=sha, name=name, mode=entry.mode, entry=entry.sha)
         return root
 
     def keep_commit(self, commit: Commit) -> str:
         """Store a commit; its id."""
-        self._write(
-            "insert or ignore into commits values (:repository, :sha, :tree, :parents, :author, :author_email, :authored_at, "
-            ":committer, :committer_email, :committed_at, :message)",
-            sha=commit.sha,
-            tree=commit.tree,
-            parents=json.dumps(commit.parents),
-            author=commit.author.name,
-            author_email=commit.author.email,
-            authored_at=commit.author.at,
-            committer=commit.committer.name,
-            committer_email=commit.committer.email,
-            committed_at=commit.committer.at,
-            message=commit.message,
-        )
+        author, committer = commit.author, commit.committer
+        by: JsonObject = {"author": author.name, "author_email": author.email, "authored_at": author.at}
+        by |= {"committer": committer.name, "committer_email": committer.email, "committed_at": committer.at}
+        parents = json.dumps(commit.parents)
+        self._insert("commits", sha=commit.sha, tree=commit.tree, parents=parents, **by, message=commit.message)
         self._commits = {}
         return commit.sha
 
     def keep_tag(self, tag: Tag) -> str:
         """Store an annotated tag; its id."""
-        who = tag.tagger
-        sql = "insert or ignore into tags values (:repository, :sha, :target, :name, :tagger, :email, :at, :message)"
-        self._write(
-            sql,
-            sha=tag.sha,
-            target=tag.target,
-            name=tag.name,
-            tagger=who.name,
-            email=who.email,
-            at=who.at,
-            message=tag.message,
-        )
+        who: JsonObject = {"tagger": tag.tagger.name, "email": tag.tagger.email, "at": tag.tagger.at}
+        self._insert("tags", sha=tag.sha, target=tag.target, name=tag.name, **who, message=tag.message)
         return tag.sha
 
     # Refs.
@@ -253,22 +237,21 @@ class Repository:
 
     def put_file(self, path: str, mode: str, content: bytes) -> None:
         """Write a new file into the working tree."""
-        text, encoding = _encoded(content)
-        sql = "insert into worktree values (:repository, :path, :mode, :content, :encoding)"
-        self._write(sql, path=path, mode=mode, content=text, encoding=encoding)
+        self._insert("worktree", path=path, mode=mode, **_encoded(content))
 
 
 def _by_path(found: dict[str, T]) -> dict[str, T]:
     return dict(sorted(found.items(), key=lambda item: item[0].encode()))
 
 
-def _encoded(content: bytes) -> tuple[str, str]:
-    """Content as a cell: text where it is text, so that SQL can read it."""
+def _encoded(content: bytes) -> JsonObject:
+    """Return content as cells: text where it is text, so that SQL can read it."""
     try:
-        text = content.decode()
+        if b"\0" not in content:
+            return {"content": content.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:
-        return b64encode(content).decode(), "base64"
-    return (b64encode(content).decode(), "base64") if "\0" in text else (text, "utf-8")
+        pass
+    return {"content": b64encode(content).decode(), "encoding": "base64"}
 
 
 def _decoded(row: JsonObject) -> bytes:

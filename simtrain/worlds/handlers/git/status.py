@@ -98,32 +98,19 @@ def _tracking(repository: Repository) -> list[str]:
     name = shortened(upstream)
     upstream_head = repository.ref(upstream)
     if upstream_head is None:
-        return [
-            f"Your branch is based on '{name}', but the upstream is gone.",
-            '  (use "git branch --unset-upstream" to fixup)',
-            "",
-        ]
+        text = f"Your branch is based on '{name}', but the upstream is gone."
+        return [text, '  (use "git branch --unset-upstream" to fixup)', ""]
     ours, theirs = reachable(repository, head), reachable(repository, upstream_head)
     ahead, behind = len(ours - theirs), len(theirs - ours)
     if ahead and behind:
-        return [
-            f"Your branch and '{name}' have diverged,",
-            f"and have {ahead} and {behind} different commits each, respectively.",
-            '  (use "git pull" to merge the remote branch into yours)',
-            "",
-        ]
+        text = f"Your branch and '{name}' have diverged,\nand have {ahead} and {behind} different commits each, respectively."
+        return [text, '  (use "git pull" to merge the remote branch into yours)', ""]
     if ahead:
-        return [
-            f"Your branch is ahead of '{name}' by {_commits(ahead)}.",
-            '  (use "git push" to publish your local commits)',
-            "",
-        ]
+        text = f"Your branch is ahead of '{name}' by {_commits(ahead)}."
+        return [text, '  (use "git push" to publish your local commits)', ""]
     if behind:
-        return [
-            f"Your branch is behind '{name}' by {_commits(behind)}, and can be fast-forwarded.",
-            '  (use "git pull" to update your local branch)',
-            "",
-        ]
+        text = f"Your branch is behind '{name}' by {_commits(behind)}, and can be fast-forwarded."
+        return [text, '  (use "git pull" to update your local branch)', ""]
     return [f"Your branch is up to date with '{name}'.", ""]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
@@ -12,6 +12,7 @@ from simtrain.worlds.handlers.git import staging
 from simtrain.worlds.handlers.git.branches import check_name, containing, current, listing, shortened
 from simtrain.worlds.handlers.git.checkout import switch
 from simtrain.worlds.handlers.git.dates import seconds_at
+from simtrain.worlds.handlers.git.deltas import Delta
 from simtrain.worlds.handlers.git.failure import CommandFailed, no_option, reported
 from simtrain.worlds.handlers.git.history import ancestry
 from simtrain.worlds.handlers.git.patch import patch
@@ -32,28 +33,23 @@ def status(context: HandlerContext) -> str:
 def diff_unstaged(context: HandlerContext) -> str:
     """From the index to the working tree."""
     repository = _opened(context)
-    found = against_worktree(repository, repository.index())
-    text = patch(found, context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated)
-    return f"Unstaged changes:\n{text.removesuffix(_NEWLINE)}"
+    return _diff("Unstaged changes", context, repository, against_worktree(repository, repository.index()))
 
 
 @reported("git_diff_staged")
 def diff_staged(context: HandlerContext) -> str:
     """From HEAD to the index."""
     repository = _opened(context)
-    text = patch(
-        staged(repository), context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated
-    )
-    return f"Staged changes:\n{text.removesuffix(_NEWLINE)}"
+    return _diff("Staged changes", context, repository, staged(repository))
 
 
 @reported("git_diff")
 def diff(context: HandlerContext) -> str:
     """From a revision to the working tree."""
     repository = _opened(context)
-    target, lines = context.arguments["target"], context.arguments["context_lines"]
+    target = context.arguments["target"]
     no_option(target, "target")
-    command = f"diff --unified={lines} {target}"
+    command = f"diff --unified={context.arguments['context_lines']} {target}"
     if target == NO_OBJECT:
         raise CommandFailed(128, command, f"fatal: bad object {target}")
     found = resolve(repository, target)
@@ -62,10 +58,12 @@ def diff(context: HandlerContext) -> str:
     if found.kind == "blob":
         raise CommandFailed(129, command, "usage: git diff [<options>] [<commit>] [--] [<path>...]")
     tree = repository.commit(found.sha).tree if found.kind == "commit" else found.sha
-    text = patch(
-        against_worktree(repository, repository.files(tree)), context=_lines(lines), abbreviate=repository.abbreviated
-    )
-    return f"Diff with {target}:\n{text.removesuffix(_NEWLINE)}"
+    return _diff(f"Diff with {target}", context, repository, against_worktree(repository, repository.files(tree)))
+
+
+def _diff(title: str, context: HandlerContext, repository: Repository, found: Sequence[Delta]) -> str:
+    text = patch(found, context=_lines(context.arguments["context_lines"]), abbreviate=repository.abbreviated)
+    return f"{title}:\n" + text.removesuffix("\n")
 
 
 def _lines(number: int) -> int:
@@ -274,7 +272,6 @@ def _opened(context: HandlerContext) -> Repository:
     return Repository(context, root)
 
 
-_NEWLINE = "\n"
 NO_OBJECT = "0" * 40
 """The id that no object has; GitPython hands it on to git as it is."""
 _MOST = 1_000_000_000

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from simtrain.mcp_wire.connection import Connection, ConnectionLimits
-from simtrain.mcp_wire.http import open_http
 from simtrain.mcp_wire.stdio import open_stdio
 from simtrain.mcp_wire.targets import StdioTarget, Target
 
@@ -29,4 +28,7 @@ async def open_connection(target: Target, *, limits: ConnectionLimits | None = N
 async def _opened(target: Target, limits: ConnectionLimits) -> Connection:
     if isinstance(target, StdioTarget):
         return await open_stdio(target, limits)
+    # Imported here: few commands reach a server over HTTP, and every command waits for what is imported.
+    from simtrain.mcp_wire.http import open_http
+
     return open_http(target, limits)

@@ -6,36 +6,34 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
+
+from httpx2 import AsyncClient, EventSource, HTTPError, InvalidURL, Limits, Response, ServerSentEvent, SSEError, Timeout
 
 from simtrain.mcp_wire.connection import SHOWN, Broken, ConnectionLimits, ReceivedFrame, RequestId, Strays
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
 from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame, members
 from simtrain.mcp_wire.headers import request_headers
-from simtrain.mcp_wire.sse import EventReader, ServerSentEvent
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
 
 REDIRECTS = 3
 RESUMPTIONS = 100
 LONGEST_RETRY = 30.0
 
+_UNREACHABLE = (OSError, HTTPError, InvalidURL)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class HttpConnection:
     """One client of an endpoint: its session id and version, where the server gives it one, and its open streams."""
 
-    def __init__(self, target: HttpTarget, session: ClientSession, limits: ConnectionLimits) -> None:
+    def __init__(self, target: HttpTarget, http: AsyncClient, limits: ConnectionLimits) -> None:
         self._target = target
         self._url = target.url
-        self._session = session
+        self._http = http
         self._limits = limits
         self._arrived: asyncio.Queue[ReceivedFrame | Broken] = asyncio.Queue()
         self._streams: dict[RequestId, asyncio.Task[None]] = {}
@@ -61,11 +59,11 @@ class HttpConnection:
             return
         try:
             async with asyncio.timeout(self._limits.send), self._post(frame, fields) as response:
-                if response.status >= 400:
+                if response.status_code >= 400:
                     raise await self._refused(response)
         except TimeoutError:
             raise TimedOut(f"{self._target} did not accept a frame within {self._limits.send:g} s") from None
-        except (OSError, _client_error()) as error:
+        except _UNREACHABLE as error:
             raise self._lost(error) from None
         if frame.get("method") == "notifications/initialized":
             self._start(self._listen())
@@ -93,13 +91,10 @@ class HttpConnection:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._session_id is not None:
-            with contextlib.suppress(TimeoutError, OSError, _client_error()):
-                async with (
-                    asyncio.timeout(self._limits.close),
-                    self._session.delete(self._url, headers=self._session_headers(), allow_redirects=False),
-                ):
-                    pass
-        await self._session.close()
+            with contextlib.suppress(TimeoutError, *_UNREACHABLE):
+                async with asyncio.timeout(self._limits.close):
+                    await self._http.delete(self._url, headers=self._session_headers())
+        await self._http.aclose()
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -123,18 +118,18 @@ class HttpConnection:
         return headers
 
     @asynccontextmanager
-    async def _post(self, frame: JsonObject, headers: dict[str, str]) -> AsyncGenerator[ClientResponse]:
+    async def _post(self, frame: JsonObject, headers: dict[str, str]) -> AsyncGenerator[Response]:
         """POST, following redirects to the same origin: headers that hold keys go nowhere else."""
         body = encode_frame(frame)
         for _ in range(REDIRECTS + 1):
-            async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
-                if response.status not in (307, 308):
+            async with self._http.stream("POST", self._url, content=body, headers=headers) as response:
+                if response.status_code not in (307, 308):
                     yield response
                     return
                 goal = urljoin(self._url, response.headers.get("Location", ""))
                 if urlsplit(goal)[:2] != urlsplit(self._url)[:2]:
                     raise HttpRefused(
-                        response.status, f"{self._target} sends us on to {goal[:SHOWN]}; name that URL instead"
+                        response.status_code, f"{self._target} sends us on to {goal[:SHOWN]}; name that URL instead"
                     )
                 self._url = goal
         raise HttpRefused(308, f"{self._target} sends us in circles")
@@ -147,13 +142,15 @@ class HttpConnection:
                 await self._read_answer(request, response)
         except SimulatorFault as fault:
             self._break(request, fault)
-        except (OSError, _client_error()) as error:
+        except SSEError:
+            self._break(request, self._too_large())
+        except _UNREACHABLE as error:
             self._break(request, self._lost(error))
         except ValueError as error:
             self._break(request, ConnectionLost(f"{self._target}: {error}"))
 
-    async def _read_answer(self, request: RequestId, response: ClientResponse) -> None:
-        if response.content_type == "text/event-stream" and response.status < 400:
+    async def _read_answer(self, request: RequestId, response: Response) -> None:
+        if _is_stream(response) and response.status_code < 400:
             await self._read_until_answered(request, response)
             return
         body = await self._body(response)
@@ -163,7 +160,7 @@ class HttpConnection:
         for frame in frames:
             self._hand_over(frame, request)
 
-    async def _read_until_answered(self, request: RequestId, response: ClientResponse) -> None:
+    async def _read_until_answered(self, request: RequestId, response: Response) -> None:
         """Read a stream to the answer; one that ends early is taken up again by GET where the server gave event ids."""
         last, wait, answered = await self._read_events(response, request)
         for _ in range(RESUMPTIONS):
@@ -172,25 +169,26 @@ class HttpConnection:
             self._resumed.add(request)
             await asyncio.sleep(wait)
             headers = self._session_headers() | {"Accept": "text/event-stream", "Last-Event-ID": last}
-            async with self._session.get(self._url, headers=headers, allow_redirects=False) as resumed:
-                if resumed.status != 200 or resumed.content_type != "text/event-stream":
+            async with self._http.stream("GET", self._url, headers=headers) as resumed:
+                if resumed.status_code != 200 or not _is_stream(resumed):
                     raise await self._refused(resumed)
                 latest, wait, answered = await self._read_events(resumed, request)
                 last = latest or last
         if not answered:
             raise ConnectionLost(f"{self._target} closed the stream of a request without an answer")
 
-    async def _read_events(self, response: ClientResponse, request: RequestId | None) -> tuple[str | None, float, bool]:
+    async def _read_events(self, response: Response, request: RequestId | None) -> tuple[str | None, float, bool]:
         """Hand over a stream's frames until it ends or answers `request`: the last event id, seconds to wait, answered or not."""
-        reader = EventReader(limit=self._limits.frame)
+        # Event streams are UTF-8, whatever their head says.
+        response.encoding = "utf-8"
         last: str | None = None
         wait = 1.0
-        async for chunk in response.content.iter_any():
-            for event in reader.feed(chunk):
-                last = event.id or last
-                wait = min(event.retry / 1000, LONGEST_RETRY) if event.retry is not None else wait
-                if self._read_event(event, request):
-                    return last, wait, True
+        async for event in EventSource(response, max_event_size=self._limits.frame):
+            last = event.id or last
+            if event.retry is not None and event.retry >= 0:
+                wait = min(event.retry / 1000, LONGEST_RETRY)
+            if self._read_event(event, request):
+                return last, wait, True
         return last, wait, False
 
     def _read_event(self, event: ServerSentEvent, request: RequestId | None) -> bool:
@@ -214,33 +212,38 @@ class HttpConnection:
 
     async def _listen(self) -> None:
         """The server's own stream, which servers may do without."""
-        with contextlib.suppress(OSError, ValueError, _client_error()):
+        with contextlib.suppress(ValueError, *_UNREACHABLE):
             headers = self._session_headers() | {"Accept": "text/event-stream"}
             wait, last = 1.0, None
             for _ in range(RESUMPTIONS):
                 resume = {"Last-Event-ID": last} if last is not None else {}
-                async with self._session.get(self._url, headers=headers | resume, allow_redirects=False) as response:
-                    if response.status != 200 or response.content_type != "text/event-stream":
+                async with self._http.stream("GET", self._url, headers=headers | resume) as response:
+                    if response.status_code != 200 or not _is_stream(response):
                         return
                     latest, wait, _ = await self._read_events(response, None)
                     last = latest or last
                 await asyncio.sleep(wait)
 
-    async def _body(self, response: ClientResponse) -> bytes:
+    async def _body(self, response: Response) -> bytes:
         body = bytearray()
-        async for chunk in response.content.iter_any():
+        async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > self._limits.frame:
-                raise ConnectionLost(f"{self._target} sent more than {self._limits.frame // (1024 * 1024)} MiB")
+                raise self._too_large()
         return bytes(body)
 
-    async def _refused(self, response: ClientResponse, body: bytes | None = None) -> HttpRefused:
+    async def _refused(self, response: Response, body: bytes | None = None) -> HttpRefused:
         text = " ".join((await self._body(response) if body is None else body).decode(errors="replace").split())
-        status = f"{response.status} {response.reason or ''}".strip()
-        return HttpRefused(response.status, f"{self._target} answered {status}" + (f": {text[:SHOWN]}" if text else ""))
+        status = f"{response.status_code} {response.reason_phrase}".strip()
+        return HttpRefused(
+            response.status_code, f"{self._target} answered {status}" + (f": {text[:SHOWN]}" if text else "")
+        )
 
     def _break(self, request: RequestId, fault: SimulatorFault) -> None:
         self._arrived.put_nowait(Broken(request, fault))
+
+    def _too_large(self) -> ConnectionLost:
+        return ConnectionLost(f"{self._target} sent more than {self._limits.frame // (1024 * 1024)} MiB")
 
     def _lost(self, error: Exception) -> ConnectionLost:
         return ConnectionLost(f"{self._target} cannot be reached: {str(error) or type(error).__name__}")
@@ -248,20 +251,15 @@ class HttpConnection:
 
 def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
     """Return a client of an endpoint; nothing is sent yet."""
-    import aiohttp
-
     host = (urlsplit(target.url).hostname or "").lower()
-    session = aiohttp.ClientSession(
-        headers=dict(target.headers),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect),
-        connector=aiohttp.TCPConnector(limit=0, force_close=False),
-        cookie_jar=aiohttp.CookieJar(unsafe=True),
+    http = AsyncClient(
+        headers=target.headers,
+        timeout=Timeout(None, connect=limits.connect),
+        limits=Limits(max_connections=None, max_keepalive_connections=None),
         trust_env=host not in _LOOPBACK,
     )
-    return HttpConnection(target, session, limits)
+    return HttpConnection(target, http, limits)
 
 
-def _client_error() -> type[Exception]:
-    from aiohttp import ClientError
-
-    return ClientError
+def _is_stream(response: Response) -> bool:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"

@@ -24,7 +24,6 @@ from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, HANDSHAKE_VERSIO
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, NotSpoken, TimedOut
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.mcp_wire.headers import encode_header, mirrored, parameter_headers
-from simtrain.mcp_wire.sse import EventReader, ServerSentEvent
 from simtrain.mcp_wire.stdio import environment
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, parse_target, server_name
 from simtrain.values.errors import InputError
@@ -323,22 +322,6 @@ def test_a_server_is_named_after_its_package_or_host(text: str, name: str) -> No
 
 def test_messages_hold_no_secrets_of_a_url() -> None:
     assert str(HttpTarget("https://user:secret@host.example/mcp?key=secret")) == "https://host.example/mcp"
-
-
-def test_events_are_read_from_any_chunks() -> None:
-    stream = b'\xef: comment\r\nid: 7\rretry: 20\ndata: {"a":\ndata: 1}\n\nevent: ping\ndata:\n\ndata: last\r\n\r\n'
-    whole = list(EventReader(limit=1000).feed(stream))
-    assert whole[0] == ServerSentEvent('{"a":\n1}', id="7", retry=20)
-    assert whole[1:] == [ServerSentEvent("", "ping"), ServerSentEvent("last")]
-    for size in (1, 2, 3, 7):
-        reader = EventReader(limit=1000)
-        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
-        assert [event for part in parts for event in reader.feed(part)] == whole
-
-
-def test_an_event_above_the_limit_is_refused() -> None:
-    with raises(ValueError, match="too large"):
-        list(EventReader(limit=10).feed(b"data: " + b"x" * 20))
 
 
 def test_parameters_travel_in_headers_where_a_tool_says_so() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
+from simtrain.mcp_wire.frames import members
 from simtrain.values.types import JsonObject, JsonValue, is_object
 
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
@@ -75,9 +76,7 @@ def fitting(field: JsonValue) -> JsonValue:
     if kind in ("integer", "number"):
         return schema.get("minimum", 1)
     if kind == "array":
-        items = schema.get("items")
-        inner = _choices(items) if is_object(items) else []
-        return inner[: max(1, schema.get("minItems", 1))]
+        return _choices(members(schema.get("items")))[: max(1, schema.get("minItems", 1))]
     return _text(schema)
 
 

@@ -48,5 +48,10 @@ def members(value: JsonValue) -> JsonObject:
     return value if is_object(value) else {}
 
 
+def objects(value: JsonValue) -> list[JsonObject]:
+    """Return the objects in a value that should be a list of them."""
+    return [item for item in value if is_object(item)] if is_list(value) else []
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")

@@ -26,6 +26,14 @@ class WireError(SimtrainError):
         self.data = data
 
 
+def result_of(response: JsonObject) -> JsonObject:
+    """Return the result in a raw response. Raises WireError for an error."""
+    if "error" in response:
+        error = response["error"]
+        raise WireError(error["code"], error["message"], error.get("data"))
+    return response["result"]
+
+
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the

@@ -10,6 +10,7 @@ from pathlib import Path
 from simtrain.files.file_bytes import file_bytes, unreadable_json
 from simtrain.files.jsonl import write_whole
 from simtrain.mcp_wire.annotations import flaw_of
+from simtrain.mcp_wire.frames import members, objects
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
@@ -70,7 +71,7 @@ class Surface:
 
     def items(self, method: str) -> list[JsonObject]:
         """Return the raw entries of all pages of `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`."""
-        return [item for page in self.lists.get(method, ()) for item in _entries(page, LISTED[method])]
+        return [item for page in self.lists.get(method, ()) for item in objects(page.get(LISTED[method]))]
 
 
 LISTED = {
@@ -121,7 +122,7 @@ def abilities(capabilities: JsonObject) -> frozenset[str]:
     """Return what a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
     found: set[str] = set()
     for name, value in capabilities.items():
-        parts = value if is_object(value) else {}
+        parts = members(value)
         form = {"form"} if name == "elicitation" and not parts else set[str]()
         found |= {name, *(f"{name}.{part}" for part in [*parts, *form])}
     return frozenset(found)
@@ -304,13 +305,6 @@ def _read_surface(entry: _Reader) -> Surface:
             remedy = "clients list no tool of a server that says so: correct it in the file"
             raise lists.error(f"{flaw} (tool {str(tool.get('name'))!r})", "tools/list", remedy)
     return surface
-
-
-def _entries(page: JsonObject, key: str) -> list[JsonObject]:
-    items: JsonValue = page.get(key)
-    if not is_list(items):
-        return []
-    return [item for item in items if is_object(item)]
 
 
 def _read_json(path: Path) -> JsonObject:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import orjson
 
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, is_list, is_object, writable
+from simtrain.mcp_wire.frames import members, objects
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, is_object, writable
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
@@ -19,12 +20,11 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     reply = _recordable(reply)
     if "error" in reply:
         return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
-    result: JsonObject = reply["result"] if is_object(reply.get("result")) else {}
+    result = members(reply.get("result"))
     structured: JsonValue = result.get("structuredContent")
-    text = "\n".join(block_text(block) for block in _blocks(result))
+    text = "\n".join(block_text(block) for block in objects(result.get("content")))
     if not is_object(structured):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
-    structured = structured
     return Observation(text or encode(structured), structured, result.get("isError") is True, False, provenance, reply)
 
 
@@ -37,7 +37,7 @@ def reworded(observation: Observation, text: str, structured: JsonObject | None)
     if not is_object(wire.get("result")):
         return replace(changed, wire={**wire, "error": {**wire["error"], "message": text}})
     result = wire["result"]
-    others = [block for block in _blocks(result) if block.get("type") != "text"]
+    others = [block for block in objects(result.get("content")) if block.get("type") != "text"]
     result = {**result, "content": [{"type": "text", "text": text}, *others]}
     if structured is None:
         result.pop("structuredContent", None)
@@ -58,13 +58,6 @@ def error_text(error: JsonValue) -> str:
     """Return the message of a JSON-RPC error."""
     message: JsonValue = error.get("message") if is_object(error) else error
     return message if isinstance(message, str) else encode(message)
-
-
-def _blocks(result: JsonObject) -> list[JsonObject]:
-    content: JsonValue = result.get("content")
-    if not is_list(content):
-        return []
-    return [block for block in content if is_object(block)]
 
 
 def block_text(block: JsonObject) -> str:

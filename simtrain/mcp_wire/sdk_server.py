@@ -30,9 +30,10 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, RequestHandler, WireError, WireRequest
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
-from simtrain.values.types import JsonObject, JsonValue, is_object, writable
+from simtrain.values.types import JsonObject, JsonValue, writable
 
 META = "io.modelcontextprotocol/"
 ASK_TIMEOUT = 300.0
@@ -167,18 +168,17 @@ def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequ
     if context.method == "initialize":
         capabilities = params.get("capabilities")
     elif modern:
-        capabilities = cast(JsonObject, params.get("_meta") or {}).get(f"{META}clientCapabilities")
+        capabilities = members(params.get("_meta")).get(f"{META}clientCapabilities")
     else:
         declared = context.session.client_capabilities
         capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
     session = context.request.headers.get("mcp-session-id") if context.request is not None else None
-    known = capabilities if is_object(capabilities) else {}
     return WireRequest(
         context.method,
         params,
         context.protocol_version,
         modern,
-        known,
+        members(capabilities),
         session,
         flawed=_flawed(context),
         bare=context.params is None,

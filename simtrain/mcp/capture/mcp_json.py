@@ -46,10 +46,9 @@ def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tu
     folder = path.absolute().parent
     workspace = folder.parent if folder.name in (".vscode", ".cursor") else folder
     reader = _Reader(path, os.environ if environ is None else environ, workspace)
-    entries = servers
     return tuple(
         ConfiguredServer(name, reader.target(name, entry))
-        for name, entry in entries.items()
+        for name, entry in servers.items()
         if not (is_object(entry) and entry.get("disabled") is True)
     )
 

@@ -7,7 +7,8 @@ from itertools import count
 
 from simtrain.mcp.relay.verdicts import Verdicts
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.mcp_wire.frames import members
+from simtrain.values.types import JsonObject
 from simtrain.worlds.recorded.recording import Recorder, Sender
 
 
@@ -75,8 +76,6 @@ class RelayJournal:
 
 def era_of(frame: JsonObject) -> str | None:
     """Return the era that a client's request shows; None for what shows none."""
-    params: JsonValue = frame.get("params")
-    meta: JsonValue = params.get("_meta") if is_object(params) else None
-    if is_object(meta) and VERSION_KEY in meta:
+    if VERSION_KEY in members(members(frame.get("params")).get("_meta")):
         return MODERN
     return HANDSHAKE if frame.get("method") == "initialize" else None

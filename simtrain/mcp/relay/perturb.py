@@ -18,13 +18,14 @@ from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
 from simtrain.mcp.relay.call_path import RelayChain, Server
 from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
 from simtrain.mcp.relay.perturbable_requests import BENDABLE, arguments_of, name_of, response
-from simtrain.mcp.relay.tool_list import descriptors_of, rewritten, tool_of
+from simtrain.mcp.relay.tool_list import rewritten, tool_of
+from simtrain.mcp_wire.frames import members, objects
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import arm_pack
 from simtrain.values.clock import DEFAULT_START, Clock, instant
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Root, derive
-from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation
 from simtrain.worlds.recorded.replay_index import CALL
 
 UNKNOWN_TOOL = -32602
@@ -115,9 +116,9 @@ class Perturber:
         """Return a frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
-                self._forget(scope, _object(frame.get("params")).get("requestId"))
+                self._forget(scope, members(frame.get("params")).get("requestId"))
             return None
-        method, params = str(frame["method"]), _object(frame.get("params"))
+        method, params = str(frame["method"]), members(frame.get("params"))
         asked = _Asked(method, name_of(frame), client_of(frame, session))
         if method in BENDABLE:
             asked.crossing = self._crossing(frame, params, self._audience.to(asked.client), repeat)
@@ -135,7 +136,7 @@ class Perturber:
         )
         if asked is None:
             return None
-        result = _object(frame.get("result"))
+        result = members(frame.get("result"))
         if asked.method == "tools/list":
             return self._listed(frame, result, asked.client)
         if result.get("resultType") == "input_required":
@@ -231,10 +232,10 @@ class Perturber:
         )
 
     def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> RelayOutcome | None:
-        descriptors = descriptors_of(result)
+        descriptors = objects(result.get("tools"))
         tools = tuple(tool_of(descriptor) for descriptor in descriptors)
         for descriptor in descriptors:
-            hints = _object(descriptor.get("annotations"))
+            hints = members(descriptor.get("annotations"))
             if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
                 self._repeatable.add(str(descriptor.get("name")))
         offered = self._audience.list(client, tools)
@@ -273,10 +274,6 @@ def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: 
 async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> RelayOutcome:
     error: JsonObject = {"code": UNKNOWN_TOOL, "message": f"Unknown tool: {name}"}
     return RelayOutcome({"jsonrpc": "2.0", "id": frame["id"], "error": error}, {"by": by})
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if is_object(value) else {}
 
 
 def _key(scope: Scope, identity: JsonValue) -> _Key:

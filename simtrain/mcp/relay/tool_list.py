@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
+from simtrain.mcp_wire.frames import members
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
 
 
 def tool_of(descriptor: JsonObject) -> ToolSpec:
@@ -13,18 +14,10 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
     return ToolSpec(
         name=str(descriptor.get("name")),
         description=str(descriptor.get("description") or ""),
-        input_schema=_object(descriptor.get("inputSchema")),
+        input_schema=members(descriptor.get("inputSchema")),
         output_schema=output if is_object(output) else None,
-        writes=_object(descriptor.get("annotations")).get("readOnlyHint") is not True,
+        writes=members(descriptor.get("annotations")).get("readOnlyHint") is not True,
     )
-
-
-def descriptors_of(result: JsonObject) -> list[JsonObject]:
-    """Return the raw descriptors in a result of tools/list."""
-    tools: JsonValue = result.get("tools")
-    if not is_list(tools):
-        return []
-    return [tool for tool in tools if is_object(tool)]
 
 
 def rewritten(
@@ -44,7 +37,3 @@ def _changed(raw: dict[int, JsonObject], before: ToolSpec | None, tool: ToolSpec
         return said
     old = {"description": before.description, "inputSchema": before.input_schema, "outputSchema": before.output_schema}
     return raw[id(before)] | {key: value for key, value in said.items() if key in old and value != old[key]}
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if is_object(value) else {}

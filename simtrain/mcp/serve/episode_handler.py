@@ -27,6 +27,7 @@ from simtrain.mcp_wire.handler import (
     ClientLine,
     WireError,
     WireRequest,
+    result_of,
 )
 from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.request_flaws import flaw
@@ -125,14 +126,14 @@ class EpisodeFront:
     async def _answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
         method = asked.method
         if asked.flawed:
-            return outcome(self._flawed(asked))
+            return result_of(self._flawed(asked))
         if method == ("server/discover" if asked.modern else "initialize"):
             return self._surface.greeting(asked)
         if method == "tools/call":
             return await self._call(asked, line)
         refused = self._refused(asked)
         if refused is not None:
-            return outcome(refused)
+            return result_of(refused)
         if method in (READ, FILL):
             return await self._read(asked, line)
         if method in LISTED and self._surface.shows(asked):
@@ -193,7 +194,9 @@ class EpisodeFront:
         if captured is None or "error" not in captured:
             return {}
         unsupported = captured["error"].get("code") == METHOD_NOT_FOUND
-        return {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else outcome(captured)
+        return (
+            {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else result_of(captured)
+        )
 
     def _completed(self, asked: WireRequest) -> JsonObject:
         """No suggestions; for what the captured server does not list, what it says of that."""
@@ -207,7 +210,9 @@ class EpisodeFront:
         )
         captured = self._mistake("completion_prompt" if by_prompt else "completion_resource", asked, name)
         return (
-            {"completion": {"values": [], "total": 0, "hasMore": False}} if known or not captured else outcome(captured)
+            {"completion": {"values": [], "total": 0, "hasMore": False}}
+            if known or not captured
+            else result_of(captured)
         )
 
     async def _read(self, asked: WireRequest, line: ClientLine) -> JsonObject:
@@ -230,7 +235,7 @@ class EpisodeFront:
         clean = next((reply for reply, said in replies if said == observation), None)
         if clean is not None:
             return await self._replay(asked, line, clean)
-        return outcome(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
+        return result_of(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
 
     def _reply(self, asked: WireRequest) -> tuple[JsonObject, str]:
         """Return the reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
@@ -259,7 +264,7 @@ class EpisodeFront:
             raise WireError(INTERNAL_ERROR, f"{uri} is not supported by this simulated server")
         code = INVALID_PARAMS if asked.modern else -32002
         made = _error(code, f"Resource not found: {uri}", {"uri": uri})
-        return outcome(self._mistake("missing_resource", asked, uri) or made)
+        return result_of(self._mistake("missing_resource", asked, uri) or made)
 
     def _prompt(self, asked: WireRequest, name: str, arguments: JsonObject) -> JsonObject:
         try:
@@ -270,7 +275,7 @@ class EpisodeFront:
             return found
         if self._surface.names("prompts/list", "name", name, asked):
             raise WireError(INTERNAL_ERROR, f"{name} is not supported by this simulated server")
-        return outcome(
+        return result_of(
             self._mistake("missing_prompt", asked, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
         )
 
@@ -334,19 +339,11 @@ class EpisodeFront:
         else:
             for question in self._conversations.questions(wire):
                 await line.ask(question["method"], question.get("params") or {})
-        return outcome(wire)
+        return result_of(wire)
 
 
 def _error(code: int, message: str, data: JsonValue = None) -> JsonObject:
     return {"error": {"code": code, "message": message, **({} if data is None else {"data": data})}}
-
-
-def outcome(wire: JsonObject) -> JsonObject:
-    """Return the result in a recorded reply. Raises WireError for a recorded error."""
-    if "error" in wire:
-        error = wire["error"]
-        raise WireError(error["code"], error["message"], error.get("data"))
-    return wire["result"]
 
 
 async def _say(line: ClientLine, notification: JsonObject) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 from simtrain.contracts.world import Offer
 from simtrain.mcp.serve.wire_tools import WireTools
 from simtrain.mcp_wire.eras import HANDSHAKE_VERSIONS
-from simtrain.mcp_wire.handler import INVALID_PARAMS, WireError, WireRequest
+from simtrain.mcp_wire.handler import INVALID_PARAMS, WireError, WireRequest, result_of
 from simtrain.mcp_wire.manifest import LISTED, NO_VERSION, ServerManifest
 from simtrain.mcp_wire.manifest import Surface as Captured
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
@@ -180,11 +180,8 @@ class CapturedSurface(ServedSurface):
 
     def _refuse_cursor(self) -> None:
         """Raise WireError for a cursor that is none, as the captured server does; nothing where it takes any for none."""
-        captured = cast(JsonObject, self._manifest.profile.get("bad_cursor") or {})
-        if "result" in captured:
-            return
-        error = cast(JsonObject, captured.get("error") or {"code": INVALID_PARAMS, "message": "Invalid cursor"})
-        raise WireError(cast(int, error["code"]), cast(str, error["message"]), error.get("data"))
+        wrong = {"error": {"code": INVALID_PARAMS, "message": "Invalid cursor"}}
+        result_of(self._manifest.profile.get("bad_cursor") or wrong)
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
         """Return the captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""

@@ -6,7 +6,8 @@ from collections import OrderedDict
 from secrets import token_urlsafe
 from typing import cast
 
-from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest
+from simtrain.mcp_wire.frames import members
+from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest, result_of
 from simtrain.values.types import JsonObject, JsonValue, is_object
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
@@ -53,10 +54,7 @@ class Conversations:
             return self._require(asked, wire, number)
         if number + 1 < len(_rounds(wire)):
             return self._require(asked, wire, number + 1)
-        if "error" in wire:
-            error = wire["error"]
-            raise WireError(error["code"], error["message"], error.get("data"))
-        return wire["result"]
+        return result_of(wire)
 
     def _require(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         recorded = _rounds(wire)[number]
@@ -77,10 +75,7 @@ class Conversations:
 
 def _answered(given: JsonValue, recorded: JsonObject) -> bool:
     """True if responses answer every question of a round; what a client says beyond that does not count."""
-    if not is_object(given):
-        return False
-    answers = given
-    return all(is_object(answers.get(key)) for key in recorded["inputRequests"])
+    return all(is_object(members(given).get(key)) for key in recorded["inputRequests"])
 
 
 def _rounds(wire: JsonObject) -> list[JsonObject]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from simtrain.contracts.request import READ
+from simtrain.mcp_wire.frames import objects
 from simtrain.mcp_wire.handler import INTERNAL_ERROR
 from simtrain.mcp_wire.raw_replies import block_text, error_text
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, is_list, is_object, writable
+from simtrain.values.types import JsonObject, Observation, Provenance, writable
 
 
 def named(params: JsonObject) -> JsonObject:
@@ -32,7 +33,7 @@ def bent(method: str, params: JsonObject, observation: Observation, clean: JsonO
         return {"error": {"code": INTERNAL_ERROR, "message": observation.text}}
     result: JsonObject = dict(clean["result"]) if clean is not None and "result" in clean else {}
     key = "contents" if method == READ else "messages"
-    items = _objects(result.get(key))
+    items = objects(result.get(key))
     first = next((item for item in items if _is_text(item)), None)
     others = [item for item in items if not _is_text(item)]
     if method == READ:
@@ -45,14 +46,9 @@ def bent(method: str, params: JsonObject, observation: Observation, clean: JsonO
 def _blocks(result: JsonObject) -> list[JsonObject]:
     """Return the contents of a resource, or the contents of a prompt's messages."""
     if "messages" in result:
-        return [content for message in _objects(result["messages"]) for content in _objects([message.get("content")])]
-    return _objects(result.get("contents"))
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    items = value if is_list(value) else []
-    return [item for item in items if is_object(item)]
+        return [content for message in objects(result["messages"]) for content in objects([message.get("content")])]
+    return objects(result.get("contents"))
 
 
 def _is_text(item: JsonObject) -> bool:
-    return any(isinstance(block.get("text"), str) for block in _objects([item.get("content", item)]))
+    return any(isinstance(block.get("text"), str) for block in objects([item.get("content", item)]))

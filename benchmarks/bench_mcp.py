@@ -18,7 +18,7 @@ from depot import freeze
 from mcp import Client
 from report import Figure, arguments, cpu_of_tasks, show
 
-from simtrain.mcp.serve.session import StageOptions, open_stage
+from simtrain.mcp.serve.session import SessionOptions, open_session
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.values.types import JsonObject
@@ -56,9 +56,9 @@ def _rate(call: tuple[str, JsonObject], rounds: int) -> float:
 
 
 async def _calls(call: tuple[str, JsonObject], count: int) -> None:
-    async with open_stage(load_target(str(WORLD)), StageOptions()) as stage:
+    async with open_session(load_target(str(WORLD)), SessionOptions()) as stage:
         held = await stage.open()
-        async with Client(build_server(stage.fronts.of(held))) as client:
+        async with Client(build_server(stage.handlers.of(held))) as client:
             first = await client.call_tool(*call)
             assert not first.is_error, first
             for _ in range(count):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from simtrain.contracts.scenario import Scenario
     from simtrain.mcp.serve.listening import Door, Listening
-    from simtrain.mcp.serve.session import StageOptions
+    from simtrain.mcp.serve.session import SessionOptions
     from simtrain.values.types import JsonObject
 
 HELP = """Serve worlds, scenarios and captured manifests as MCP servers.
@@ -99,12 +99,12 @@ def command(
     import asyncio
 
     from simtrain.mcp.serve.listening import LOOPBACK, Listening
-    from simtrain.mcp.serve.session import StageOptions
+    from simtrain.mcp.serve.session import SessionOptions
     from simtrain.mcp_wire.http_server import MAX_BODY
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
-    options = StageOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
+    options = SessionOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
     if stdio:
         asyncio.run(_on_stdio(scenarios, options, server, out))
         return
@@ -192,19 +192,19 @@ def _told_on_the_way(manifest: Path | None) -> bool:
     )
 
 
-async def _on_stdio(scenarios: list[Scenario], options: StageOptions, server: str | None, out: Path | None) -> None:
+async def _on_stdio(scenarios: list[Scenario], options: SessionOptions, server: str | None, out: Path | None) -> None:
     import asyncio
     from contextlib import suppress
 
-    from simtrain.mcp.serve.session import check_server, free_folder, open_stage
+    from simtrain.mcp.serve.session import check_server, free_folder, open_session
     from simtrain.mcp_wire.stdio_server import serve_stdio
 
     check_server(scenarios[0], server)
     # Clients start a server as often as they like, some of them twice to find out what it speaks.
     folder = None if out is None else free_folder(out)
-    async with open_stage(scenarios, options, out=folder) as stage:
+    async with open_session(scenarios, options, out=folder) as stage:
         held = await stage.open_default()
-        serving = asyncio.create_task(serve_stdio(stage.fronts.of(held, server)))
+        serving = asyncio.create_task(serve_stdio(stage.handlers.of(held, server)))
         _on_signal(serving.cancel)
         with suppress(asyncio.CancelledError):
             await serving
@@ -222,7 +222,7 @@ def _on_signal(end: Callable[[], object]) -> None:
 
 async def _on_http(
     scenarios: list[Scenario],
-    options: StageOptions,
+    options: SessionOptions,
     listening: Listening,
     files: _Files,
     *,
@@ -234,7 +234,7 @@ async def _on_http(
     from simtrain.mcp.serve.address_files import client_config, control_file
     from simtrain.mcp.serve.addresses import server_urls
     from simtrain.mcp.serve.listening import bind, listen
-    from simtrain.mcp.serve.session import open_stage
+    from simtrain.mcp.serve.session import open_session
 
     over = asyncio.Event()
     _on_signal(over.set)
@@ -247,7 +247,7 @@ async def _on_http(
             else None
         )
         sockets = stack.enter_context(bind(listening))
-        stage = await stack.enter_async_context(open_stage(scenarios, options, out=files.out))
+        stage = await stack.enter_async_context(open_session(scenarios, options, out=files.out))
         door = await stack.enter_async_context(listen(stage, listening, sockets))
         servers = server_urls(scenarios[0].source.build(), door.url)
         if publish is not None:

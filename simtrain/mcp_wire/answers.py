@@ -1,4 +1,4 @@
-"""What a client says when a server asks it something: roots, a sampled message, a filled-in form."""
+"""A client's answers to the requests of a server: roots, a sampled message, a filled-in form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""
 
-ASKED = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+CLIENT_METHODS = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask, and the capability that a client must have declared for it."""
 
 

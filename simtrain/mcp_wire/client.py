@@ -1,4 +1,4 @@
-"""A client of raw frames: it greets a server in either era, asks, and keeps all that comes of it, verbatim."""
+"""A client of raw frames: it initializes a connection in either era, sends requests, and keeps all that arrives, verbatim."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Client:
 
         What the server asks on the way is answered. Raises ConnectionLost, HttpRefused and TimedOut.
         """
-        asked = params or {}
+        given = params or {}
         waiting = Waiting()
         rounds: list[JsonObject] = []
         limit = self._timeout if timeout is None else timeout
@@ -91,14 +91,14 @@ class Client:
                 while len(rounds) < MAX_ROUNDS and (round_ := await self._round(response)) is not None:
                     rounds.append(round_)
                     waiting.reply = asyncio.get_running_loop().create_future()
-                    response = await self._ask(method, _again(asked, round_), waiting, progress)
+                    response = await self._ask(method, _again(given, round_), waiting, progress)
         except TimeoutError:
             raise self.traffic.silence(method, limit) from None
         seconds = perf_counter() - begun
         self._learn_headers(method, response)
         return Exchange(
             method=method,
-            params=asked,
+            params=given,
             response=response,
             era=self.era,
             capabilities=self.capabilities,
@@ -132,12 +132,12 @@ class Client:
         frame: JsonObject = {"jsonrpc": "2.0", "method": method}
         await self.connection.send(frame if params is None else frame | {"params": params})
 
-    async def heard(self, method: str, *, timeout: float | None = None) -> JsonObject:
+    async def next_notification(self, method: str, *, timeout: float | None = None) -> JsonObject:
         """Return the oldest notification of this method, taken out of `notifications`; waits for it. Raises TimedOut, ConnectionLost."""
         limit = self._timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(limit):
-                return await self.traffic.heard(method)
+                return await self.traffic.next_notification(method)
         except TimeoutError:
             raise TimedOut(f"{self.target} did not send {method} within {limit:g} s") from None
 
@@ -145,8 +145,8 @@ class Client:
         """Wait until the server has said nothing for so long, since some work on after an answer; at most ten times as long."""
         await self.traffic.quiet(seconds)
 
-    async def greet(self) -> None:
-        """The handshake, or the discovery that stands in its place. Raises InputError where the target is no such server."""
+    async def initialize(self) -> None:
+        """Send `initialize`, or in the modern era `server/discover`. Raises InputError if the target is not such a server."""
         method = "server/discover" if self.era == MODERN else "initialize"
         try:
             exchange = await self.request(method, {} if self.era == MODERN else self._introduction())
@@ -208,8 +208,8 @@ class Client:
         if self.era != MODERN or result.get("resultType") != "input_required":
             return None
         answers: JsonObject = {}
-        for key, asked in members(result.get("inputRequests")).items():
-            ask = members(asked)
+        for key, question in members(result.get("inputRequests")).items():
+            ask = members(question)
             answer = await self.traffic.answer(str(ask.get("method")), members(ask.get("params")))
             if "result" not in answer:
                 return None
@@ -264,7 +264,7 @@ async def connect(
         )
         arriving = asyncio.create_task(client.traffic.run())
         try:
-            await client.greet()
+            await client.initialize()
             yield client
         finally:
             arriving.cancel()

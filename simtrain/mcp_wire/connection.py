@@ -1,4 +1,4 @@
-"""What a connection to an MCP server is: frames out, frames in, and a limit on every wait."""
+"""The contract of a connection to an MCP server: frames out, frames in, and a limit on every wait."""
 
 from __future__ import annotations
 

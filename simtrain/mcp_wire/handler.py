@@ -1,4 +1,4 @@
-"""The contract between the wire and what is served: raw requests in, raw results out, in both protocol eras."""
+"""The contract of a request handler: raw requests in, raw results out, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class WireRequest:
 
 
 class ClientLine(Protocol):
-    """What a front may say to the client while it answers a request."""
+    """What a handler may send to the client while it answers a request."""
 
     async def notify(self, notification: JsonObject) -> None:
         """Send a notification (`method`, `params`) that belongs to the request; progress goes only to a client that asked for it."""
@@ -75,14 +75,14 @@ class ClientLine(Protocol):
 
 
 class RequestHandler(Protocol):
-    """The MCP face of one server."""
+    """Answers the MCP requests of one server."""
 
     @property
     def name(self) -> str:
         """The name of the server, for messages; what clients read comes from `answer`."""
         ...
 
-    async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
+    async def answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
         """Return the result of a request, the envelope of its era aside. Raises WireError."""
         ...
 

@@ -1,4 +1,4 @@
-"""Streamable HTTP over the seam: the SDK's sessions and streams behind an ASGI callable."""
+"""A streamable HTTP server: the SDK's sessions and streams behind an ASGI callable."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class RecentEvents(EventStore):
 async def http_endpoint(
     *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000, arrival: float = ARRIVAL
 ) -> AsyncGenerator[Sessions]:
-    """An ASGI endpoint for requests whose scope holds a front under `SCOPE_KEY`.
+    """An ASGI endpoint for requests whose scope holds a handler under `SCOPE_KEY`.
 
-    `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; what a front says
+    `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; what a handler says
     before its result (progress, log messages, questions) is then lost. Host and Origin are the caller's to check.
     """
     # Streams can be taken up again where replies are streams at all.

@@ -35,9 +35,9 @@ class SdkClient:
             result = await self._client.call_tool(tool, arguments)
         except MCPError as error:
             return {"error": error.error.model_dump(mode="json", exclude_none=True)}
-        said = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         # The SDK writes out what was left out: no error mark, no structured content, no annotations.
-        return {"result": {key: value for key, value in said.items() if key not in ("_meta", "resultType")}}
+        return {"result": {key: value for key, value in dumped.items() if key not in ("_meta", "resultType")}}
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def connect_http(url: str) -> AsyncGenerator[SdkClient]:
 
 
 @asynccontextmanager
-async def connect_in_process(request_handler: RequestHandler) -> AsyncGenerator[SdkClient]:
-    """A client of a front in this process, through the SDK's server and client alike."""
-    async with Client(build_server(request_handler)) as client:
+async def connect_in_process(handler: RequestHandler) -> AsyncGenerator[SdkClient]:
+    """A client of a handler in this process, through the SDK's server and client alike."""
+    async with Client(build_server(handler)) as client:
         yield SdkClient(client)

@@ -1,6 +1,6 @@
-"""The seam to the SDK: its low-level server in both protocol eras, with one middleware that answers in raw dicts.
+"""The adapter to the SDK: its low-level server in both protocol eras, with one middleware that answers in raw dicts.
 
-Sessions, headers, streams and era rules are the SDK's; every reply is a front's, byte for byte.
+Sessions, headers, streams and era rules are the SDK's; every reply comes from a handler, byte for byte.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ASK_TIMEOUT = 300.0
 """Seconds that a client has to answer a question."""
 
 KEPT_LEVELS = 4096
-"""Sessions of one front whose log level is remembered."""
+"""Sessions of one handler whose log level is remembered."""
 
-SCOPE_KEY = "simtrain.front"
-"""Where the HTTP application puts the front that a request's address means."""
+SCOPE_KEY = "simtrain.handler"
+"""Where the HTTP application puts the handler that a request's address means."""
 
 _CACHEABLE = frozenset(
     {"server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"}
@@ -56,8 +56,8 @@ _EVENTS: dict[Changed, tuple[ServerEvent, str]] = {
     "resources": (ResourcesListChanged(), "notifications/resources/list_changed"),
 }
 
-current_request_handler: ContextVar[RequestHandler | None] = ContextVar("current_front", default=None)
-"""The front of the HTTP request being served: the SDK looks up a tool's schema without saying for whom."""
+current_handler: ContextVar[RequestHandler | None] = ContextVar("current_handler", default=None)
+"""The handler of the HTTP request being served: the SDK looks up a tool's schema without saying for whom."""
 
 
 class _Raw(BaseModel):
@@ -66,11 +66,11 @@ class _Raw(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def build_server(request_handler: RequestHandler | None = None) -> Server[Any]:
-    """Return the SDK's server. `front` answers where no HTTP request says otherwise (stdio, in-process)."""
-    sdk_server = _SdkServer(request_handler)
+def build_server(handler: RequestHandler | None = None) -> Server[Any]:
+    """Return the SDK's server. `handler` answers where no HTTP request says otherwise (stdio, in-process)."""
+    sdk_server = _SdkServer(handler)
     server: Server[Any] = Server(
-        request_handler.name if request_handler else "simtrain",
+        handler.name if handler else "simtrain",
         on_subscriptions_listen=sdk_server.listen,
         get_tool_input_schema=sdk_server.input_schema,
     )
@@ -79,36 +79,32 @@ def build_server(request_handler: RequestHandler | None = None) -> Server[Any]:
 
 
 class _SdkServer:
-    def __init__(self, request_handler: RequestHandler | None) -> None:
-        self._request_handler = request_handler
+    def __init__(self, handler: RequestHandler | None) -> None:
+        self._handler = handler
         self._buses: WeakKeyDictionary[RequestHandler, InMemorySubscriptionBus] = WeakKeyDictionary()
         self._levels: WeakKeyDictionary[RequestHandler, OrderedDict[str, str]] = WeakKeyDictionary()
 
-    def _request_handler_of(self, context: ServerRequestContext[Any, Any]) -> RequestHandler:
-        request_handler = (
-            context.request.scope.get(SCOPE_KEY, self._request_handler)
-            if context.request is not None
-            else self._request_handler
-        )
-        if request_handler is None:
+    def _handler_of(self, context: ServerRequestContext[Any, Any]) -> RequestHandler:
+        handler = context.request.scope.get(SCOPE_KEY, self._handler) if context.request is not None else self._handler
+        if handler is None:
             raise MCPError(code=METHOD_NOT_FOUND, message="nothing is served at this address")
-        return request_handler
+        return handler
 
     def input_schema(self, tool: str) -> JsonObject | None:
-        request_handler = current_request_handler.get() or self._request_handler
-        return request_handler.input_schema(tool) if request_handler is not None else None
+        handler = current_handler.get() or self._handler
+        return handler.input_schema(tool) if handler is not None else None
 
-    def _bus(self, request_handler: RequestHandler) -> InMemorySubscriptionBus:
-        return self._buses.setdefault(request_handler, InMemorySubscriptionBus())
+    def _bus(self, handler: RequestHandler) -> InMemorySubscriptionBus:
+        return self._buses.setdefault(handler, InMemorySubscriptionBus())
 
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Return one subscription stream; what changes in one front is told to its own listeners alone."""
-        return await ListenHandler(self._bus(self._request_handler_of(context)))(context, params)
+        """Return one subscription stream; changes of a handler reach its own subscribers only."""
+        return await ListenHandler(self._bus(self._handler_of(context)))(context, params)
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Return the middleware: requests go to their front, the rest to the SDK."""
+        """Answer a request through its handler; what the SDK does itself goes on to it."""
         context = ctx
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         method = context.method
@@ -118,36 +114,32 @@ class _SdkServer:
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
         if not modern and method not in _BEFORE_THE_HANDSHAKE and context.session.client_params is None:
             raise MCPError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
-        request_handler = self._request_handler_of(context)
-        asked = _asked(context, modern=modern)
-        if method == "logging/setLevel" and not asked.flawed:
-            self._set_level(request_handler, asked)
-        line = (
-            _ModernLine(context, self._bus(request_handler))
-            if modern
-            else _Line(context, self._level(request_handler, asked))
-        )
+        handler = self._handler_of(context)
+        request = _wire_request(context, modern=modern)
+        if method == "logging/setLevel" and not request.flawed:
+            self._set_level(handler, request)
+        line = _ModernLine(context, self._bus(handler)) if modern else _Line(context, self._level(handler, request))
         try:
-            result = await request_handler.answer(asked, line)
+            result = await handler.answer(request, line)
         except WireError as error:
             raise MCPError(code=error.code, message=error.message, data=writable(error.data)) from None
         if context.request is not None:
             result = _sendable(result)
         return _enveloped(method, result) if modern else result
 
-    def _set_level(self, request_handler: RequestHandler, asked: WireRequest) -> None:
-        levels = self._levels.setdefault(request_handler, OrderedDict[str, str]())
-        levels[asked.session or ""] = asked.params["level"]
+    def _set_level(self, handler: RequestHandler, request: WireRequest) -> None:
+        levels = self._levels.setdefault(handler, OrderedDict[str, str]())
+        levels[request.session or ""] = request.params["level"]
         if len(levels) > KEPT_LEVELS:
             levels.popitem(last=False)
 
-    def _level(self, request_handler: RequestHandler, asked: WireRequest) -> str:
-        levels = self._levels.get(request_handler)
-        return LEVELS[0] if levels is None else levels.get(asked.session or "", LEVELS[0])
+    def _level(self, handler: RequestHandler, request: WireRequest) -> str:
+        levels = self._levels.get(handler)
+        return LEVELS[0] if levels is None else levels.get(request.session or "", LEVELS[0])
 
 
 def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
-    """True if the params of a method of the specification are other ones than it says; its front says so in its server's words."""
+    """True if the params break the specification of their method; the handler refuses them in its server's own words."""
     # Those of a call are looked at by hand, which is quicker: most requests are calls.
     if context.method == "tools/call":
         return flaw(context.method, cast("JsonObject | None", context.params)) is not None
@@ -163,7 +155,7 @@ def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
     return False
 
 
-def _asked(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequest:
+def _wire_request(context: ServerRequestContext[Any, Any], *, modern: bool) -> WireRequest:
     params = dict(context.params or {})
     if context.method == "initialize":
         capabilities = params.get("capabilities")
@@ -195,7 +187,7 @@ def _sendable(result: JsonObject) -> JsonObject:
 
 
 def _enveloped(method: str, result: JsonObject) -> JsonObject:
-    """Return the result with what 2026-07-28 wants around it, where the front did not say it itself."""
+    """Return the result with the envelope of 2026-07-28; what the handler set itself is kept."""
     whole: JsonObject = {**result}
     if method in _CACHEABLE:
         whole.setdefault("ttlMs", 0)
@@ -206,7 +198,7 @@ def _enveloped(method: str, result: JsonObject) -> JsonObject:
 
 @dataclass(slots=True)
 class _Line:
-    """The way back to a client of the handshake era."""
+    """The channel back to a client of the handshake era."""
 
     context: ServerRequestContext[Any, Any]
     level: str
@@ -255,7 +247,7 @@ class _Line:
 
 @dataclass(slots=True)
 class _ModernLine:
-    """The way back to a client of 2026-07-28: the request's own stream, and subscriptions."""
+    """The channel back to a client of 2026-07-28: the request's own stream, and subscriptions."""
 
     context: ServerRequestContext[Any, Any]
     bus: InMemorySubscriptionBus

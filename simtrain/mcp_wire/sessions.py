@@ -1,4 +1,4 @@
-"""The sessions of clients of the handshake era: they end with the front at which they were opened, and make room for new ones."""
+"""Sessions of clients of the handshake era: they end with the handler that opened them, and the least recently used make room."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Sessions:
     def _can_resume(self, event: str | None) -> bool:
         return not event or event in self._kept
 
-    async def end(self, request_handler: RequestHandler) -> None:
-        """End all sessions that were opened at a front."""
-        for session in [known for known, opener in self._opened.items() if opener is request_handler]:
+    async def end(self, handler: RequestHandler) -> None:
+        """End all sessions that were opened at a handler."""
+        for session in [known for known, opener in self._opened.items() if opener is handler]:
             await self._end(session)
 
     def forget(self) -> None:
@@ -85,14 +85,14 @@ class Sessions:
         }
         await self._app(scope, _gone, _unheard)
 
-    def _noting(self, request_handler: RequestHandler, send: Send) -> Send:
+    def _noting(self, handler: RequestHandler, send: Send) -> Send:
         """Return a `send` that takes note of the session that a reply opens."""
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 session = Headers(raw=message["headers"]).get(SESSION)
                 if session is not None:
-                    self._opened[session] = request_handler
+                    self._opened[session] = handler
             await send(message)
 
         return noted

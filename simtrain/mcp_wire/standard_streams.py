@@ -1,4 +1,4 @@
-"""Standard input and output of this process as the two ends of a wire, each with a thread of its own.
+"""Standard input and output of this process as asynchronous streams, each with a thread of its own.
 
 The threads may block for ever on a client that neither speaks nor reads; the process ends all the same.
 """

@@ -1,4 +1,4 @@
-"""MCP on standard input and output over the seam."""
+"""An MCP server on standard input and output."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ GRACE = 1.0
 """Seconds that requests have to be answered when standard input has ended; clients kill a server after two."""
 
 
-async def serve_stdio(request_handler: RequestHandler) -> None:
+async def serve_stdio(handler: RequestHandler) -> None:
     """Answer on standard output until standard input ends, or nobody reads any more.
 
     A line that is no message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
     """
-    server = build_server(request_handler)
+    server = build_server(handler)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     with standard_streams() as (lines, output):
@@ -72,20 +72,20 @@ class _Wire:
     async def tell(self, from_server: ObjectReceiveStream[SessionMessage]) -> None:
         """Write what the server says."""
         async with from_server:
-            async for said in from_server:
+            async for sent in from_server:
                 await self._output.write(
-                    encode_frame(said.message.model_dump(by_alias=True, exclude_unset=True)) + b"\n"
+                    encode_frame(sent.message.model_dump(by_alias=True, exclude_unset=True)) + b"\n"
                 )
-                if isinstance(said.message, JSONRPCResponse | JSONRPCError) and said.message.id is not None:
-                    self._waiting.discard(said.message.id)
+                if isinstance(sent.message, JSONRPCResponse | JSONRPCError) and sent.message.id is not None:
+                    self._waiting.discard(sent.message.id)
                     self._answered.set()
 
     def _note(self, message: SessionMessage) -> None:
-        asked = message.message
-        if isinstance(asked, JSONRPCRequest) and asked.method != "subscriptions/listen":
-            self._waiting.add(asked.id)
-        elif isinstance(asked, JSONRPCNotification) and asked.method == "notifications/cancelled":
-            identity = (asked.params or {}).get("requestId")
+        frame = message.message
+        if isinstance(frame, JSONRPCRequest) and frame.method != "subscriptions/listen":
+            self._waiting.add(frame.id)
+        elif isinstance(frame, JSONRPCNotification) and frame.method == "notifications/cancelled":
+            identity = (frame.params or {}).get("requestId")
             if isinstance(identity, str | int):
                 self._waiting.discard(identity)
 

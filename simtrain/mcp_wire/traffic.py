@@ -1,4 +1,4 @@
-"""Requests under way on one connection: who waits for which reply, what else arrives meanwhile, and what the server asks back."""
+"""Pending requests of one connection: who waits for which reply, and the notifications and requests that the server sends meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
-from simtrain.mcp_wire.answers import ASKED, Answers, method_not_found
+from simtrain.mcp_wire.answers import CLIENT_METHODS, Answers, method_not_found
 from simtrain.mcp_wire.connection import Broken, Connection, ReceivedFrame, RequestId
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
 from simtrain.mcp_wire.frames import members, reply_body
@@ -81,11 +81,11 @@ class Traffic:
         """Return what this client says to a request of the server; what it has not declared it refuses."""
         if method == "ping":
             return {"result": {}}
-        if method in ASKED and ASKED[method] not in self._capabilities:
+        if method in CLIENT_METHODS and CLIENT_METHODS[method] not in self._capabilities:
             return method_not_found(method)
         return await self._answers(method, params)
 
-    async def heard(self, method: str) -> JsonObject:
+    async def next_notification(self, method: str) -> JsonObject:
         """Return the oldest notification of this method, taken out of `notifications`; waits for one. Raises ConnectionLost."""
         while True:
             for notification in self.notifications:

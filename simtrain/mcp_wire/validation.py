@@ -1,4 +1,4 @@
-"""What a server takes in: a message is checked before the SDK sees it, so that whoever sends what is none is told."""
+"""Validation of incoming messages: they are checked before the SDK sees them, so that a malformed one gets an error reply."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from serving_bakery import free_bakery, serving
 
-from simtrain.mcp.serve.addresses import NamedFronts
+from simtrain.mcp.serve.addresses import NamedHandlers
 from simtrain.mcp_wire.http_server import http_endpoint
 
 pytestmark = pytest.mark.slow
@@ -53,9 +53,9 @@ async def test_a_closed_episode_leaves_nothing_behind(tmp_path: Path) -> None:
 
 async def test_the_session_that_was_unused_for_longest_makes_room(tmp_path: Path) -> None:
     async with serving(free_bakery(tmp_path)) as served:
-        request_handler = served.stage.fronts.of(await served.stage.open_default())
+        handler = served.stage.handlers.of(await served.stage.open_default())
         async with http_endpoint(json_replies=True, max_sessions=3) as endpoint:
-            transport = httpx.ASGITransport(NamedFronts(endpoint, {"a": request_handler}))
+            transport = httpx.ASGITransport(NamedHandlers(endpoint, {"a": handler}))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
                 first, second, third = [await opened(http, "/w/a/mcp") for _ in range(3)]
                 await http.post("/w/a/mcp", json=PING, headers=first)
@@ -74,9 +74,9 @@ async def test_a_stream_cannot_be_taken_up_after_an_event_that_nobody_knows(
     json_replies: bool, event: str, tmp_path: Path
 ) -> None:
     async with serving(free_bakery(tmp_path)) as served:
-        request_handler = served.stage.fronts.of(await served.stage.open_default())
+        handler = served.stage.handlers.of(await served.stage.open_default())
         async with http_endpoint(json_replies=json_replies) as endpoint:
-            transport = httpx.ASGITransport(NamedFronts(endpoint, {"a": request_handler}))
+            transport = httpx.ASGITransport(NamedHandlers(endpoint, {"a": handler}))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
                 session = {**await opened(http, "/w/a/mcp"), "last-event-id": event}
                 refused = await http.get("/w/a/mcp", headers=session)

@@ -266,7 +266,9 @@ async def test_the_servers_own_stream_is_heard() -> None:
         return web.Response(status=500)
 
     async with endpoint(greeted(handle), get) as url, connect(HttpTarget(f"{url}/mcp"), era=HANDSHAKE) as client:
-        assert await client.heard("notifications/tools/list_changed") == {"method": "notifications/tools/list_changed"}
+        assert await client.next_notification("notifications/tools/list_changed") == {
+            "method": "notifications/tools/list_changed"
+        }
         with raises(HttpRefused, match="500"):
             await client.request("tools/list")
 

@@ -13,7 +13,7 @@ from bakery import WORLD, write_files
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import ServingSession, StageOptions, open_stage
+from simtrain.mcp.serve.session import ServingSession, SessionOptions, open_session
 from simtrain.mcp.serve.targets import load_target
 from simtrain.scenarios.load import load_scenario_file
 
@@ -68,13 +68,13 @@ def free_bakery(folder: Path) -> list[Scenario]:
 @asynccontextmanager
 async def serving(
     scenarios: Sequence[Scenario],
-    options: StageOptions = StageOptions(),  # noqa: B008
+    options: SessionOptions = SessionOptions(),  # noqa: B008
     listening: Listening = Listening(),  # noqa: B008
     *,
     out: Path | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve while the block runs."""
-    async with open_stage(scenarios, options, out=out) as stage, listen(stage, listening) as door:
+    async with open_session(scenarios, options, out=out) as stage, listen(stage, listening) as door:
         headers = {"authorization": f"Bearer {door.control_token}"}
         async with httpx.AsyncClient(base_url=door.control_url or "", headers=headers, timeout=30) as control:
             yield Served(stage, door, control)

@@ -1,4 +1,4 @@
-"""Capturing servers: what each shows to every kind of client, how it words errors, and what it answers to probes."""
+"""Captures servers: what each shows to every kind of client, how it words errors, and how it answers probes."""
 
 from __future__ import annotations
 
@@ -157,13 +157,13 @@ class _Take:
 
     def _manifest(self, target: Target) -> ServerManifest:
         secrets = secrets_of(target)
-        told, replied = Redactor(secrets, by_name=False), Redactor(secrets)
+        in_surfaces, in_replies = Redactor(secrets, by_name=False), Redactor(secrets)
         return ServerManifest(
             name=self.name,
-            source=source_of(target, replied),
-            surfaces=tuple(_surface_without_secrets(surface, told) for surface in self.surfaces),
-            exchanges=tuple(_exchange_without_secrets(each, replied) for each in (*self.mistaken, *self.probed)),
-            profile=replied.object(self.profile),
+            source=source_of(target, in_replies),
+            surfaces=tuple(_surface_without_secrets(surface, in_surfaces) for surface in self.surfaces),
+            exchanges=tuple(_exchange_without_secrets(each, in_replies) for each in (*self.mistaken, *self.probed)),
+            profile=in_replies.object(self.profile),
             latency=latency(self.probed),
             versions=self.versions,
         )

@@ -1,4 +1,4 @@
-"""Calls of tools with bad arguments, one mistake of each kind after another: how a server words them is learnt from its replies."""
+"""Tool calls with bad arguments, one mistake of each kind: the replies show how a server words its errors."""
 
 from __future__ import annotations
 

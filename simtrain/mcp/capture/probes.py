@@ -1,4 +1,4 @@
-"""Probes: calls that show how a server answers. The built-in ones only make mistakes; a YAML file names real calls to make."""
+"""Probes: requests that show how a server answers. Built-in ones only make mistakes; a YAML file lists real calls."""
 
 from __future__ import annotations
 

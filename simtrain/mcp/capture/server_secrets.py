@@ -1,4 +1,4 @@
-"""What is secret about one server: its headers, its telling arguments and variables, and our own keys."""
+"""The secrets of one server: its headers, secret arguments and variables, and our own keys."""
 
 from __future__ import annotations
 

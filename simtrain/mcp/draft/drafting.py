@@ -57,9 +57,9 @@ async def with_model(
     excused: frozenset[str] = frozenset()
     for number in range(1, rounds + 1):
         watch(f"round {number} of {rounds}: the model is asked")
-        said = await ask(messages)
+        reply = await ask(messages)
         try:
-            proposal = read_proposal(said, observed.tools)
+            proposal = read_proposal(reply, observed.tools)
         except InputError as error:
             objections = (Objection("form", None, str(error)),)
         else:
@@ -74,7 +74,7 @@ async def with_model(
             if judged.loads and (best is None or len(objections) < len(best[1].objections)):
                 best = proposal, judged
         watch(f"round {number} of {rounds}: sent back, {len(objections)} objections, first {str(objections[0])[:200]}")
-        messages = answered(messages, said, objections)
+        messages = answered(messages, reply, objections)
     if best is None:
         state = f"a skeleton: none of the {rounds} proposals of a model could be loaded"
         return Drafted(skeleton(observed), ProposalVerdict((), {}), state, rounds, False, objections)

@@ -55,13 +55,13 @@ class ProposalVerdict:
 
 def held_out(observed: Observed) -> set[int]:
     """Return the numbers of the calls that a model is not shown."""
-    met: set[tuple[str, str | int]] = set()
+    seen: set[tuple[str, str | int]] = set()
     found: set[int] = set()
     for call in observed.calls:
         kind = call.tool, call.channel
-        if kind in met and call.number % HELD_OUT == 0:
+        if kind in seen and call.number % HELD_OUT == 0:
             found.add(call.number)
-        met.add(kind)
+        seen.add(kind)
     return found
 
 

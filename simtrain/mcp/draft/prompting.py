@@ -51,7 +51,7 @@ Keep in tables what calls give: replies are compared for other words than the re
 
 def asked(observed: Observed) -> list[JsonObject]:
     """Return the first messages."""
-    tools = "\n".join(encode(_told(raw))[:TOOL_LETTERS] for raw in observed.tools.values())
+    tools = "\n".join(encode(_shown(raw))[:TOOL_LETTERS] for raw in observed.tools.values())
     calls = _clipped([_line(call) for call in shown_calls(observed)])
     content = "\n\n".join(
         [
@@ -62,7 +62,7 @@ def asked(observed: Observed) -> list[JsonObject]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}]
 
 
-def answered(messages: Sequence[JsonObject], said: str, objections: Sequence[Objection]) -> list[JsonObject]:
+def answered(messages: Sequence[JsonObject], reply: str, objections: Sequence[Objection]) -> list[JsonObject]:
     """Return the messages with the last proposal and what is wrong with it; those between the first ones and it are left out."""
     lines = [f"- {str(objection)[:OBJECTION_LETTERS]}" for objection in objections[:OBJECTIONS]]
     more = len(objections) - len(lines)
@@ -70,12 +70,12 @@ def answered(messages: Sequence[JsonObject], said: str, objections: Sequence[Obj
     sent_back = "\n".join(["This is not accepted:", *lines, "Reply with the whole YAML document again, corrected."])
     return [
         *messages[:2],
-        {"role": "assistant", "content": said[:ALL_LETTERS]},
+        {"role": "assistant", "content": reply[:ALL_LETTERS]},
         {"role": "user", "content": sent_back},
     ]
 
 
-def _told(raw: JsonObject) -> JsonObject:
+def _shown(raw: JsonObject) -> JsonObject:
     return {
         key: raw[key] for key in ("name", "description", "inputSchema", "outputSchema", "annotations") if key in raw
     }

@@ -37,12 +37,12 @@ class Proposal:
         return replace(self, bound=bound, open={**self.open, **tools})
 
 
-def read_proposal(said: str, tools: Mapping[str, JsonObject]) -> Proposal:
+def read_proposal(reply: str, tools: Mapping[str, JsonObject]) -> Proposal:
     """Return the proposal in a model's reply, for the tools of a server. Raises InputError for one of the wrong form."""
-    if len(said) > LONGEST:
-        raise InputError(f"the reply has {len(said)} characters", remedy=f"{LONGEST} at most", file=FILE)
-    fenced = _FENCED.search(said)
-    data = parse_document(fenced[1] if fenced else said, FILE).data
+    if len(reply) > LONGEST:
+        raise InputError(f"the reply has {len(reply)} characters", remedy=f"{LONGEST} at most", file=FILE)
+    fenced = _FENCED.search(reply)
+    data = parse_document(fenced[1] if fenced else reply, FILE).data
     _check_keys(data, PARTS, None)
     schema: JsonValue = data.get("schema", "")
     rows: JsonValue = data.get("rows") or {}

@@ -55,12 +55,12 @@ def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
     found: set[str] = set()
     seen = ""
     for index, call in enumerate(calls):
-        later = "\n".join(_said(other.response) for other in calls[index + 1 :])
+        later = "\n".join(_reply_text(other.response) for other in calls[index + 1 :])
         for text in _texts(call.arguments):
             free = len(text) >= SHORTEST and _WORDS.fullmatch(text) is not None and text not in fixed
             if free and text not in seen and text in later:
                 found.add(text)
-        seen += "\n" + _said(call.response)
+        seen += "\n" + _reply_text(call.response)
     # A word that is given alone elsewhere and stands within a text is searched for: both would have to change together.
     given = {text for call in calls for text in _texts(call.arguments)}
     return {text for text in found if not any(text != other and text in other for other in given)}
@@ -77,5 +77,5 @@ def _texts(value: JsonValue) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _said(response: JsonObject) -> str:
+def _reply_text(response: JsonObject) -> str:
     return "\n".join(_texts(response))

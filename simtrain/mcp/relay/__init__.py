@@ -1,1 +1,1 @@
-"""The relay: a man in the middle between MCP clients and a real server, who records and, where a perturbation fires, bends."""
+"""The relay: a proxy between MCP clients and a real server that records all frames and can perturb calls."""

@@ -22,10 +22,13 @@ class RelayOutcome:
 
 
 class RelayedCall:
-    """A call that perturbations bend.
+    """A call that perturbations may change.
 
-    The transport waits for `departure`, hands in the server's response with `arrive`, and passes on what `outcome` says.
+    The transport awaits `departure`, passes the server's response to `arrive`, and forwards what `outcome` says.
     """
+
+    # Two futures and a task, since the chain of perturbations runs as straight code while frames arrive in the transport's own loop:
+    # `_sent` carries the request out of the chain, `_replied` the response into it.
 
     def __init__(self, request: JsonObject, *, by: list[JsonObject], repeat: Repeat) -> None:
         loop = asyncio.get_running_loop()
@@ -64,5 +67,5 @@ class RelayedCall:
             self._replied.set_result(frame)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """Stop: the client no longer waits."""
         self.outcome.cancel()

@@ -1,4 +1,4 @@
-"""The way of a call from the perturbations of a relay to its server."""
+"""The path of a call through the perturbations of a relay to its server."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class Server:
-    """The end of the way: the server, reached once, and again only where that is allowed."""
+    """The end of the path: the server, called once, and again only if the rules allow it."""
 
-    def __init__(self, crossing: RelayedCall, notes: JsonObject, *, repeats: bool) -> None:
-        self._crossing = crossing
+    def __init__(self, relayed: RelayedCall, notes: JsonObject, *, repeats: bool) -> None:
+        self._relayed = relayed
         self._notes = notes
         self._repeats = repeats
         self.first: Observation | None = None
         self.reply: JsonObject | None = None
         self.sent = 0
 
-    def bent_by(self, noted: JsonObject) -> None:
+    def note_perturbed(self, noted: JsonObject) -> None:
         """A perturbation has changed the request on its way to the server."""
         if self.first is None:
-            self._crossing.by.append(noted)
+            self._relayed.by.append(noted)
 
     async def proceed(self, request: Request) -> Observation:
         """Return the server's answer. A second call that is not allowed gets the first answer again."""
-        asked = self._crossing.request
-        frame = with_request(asked, request)
+        original = self._relayed.request
+        frame = with_request(original, request)
         if self.first is None:
             self.sent += 1
-            self.reply = await self._crossing.send(frame)
-            self.first = reply_observed(asked, self.reply)
+            self.reply = await self._relayed.send(frame)
+            self.first = reply_observed(original, self.reply)
             return self.first
         if not self._repeats:
             self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
             return self.first
         self.sent += 1
-        return reply_observed(asked, await self._crossing.repeat(frame))
+        return reply_observed(original, await self._relayed.repeat(frame))
 
 
 class RelayChain(PerturbationChain):
-    """The way of a call through the perturbations of a relay, to its server."""
+    """A chain of perturbations whose end is a real server."""
 
     def __init__(
         self,
-        met: Sequence[tuple[Active, int]],
+        matched: Sequence[tuple[Active, int]],
         answer: Answer,
         server: Server,
         call: Callable[[Active, Request, int], Call],
@@ -58,7 +58,7 @@ class RelayChain(PerturbationChain):
         counts: dict[str, int],
     ) -> None:
         """What they change is noted in `fired`, the innermost first, and counted by label in `counts`."""
-        super().__init__(met, answer, _nobody)
+        super().__init__(matched, answer, _nobody)
         self.server = server
         self.fired = fired
         self.counts = counts
@@ -66,11 +66,11 @@ class RelayChain(PerturbationChain):
 
     def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
         active, matching = self.met[place]
-        return _Way(self, place, self._call(active, request, matching))
+        return _RelayStep(self, place, self._call(active, request, matching))
 
 
-class _Way(PerturbedCall[RelayChain]):
-    """The way on as one perturbation takes it: something is changed as well where anything but the very request, once, went on."""
+class _RelayStep(PerturbedCall[RelayChain]):
+    """The rest of the path as one perturbation sees it; a request that it changed, dropped or repeated counts as a change too."""
 
     def __init__(self, chain: RelayChain, place: int, call: Call) -> None:
         super().__init__(chain, place, call)
@@ -84,15 +84,15 @@ class _Way(PerturbedCall[RelayChain]):
         before = server.sent
         if not is_same(onward, self.call.request):
             self._more = True
-            server.bent_by(self._noted)
+            server.note_perturbed(self._noted)
         reply = await super().proceed(onward)
         self._taken += 1
         self._more |= self._taken > 1 and server.sent > before
         return reply
 
     def leave(self, observation: Observation) -> None:
-        bent = self._more or not self._taken
-        changed = sorted({*self.close(observation), *(("wire",) if bent else ())})
+        on_wire = self._more or not self._taken
+        changed = sorted({*self.close(observation), *(("wire",) if on_wire else ())})
         self.chain.counts[self.active.label] += self.active.settle(self.matching, bool(changed))
         if changed:
             self.chain.fired.append({**self._noted, "changed": changed})

@@ -92,22 +92,22 @@ class HttpExchange:
             self._journal.stray("client", body, self._wrapping)
             return body
         self._era = era_of(frames[0])
-        crossing = None
+        relayed = None
         if len(frames) == 1:
-            crossing = self._perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
-        if crossing is None:
+            relayed = self._perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
+        if relayed is None:
             for frame in frames:
                 self._journal.frame("client", frame, self._wrapping, seconds=seconds)
             return body
-        frame = await crossing.departure()
-        perturbed: JsonObject | None = None if frame is crossing.request else {"by": crossing.by, "frame": frame}
-        self._journal.frame("client", crossing.request, self._wrapping, seconds=seconds, perturbed=perturbed)
+        frame = await relayed.departure()
+        perturbed: JsonObject | None = None if frame is relayed.request else {"by": relayed.by, "frame": frame}
+        self._journal.frame("client", relayed.request, self._wrapping, seconds=seconds, perturbed=perturbed)
         if frame is None:
-            outcome = await crossing.outcome
+            outcome = await relayed.outcome
             self._journal.frame("server", None, self._wrapping, perturbed={**outcome.notes, "frame": outcome.frame})
             await self._send(200, encode_frame(outcome.frame or {}))
             return None
-        return body if frame is crossing.request else encode_frame(frame)
+        return body if frame is relayed.request else encode_frame(frame)
 
     async def _ask(self, server: RelayConnection, body: bytes) -> h11.Response:
         """Send the request and wait for the head of the reply."""
@@ -154,9 +154,9 @@ class HttpExchange:
         await self._head(response, headers, h11.Data(data=changed), h11.EndOfMessage())
 
     async def _stream(self, server: RelayConnection, response: h11.Response, events: Events | None) -> None:
-        """Pass on what comes as it comes; events one by one, since each may have to be bent."""
-        bends = events is not None
-        await self._head(response, end_to_end(response, without=_LENGTH if bends else frozenset()))
+        """Forward chunks as they arrive; events one by one, since each may have to be changed."""
+        rewrites = events is not None
+        await self._head(response, end_to_end(response, without=_LENGTH if rewrites else frozenset()))
         if response.status_code >= 400:
             self._journal.stray(
                 "server", response.reason or b"error", Wrapping(self._session, self._number, response.status_code)
@@ -180,7 +180,7 @@ class HttpExchange:
         return piece.data if changed is data else with_data(piece.data, changed)
 
     async def _passed(self, body: bytes, status: int) -> bytes:
-        """Return what the client gets of a body or of an event's data: the very same bytes where nothing bends them."""
+        """Return what the client gets of a body or of an event's data: the same bytes unless a perturbation changed them."""
         seconds = self._journal.now()
         frames = decode_frames(body)
         wrapping = Wrapping(self._session, self._number, status, self._era)
@@ -188,12 +188,12 @@ class HttpExchange:
             self._journal.stray("server", body, wrapping)
             return body
         scopes = (self._scope, f"http {self._number}")
-        met = self._perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
-        if met is None:
+        matched = self._perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
+        if matched is None:
             for frame in frames:
                 self._journal.frame("server", frame, wrapping, seconds=seconds)
             return body
-        outcome = met if isinstance(met, RelayOutcome) else await met.outcome
+        outcome = matched if isinstance(matched, RelayOutcome) else await matched.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
         return body if outcome.frame is None else encode_frame(outcome.frame)

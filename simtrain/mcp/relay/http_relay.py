@@ -84,22 +84,22 @@ class HttpRelay:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
-        http_connection = RelayConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
+        connection = RelayConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
         try:
-            await self._serve(http_connection)
+            await self._serve(connection)
         except InputError as error:
             # The recording cannot be written: there is no going on without it.
             if not self.failed.done():
                 self.failed.set_exception(error)
         except NoHttp as error:
-            await http_connection.refuse(error.status)
+            await connection.refuse(error.status)
         except Gone:
-            http_connection.abort()
+            connection.abort()
         except asyncio.CancelledError:
-            http_connection.abort()
+            connection.abort()
         finally:
             self._clients.discard(task)
-            await http_connection.close()
+            await connection.close()
 
     async def _serve(self, client: RelayConnection) -> None:
         """Answer the requests of one connection, one after the other."""
@@ -108,7 +108,7 @@ class HttpRelay:
                 request = await client.receive()
             if not isinstance(request, h11.Request):
                 return
-            http_exchange = HttpExchange(
+            exchange = HttpExchange(
                 client,
                 request,
                 upstream=self._upstream,
@@ -118,7 +118,7 @@ class HttpRelay:
             )
             refusal = _refusal(request)
             if refusal is not None:
-                await http_exchange.refuse(*refusal)
+                await exchange.refuse(*refusal)
                 await client.linger()
                 return
             try:
@@ -127,17 +127,18 @@ class HttpRelay:
                         await client.send(h11.InformationalResponse(status_code=100, headers=[]))
                     body = await client.body()
             except TooLarge:
-                await http_exchange.refuse(413, f"the body is larger than {self._limits.body} bytes")
+                await exchange.refuse(413, f"the body is larger than {self._limits.body} bytes")
                 await client.linger()
                 return
-            await _until_gone(client, http_exchange, body)
+            await _until_gone(client, exchange, body)
             if not client.next_message():
                 return
 
 
-async def _until_gone(client: RelayConnection, http_exchange: HttpExchange, body: bytes) -> None:
-    """Let a request run its course, or break it off when the client leaves."""
-    running = asyncio.create_task(http_exchange.run(body))
+async def _until_gone(client: RelayConnection, exchange: HttpExchange, body: bytes) -> None:
+    """Run an exchange to its end, or cancel it when the client disconnects."""
+    # The socket is read while the request runs: a closed one is noticed only by reading.
+    running = asyncio.create_task(exchange.run(body))
     watching = asyncio.create_task(client.watch())
     try:
         await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Perturbations at work between a client and a real server: which frames they meet, and what comes of those."""
+"""Perturbations between a client and a real server: which frames they apply to, and the frames that result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simtrain.files.yaml_files import read_document
 from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
 from simtrain.mcp.relay.call_path import RelayChain, Server
 from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
-from simtrain.mcp.relay.perturbable_requests import BENDABLE, arguments_of, name_of, response
+from simtrain.mcp.relay.perturbable_requests import PERTURBABLE, arguments_of, name_of, response
 from simtrain.mcp.relay.tool_list import rewritten, tool_of
 from simtrain.mcp_wire.frames import members, objects
 from simtrain.scenarios.find import find
@@ -83,11 +83,11 @@ def _no_place_here(armed: Armed) -> str | None:
 
 
 @dataclass
-class _Asked:
+class _Pending:
     method: str
     tool: str
     client: str | None
-    crossing: RelayedCall | None = None
+    relayed: RelayedCall | None = None
 
 
 class Perturber:
@@ -97,7 +97,7 @@ class Perturber:
         self._seed = seed
         self._rules = rules or RelayRules()
         self._active = [Active(PerturbationKind(item), Root(seed, "relay", item.label)) for item in armed]
-        self._asked: dict[_Key, _Asked] = {}
+        self._pending: dict[_Key, _Pending] = {}
         self._paused: dict[tuple[str, str], RelayedCall] = {}
         self._audience = Audience(armed, seed=seed)
         self._repeatable: set[str] = set()
@@ -113,51 +113,52 @@ class Perturber:
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
     ) -> RelayedCall | None:
-        """Return a frame from a client: None for one that goes on as it is. `session` is its MCP session, where it has one."""
+        """Take a frame from a client: None if it goes on unchanged. `session` is its MCP session, if it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
                 self._forget(scope, members(frame.get("params")).get("requestId"))
             return None
         method, params = str(frame["method"]), members(frame.get("params"))
-        asked = _Asked(method, name_of(frame), client_of(frame, session))
-        if method in BENDABLE:
-            asked.crossing = self._crossing(frame, params, self._audience.to(asked.client), repeat)
-        if method in BENDABLE or method == "tools/list":
-            self._asked[_key(scope, frame["id"])] = asked
+        pending = _Pending(method, name_of(frame), client_of(frame, session))
+        if method in PERTURBABLE:
+            pending.relayed = self._relayed(frame, params, self._audience.to(pending.client), repeat)
+        if method in PERTURBABLE or method == "tools/list":
+            self._pending[_key(scope, frame["id"])] = pending
         # A retry with answers belongs to a call that was sent before.
-        return None if asked.crossing is None or asked.crossing.request is not frame else asked.crossing
+        return None if pending.relayed is None or pending.relayed.request is not frame else pending.relayed
 
     def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> RelayedCall | RelayOutcome | None:
-        """Return a frame from the server: None for one that goes on as it is, an Outcome for one that is bent at once."""
-        if not self._asked or "method" in frame or "id" not in frame:
+        """Take a frame from the server: None if it goes on unchanged, a RelayOutcome if it is changed at once."""
+        if not self._pending or "method" in frame or "id" not in frame:
             return None
-        asked = next(
-            (self._asked.pop(key) for key in (_key(scope, frame["id"]) for scope in scopes) if key in self._asked), None
+        pending = next(
+            (self._pending.pop(key) for key in (_key(scope, frame["id"]) for scope in scopes) if key in self._pending),
+            None,
         )
-        if asked is None:
+        if pending is None:
             return None
         result = members(frame.get("result"))
-        if asked.method == "tools/list":
-            return self._listed(frame, result, asked.client)
+        if pending.method == "tools/list":
+            return self._listed(frame, result, pending.client)
         if result.get("resultType") == "input_required":
             self._paused = {key: other for key, other in self._paused.items() if not other.outcome.done()}
-            if asked.crossing is not None:
-                self._paused[asked.tool, str(result.get("requestState"))] = asked.crossing
+            if pending.relayed is not None:
+                self._paused[pending.tool, str(result.get("requestState"))] = pending.relayed
             return None
         if "result" in frame and result.get("isError") is not True:
-            self._succeeded.add(asked.tool)
-        if asked.crossing is not None:
-            asked.crossing.arrive(frame)
-        return asked.crossing
+            self._succeeded.add(pending.tool)
+        if pending.relayed is not None:
+            pending.relayed.arrive(frame)
+        return pending.relayed
 
     def ended(self, scope: Scope) -> None:
         """Nothing more can come in this scope."""
-        for key in [key for key in self._asked if key[0] == scope]:
-            crossing = self._asked.pop(key).crossing
-            if crossing is not None:
-                crossing.cancel()
+        for key in [key for key in self._pending if key[0] == scope]:
+            relayed = self._pending.pop(key).relayed
+            if relayed is not None:
+                relayed.cancel()
 
-    def _crossing(
+    def _relayed(
         self, frame: JsonObject, params: JsonObject, shown: OfferedTools, repeat: Repeat
     ) -> RelayedCall | None:
         name = name_of(frame)
@@ -165,57 +166,57 @@ class Perturber:
             return self._paused.pop((name, str(params.get("requestState"))), None)
         tool = self._audience.tool(shown, name) if frame["method"] == CALL else no_tool(name)
         if tool is None:
-            crossing = RelayedCall(frame, by=self._by_offer(shown), repeat=repeat)
-            crossing.outcome = asyncio.create_task(_unknown(frame, name, crossing.by))
-            return crossing
+            relayed = RelayedCall(frame, by=self._by_offer(shown), repeat=repeat)
+            relayed.outcome = asyncio.create_task(_unknown(frame, name, relayed.by))
+            return relayed
         request = Request(tool, arguments_of(frame), self._calls, 0)
         self._calls += 1
-        met = self._met(request)
-        if not met and name not in shown.owners:
+        matched = self._matched(request)
+        if not matched and name not in shown.owners:
             return None
-        crossing = RelayedCall(frame, by=[], repeat=repeat)
-        crossing.outcome = asyncio.create_task(self._bend(crossing, request, met, shown))
-        return crossing
+        relayed = RelayedCall(frame, by=[], repeat=repeat)
+        relayed.outcome = asyncio.create_task(self._perturb(relayed, request, matched, shown))
+        return relayed
 
-    def _met(self, request: Request) -> list[tuple[Active, int]]:
+    def _matched(self, request: Request) -> list[tuple[Active, int]]:
         """Return the perturbations that meet a call, each with what `Active.meets` says."""
         found = [(active, active.meets(request, self._succeeded, None)) for active in self._active if active.kind.acts]
         return [(active, matching) for active, matching in found if matching is not None]
 
-    async def _bend(
-        self, crossing: RelayedCall, request: Request, met: Sequence[tuple[Active, int]], shown: OfferedTools
+    async def _perturb(
+        self, relayed: RelayedCall, request: Request, matched: Sequence[tuple[Active, int]], shown: OfferedTools
     ) -> RelayOutcome:
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         fired: list[JsonObject] = []
         notes: JsonObject = {"by": fired}
-        name, reads = request.tool.name, crossing.request["method"] != CALL
+        name, reads = request.tool.name, relayed.request["method"] != CALL
         repeats = reads or self._rules.allow_duplicates or name in self._repeatable
-        server = Server(crossing, notes, repeats=repeats)
+        server = Server(relayed, notes, repeats=repeats)
         call = partial(self._call, shown, clock)
         answer: Answer = server.proceed
         if name in shown.owners:
             answer = _served(self._active[shown.owners[name]], call, answer)
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await RelayChain(met, answer, server, call, fired, self.fired).answered(request)
+                observation = await RelayChain(matched, answer, server, call, fired, self.fired).answered(request)
         except Exception as error:
-            # A perturbation that breaks down bends nothing; the recording says so.
-            crossing.let_go()
+            # A perturbation that fails must not cost the client its call: it goes on unchanged, and the recording notes the failure.
+            relayed.let_go()
             return RelayOutcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
-            for active, matching in met:
+            for active, matching in matched:
                 active.trigger.give_back(matching)
         late = round(clock.moment - begun, 6)
         if late:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
             if self._rules.real_time:
                 await asyncio.sleep(late)
-        crossing.by[:] = fired
+        relayed.by[:] = fired
         if server.first is not None and same_reply(observation, server.first):
-            # Those that changed nothing were not there.
+            # A perturbation that changed nothing leaves no trace.
             return RelayOutcome(None, notes if fired or len(notes) > 1 else {})
-        return RelayOutcome(response(crossing.request, crossing.reply_id, observation, server.reply), notes)
+        return RelayOutcome(response(relayed.request, relayed.reply_id, observation, server.reply), notes)
 
     def _call(self, shown: OfferedTools, clock: Clock, active: Active, request: Request, matching: int) -> Call:
         return Call(
@@ -244,8 +245,8 @@ class Perturber:
         by = self._by_offer(self._audience.to(client))
         for item in by:
             self.fired[item["label"]] += 1
-        bent = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
-        return RelayOutcome(bent, {"by": by})
+        changed = {**frame, "result": {**result, "tools": rewritten(descriptors, tools, offered)}}
+        return RelayOutcome(changed, {"by": by})
 
     def _by_offer(self, shown: OfferedTools) -> list[JsonObject]:
         """Return those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
@@ -257,9 +258,9 @@ class Perturber:
         ]
 
     def _forget(self, scope: Scope, identity: JsonValue) -> None:
-        asked = self._asked.pop(_key(scope, identity), None)
-        if asked is not None and asked.crossing is not None:
-            asked.crossing.cancel()
+        pending = self._pending.pop(_key(scope, identity), None)
+        if pending is not None and pending.relayed is not None:
+            pending.relayed.cancel()
 
 
 def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: Answer) -> Answer:

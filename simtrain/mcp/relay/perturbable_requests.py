@@ -1,11 +1,11 @@
-"""What a relay bends, as frames and as perturbations see it: tool calls, and reads of resources and prompts."""
+"""The requests that a relay may perturb, as frames and as perturbations see them: tool calls, resource reads, prompts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from simtrain.contracts.request import FILL, READ, Request
-from simtrain.mcp.serve.resource_reads import bent, named, observed
+from simtrain.mcp.serve.resource_reads import named, observed, perturbed_reply
 from simtrain.mcp.serve.tool_results import call_response
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.frames import members, reply_body
@@ -13,7 +13,7 @@ from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.values.types import JsonObject, Observation
 from simtrain.worlds.recorded.replay_index import CALL
 
-BENDABLE = frozenset({CALL, READ, FILL})
+PERTURBABLE = frozenset({CALL, READ, FILL})
 
 
 def name_of(frame: JsonObject) -> str:
@@ -50,7 +50,7 @@ def response(frame: JsonObject, identity: object, observation: Observation, clea
         body = call_response(observation)
         made = observation.wire is None
     else:
-        body = bent(str(frame["method"]), params, observation, None if clean is None else reply_body(clean))
+        body = perturbed_reply(str(frame["method"]), params, observation, None if clean is None else reply_body(clean))
         made = clean is None
     if made and "result" in body and VERSION_KEY in members(params.get("_meta")):
         body = {"result": {**body["result"], "resultType": "complete"}}

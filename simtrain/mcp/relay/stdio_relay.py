@@ -74,7 +74,7 @@ class _Pump:
         self._owed: set[bytes] = set()
         self._answered = asyncio.Event()
         self._repeats: dict[str, asyncio.Future[JsonObject]] = {}
-        self._bent: set[asyncio.Task[RelayOutcome]] = set()
+        self._perturbed: set[asyncio.Task[RelayOutcome]] = set()
         self._delivering: set[asyncio.Task[None]] = set()
         self._failures: list[BaseException | None] = []
         self._stopped = stopped
@@ -88,10 +88,12 @@ class _Pump:
             stopped = asyncio.create_task(self._stopped.wait())
             try:
                 await asyncio.wait((up, down, stopped), return_when=asyncio.FIRST_COMPLETED)
-                if self._bent:
+                if self._perturbed:
                     # A perturbation may still have something to ask of the server.
-                    bent = asyncio.gather(*self._bent, return_exceptions=True)
-                    await asyncio.wait((bent, down, stopped), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+                    perturbed = asyncio.gather(*self._perturbed, return_exceptions=True)
+                    await asyncio.wait(
+                        (perturbed, down, stopped), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+                    )
                 with contextlib.suppress(OSError, RuntimeError):
                     self._to_server.close()
                 owed = asyncio.create_task(self._all_answered())
@@ -105,7 +107,7 @@ class _Pump:
                         raise failure
                 return code
             finally:
-                tasks = (up, down, stopped, *self._bent, *self._delivering)
+                tasks = (up, down, stopped, *self._perturbed, *self._delivering)
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -153,24 +155,24 @@ class _Pump:
                 continue
             self._era = era_of(frames[0]) or self._era
             self._expect(frames)
-            crossing = self._perturber.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
-            if crossing is not None:
-                await self._depart(crossing, line, seconds)
+            relayed = self._perturber.client_sends(frames[0], None, self._repeat) if len(frames) == 1 else None
+            if relayed is not None:
+                await self._depart(relayed, line, seconds)
                 continue
             for frame in frames:
                 self._journal.frame("client", frame, Wrapping(era=self._era), seconds=seconds)
             await self._write(self._to_server, line)
 
-    async def _depart(self, crossing: RelayedCall, line: bytes, seconds: float) -> None:
-        request = crossing.request
-        self._bent.add(crossing.outcome)
-        crossing.outcome.add_done_callback(self._bent.discard)
-        frame = await crossing.departure()
-        perturbed: JsonObject | None = None if frame is request else {"by": crossing.by, "frame": frame}
+    async def _depart(self, relayed: RelayedCall, line: bytes, seconds: float) -> None:
+        request = relayed.request
+        self._perturbed.add(relayed.outcome)
+        relayed.outcome.add_done_callback(self._perturbed.discard)
+        frame = await relayed.departure()
+        perturbed: JsonObject | None = None if frame is request else {"by": relayed.by, "frame": frame}
         self._journal.frame("client", request, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
         if frame is None:
             self._credit([{"id": request["id"]}])
-            self._spawn(self._deliver(crossing, None, b"", self._journal.now()))
+            self._spawn(self._deliver(relayed, None, b"", self._journal.now()))
             return
         await self._write(self._to_server, line if frame is request else encode_frame(frame) + b"\n")
 
@@ -189,14 +191,14 @@ class _Pump:
             if repeated is not None:
                 repeated.set_result(frame)
                 continue
-            met = self._perturber.server_sends(frame, (None,)) if len(frames) == 1 else None
-            if isinstance(met, RelayedCall):
-                self._spawn(self._deliver(met, frame, line, seconds))
+            matched = self._perturber.server_sends(frame, (None,)) if len(frames) == 1 else None
+            if isinstance(matched, RelayedCall):
+                self._spawn(self._deliver(matched, frame, line, seconds))
                 continue
             perturbed: JsonObject | None = None
-            if met is not None:
-                perturbed = {**met.notes, "frame": met.frame}
-                line = encode_frame(met.frame or frame) + b"\n"
+            if matched is not None:
+                perturbed = {**matched.notes, "frame": matched.frame}
+                line = encode_frame(matched.frame or frame) + b"\n"
             for frame in frames:
                 self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
             await self._write(self._to_client, line)
@@ -222,9 +224,9 @@ class _Pump:
             self._answered.clear()
             await self._answered.wait()
 
-    async def _deliver(self, crossing: RelayedCall, frame: JsonObject | None, line: bytes, seconds: float) -> None:
-        """Write the reply to a call that was bent, or was to be."""
-        outcome = await crossing.outcome
+    async def _deliver(self, relayed: RelayedCall, frame: JsonObject | None, line: bytes, seconds: float) -> None:
+        """Write the reply to a call that perturbations handled."""
+        outcome = await relayed.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
         await self._write(self._to_client, line if outcome.frame is None else encode_frame(outcome.frame) + b"\n")

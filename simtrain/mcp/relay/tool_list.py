@@ -30,10 +30,10 @@ def rewritten(
 
 
 def _changed(raw: dict[int, JsonObject], before: ToolSpec | None, tool: ToolSpec) -> JsonObject:
-    said = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+    changed = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema is not None:
-        said["outputSchema"] = tool.output_schema
+        changed["outputSchema"] = tool.output_schema
     if before is None:
-        return said
+        return changed
     old = {"description": before.description, "inputSchema": before.input_schema, "outputSchema": before.output_schema}
-    return raw[id(before)] | {key: value for key, value in said.items() if key in old and value != old[key]}
+    return raw[id(before)] | {key: value for key, value in changed.items() if key in old and value != old[key]}

@@ -38,16 +38,16 @@ class Upstream:
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[RelayConnection]:
         """A connection for one request; it is kept when the reply was read to its end. Raises Gone when there is none to be had."""
-        http_connection = self._kept() or await self._connect()
+        connection = self._kept() or await self._connect()
         try:
-            yield http_connection
+            yield connection
         except BaseException:
-            http_connection.abort()
+            connection.abort()
             raise
-        if http_connection.next_message() and len(self._idle) < KEPT:
-            self._idle.append((http_connection, monotonic()))
+        if connection.next_message() and len(self._idle) < KEPT:
+            self._idle.append((connection, monotonic()))
         else:
-            await http_connection.close()
+            await connection.close()
 
     async def close(self) -> None:
         """Close all idle connections."""
@@ -56,10 +56,10 @@ class Upstream:
 
     def _kept(self) -> RelayConnection | None:
         while self._idle:
-            http_connection, since = self._idle.pop()
-            if http_connection.usable and monotonic() - since < FRESH:
-                return http_connection
-            http_connection.abort()
+            connection, since = self._idle.pop()
+            if connection.usable and monotonic() - since < FRESH:
+                return connection
+            connection.abort()
         return None
 
     async def _connect(self) -> RelayConnection:

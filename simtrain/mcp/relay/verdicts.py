@@ -50,7 +50,7 @@ class _Call:
     tool: str
     same: bytes
     """A digest of tool and arguments."""
-    bent: bool = False
+    affected: bool = False
     leaks: bool = False
     done: bool = False
     """Whether the server carried it out."""
@@ -80,22 +80,22 @@ class Verdicts:
     ) -> None:
         """A frame as its sender sent it, None for one that the relay made, and what became of it on the way."""
         notes = perturbed or {}
-        bent = bool(notes.get("by"))
+        affected = bool(notes.get("by"))
         if sender == "client":
             if frame is not None:
-                self._from_client(frame, bent, session, http)
+                self._from_client(frame, affected, session, http)
             return
         shown = notes.get("frame", frame)
         answered = members(shown if shown is not None else frame).get("id")
         if "method" not in members(frame) and answered is not None:
-            self._from_server(frame, shown, bent, (session, _written(answered)), http)
+            self._from_server(frame, shown, affected, (session, _written(answered)), http)
 
     def cases(self) -> list[Case]:
         """Return all verdicts, in the order of the calls that they begin with."""
         found = [case for call in self._calls for case in self._of(call)]
         return sorted(found, key=lambda case: case.calls)
 
-    def _from_client(self, frame: JsonObject, bent: bool, session: str | None, http: int | None) -> None:
+    def _from_client(self, frame: JsonObject, affected: bool, session: str | None, http: int | None) -> None:
         method, params = frame.get("method"), members(frame.get("params"))
         if method == "notifications/cancelled":
             for call in self._open.get((session, _written(params.get("requestId"))), ()):
@@ -110,7 +110,7 @@ class Verdicts:
         tool, arguments = str(params.get("name")), members(params.get("arguments"))
         same = hashlib.sha256(_written([tool, arguments]).encode()).digest()
         leaks = self._hidden.value(arguments) != arguments
-        call = _Call(len(self._calls) + 1, session, http, tool, same, bent, leaks)
+        call = _Call(len(self._calls) + 1, session, http, tool, same, affected, leaks)
         self._calls.append(call)
         self._open.setdefault(key, []).append(call)
 
@@ -118,7 +118,7 @@ class Verdicts:
         self,
         frame: JsonObject | None,
         shown: JsonObject | None,
-        bent: bool,
+        affected: bool,
         key: tuple[str | None, str],
         http: int | None,
     ) -> None:
@@ -133,7 +133,7 @@ class Verdicts:
         waiting.remove(call)
         if not waiting:
             del self._open[key]
-        call.bent |= bent
+        call.affected |= affected
         call.done = frame is not None and _succeeded(frame)
         if not call.failed:
             call.worked = shown is not None and _succeeded(shown)
@@ -151,7 +151,7 @@ class Verdicts:
         """Yield the verdicts about one call, from those of the same client that came after it."""
         if call.leaks:
             yield Case("leak", call.tool, (call.number,))
-        if not call.bent or not call.failed:
+        if not call.affected or not call.failed:
             return
         later = [one for one in self._calls[call.number :] if one.session == call.session and one.tool == call.tool]
         again = [one for one in later if one.same == call.same]

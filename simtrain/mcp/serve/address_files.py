@@ -54,8 +54,8 @@ def _passing_file(path: Path, option: str) -> Generator[Callable[[JsonObject], N
             raise InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path) from None
         file = stack.enter_context(os.fdopen(descriptor, "wb"))
 
-        def publish(said: JsonObject) -> None:
-            file.write(orjson.dumps(said, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        def publish(facts: JsonObject) -> None:
+            file.write(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
             file.flush()
             begun.replace(path)
             stack.callback(path.unlink, missing_ok=True)

@@ -1,4 +1,4 @@
-"""From an address to a front: which episode and which server a URL path and a bearer token mean."""
+"""Routing: which episode and which of its servers a URL path and a bearer token address."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.contracts.world import World
 from simtrain.mcp.serve.captured_server import CapturedServer, captured_servers
-from simtrain.mcp.serve.episode_handler import EpisodeFront
+from simtrain.mcp.serve.episode_handler import EpisodeHandler
 from simtrain.mcp.serve.episodes import Episodes, HeldEpisode
 from simtrain.mcp.serve.guard import bearer, refusal, same
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.mcp_wire.handler import RequestHandler
-from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_request_handler
+from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_handler
 from simtrain.mcp_wire.sessions import Sessions
 from simtrain.values.errors import InputError
 
@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 
 class AddressRefused(Exception):
-    """An address that leads nowhere, or not without the right token."""
+    """An address that does not exist, or that needs another token."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -33,23 +33,23 @@ class AddressRefused(Exception):
 
 
 @dataclass
-class Fronts:
-    """The fronts of open episodes, made when they are first asked for."""
+class Handlers:
+    """The request handlers of open episodes, made on first use."""
 
     page_size: int | None = None
 
     def of(self, held: HeldEpisode, server: str | None = None) -> RequestHandler:
-        """Return the front of one server of an episode; of all its servers when none is named. Raises InputError for an unknown server."""
-        request_handler = held.fronts.get(server)
-        if request_handler is None:
-            request_handler = held.fronts[server] = self._make(held, server)
-        return request_handler
+        """Return the handler for one server of an episode, or for all its servers together. Raises InputError for an unknown server."""
+        handler = held.handlers.get(server)
+        if handler is None:
+            handler = held.handlers[server] = self._make(held, server)
+        return handler
 
-    def _make(self, held: HeldEpisode, server: str | None) -> EpisodeFront:
+    def _make(self, held: HeldEpisode, server: str | None) -> EpisodeHandler:
         servers = servers_of(held.environment.tools)
         if server is not None and server not in servers:
             raise InputError(f"there is no server {server!r} here", remedy=f"one of {', '.join(servers)}")
-        return EpisodeFront(
+        return EpisodeHandler(
             held,
             server=server,
             captured=_captured(held.environment.finished().initial, server),
@@ -58,7 +58,7 @@ class Fronts:
 
 
 def _captured(world: World, server: str | None) -> CapturedServer | None:
-    """Return what was captured of a server; without a name, of the only one."""
+    """Return the captured server of this name; without a name, the only one."""
     if world.manifest is None:
         return None
     servers = captured_servers(world.manifest)
@@ -68,7 +68,7 @@ def _captured(world: World, server: str | None) -> CapturedServer | None:
 
 
 def server_urls(world: World, base: str) -> dict[str, str]:
-    """Return the address of each server of a world: by the name that it was captured under, where it was captured.
+    """Return the URL of each server of a world, by the name under which it was captured, if it was.
 
     `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
     """
@@ -81,44 +81,44 @@ def server_urls(world: World, base: str) -> dict[str, str]:
 
 
 class Addresses:
-    """The ASGI application that finds the front of each request and hands it to the MCP endpoint."""
+    """The ASGI application that finds the handler for each request and passes both to the MCP endpoint."""
 
     def __init__(
         self,
         endpoint: Sessions,
         episodes: Episodes,
-        fronts: Fronts,
+        handlers: Handlers,
         *,
         open_default: Callable[[], Awaitable[HeldEpisode]] | None,
         token: str | None = None,
     ) -> None:
-        """`token`, when given, is wanted of everybody at episodes that have none of their own."""
+        """`token`, if given, protects all episodes that have no token of their own."""
         self._endpoint = endpoint
         self._episodes = episodes
-        self._fronts = fronts
+        self._handlers = handlers
         self._open_default = open_default
         self._token = token
         episodes.leaving.append(self._end_sessions)
 
     async def _end_sessions(self, held: HeldEpisode) -> None:
-        for request_handler in held.fronts.values():
-            await self._endpoint.end(request_handler)
+        for handler in held.handlers.values():
+            await self._endpoint.end(handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            request_handler = await self._request_handler(scope)
+            handler = await self._handler(scope)
         except AddressRefused as refused:
             await refusal(refused.status, str(refused))(scope, receive, send)
             return
-        await _through(request_handler, self._endpoint, scope, receive, send)
+        await _through(handler, self._endpoint, scope, receive, send)
 
-    async def _request_handler(self, scope: Scope) -> RequestHandler:
+    async def _handler(self, scope: Scope) -> RequestHandler:
         found = PATH.fullmatch(scope["path"])
         if found is None:
             raise AddressRefused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
         held = await self._episode(found["episode"], bearer(scope))
         try:
-            return self._fronts.of(held, found["server"])
+            return self._handlers.of(held, found["server"])
         except InputError as error:
             raise AddressRefused(404, str(error)) from None
 
@@ -129,8 +129,8 @@ class Addresses:
         if held is None and name is None and self._open_default is not None and self._admitted(None, token):
             held = await self._open_default()
         if held is None:
-            # The same answer for an episode that is not there and for one whose token is missing would be kinder to secrets,
-            # but episode names are unguessable, and people must find their mistakes.
+            # One answer for unknown episodes and for missing tokens would reveal less; but names of episodes cannot be guessed,
+            # and whoever mistyped one must be able to see it.
             raise AddressRefused(
                 404 if self._admitted(None, token) else 401, "There is no such episode; open one first"
             )
@@ -143,29 +143,28 @@ class Addresses:
         return wanted is None or same(given, wanted)
 
 
-class NamedFronts:
-    """The ASGI application over fronts that somebody else holds, by the name in `/w/NAME/mcp`."""
+class NamedHandlers:
+    """The ASGI application for handlers that the caller keeps, by the name in `/w/NAME/mcp`."""
 
-    def __init__(self, endpoint: ASGIApp, fronts: Mapping[str, RequestHandler]) -> None:
+    def __init__(self, endpoint: ASGIApp, handlers: Mapping[str, RequestHandler]) -> None:
         self._endpoint = endpoint
-        self._fronts = fronts
+        self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = PATH.fullmatch(scope["path"])
-        request_handler = self._fronts.get(found["episode"]) if found else None
-        if request_handler is None:
+        handler = self._handlers.get(found["episode"]) if found else None
+        if handler is None:
             await refusal(404, "Nothing is served here")(scope, receive, send)
             return
-        await _through(request_handler, self._endpoint, scope, receive, send)
+        await _through(handler, self._endpoint, scope, receive, send)
 
 
-async def _through(
-    request_handler: RequestHandler, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send
-) -> None:
-    """Hand a request with its front to the MCP endpoint."""
-    scope[SCOPE_KEY] = request_handler
-    before = current_request_handler.set(request_handler)
+async def _through(handler: RequestHandler, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Pass a request and its handler to the MCP endpoint."""
+    # Twice, since the SDK loses the scope on its way to the schema of a tool: that look-up finds the handler in the context variable.
+    scope[SCOPE_KEY] = handler
+    before = current_handler.set(handler)
     try:
         await endpoint(scope, receive, send)
     finally:
-        current_request_handler.reset(before)
+        current_handler.reset(before)

@@ -1,4 +1,4 @@
-"""A program that plays one episode: started without a shell, heard to its end, and ended with all that it started."""
+"""A program that plays one episode: started without a shell, its output read to the end, and killed with all its children."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ class Command:
 
 
 async def run_program(
-    words: list[str], *, variables: Mapping[str, str], told: str, timeout: float, over: asyncio.Event
+    words: list[str], *, variables: Mapping[str, str], prompt: str, timeout: float, over: asyncio.Event
 ) -> Ended:
-    """Start a program with `told` on its standard input, and wait until it ends.
+    """Start a program with `prompt` on its standard input, and wait until it ends.
 
     It is ended after `timeout` real seconds, and GRACE seconds after `over` is set; what it started and left behind ends with it.
     Raises OSError where it cannot be started.
     """
     # Files and no pipes: whoever inherits a pipe can hold it open for ever.
     with TemporaryFile() as inward, TemporaryFile() as out, TemporaryFile() as err:
-        inward.write(told.encode("utf-8", "replace"))
+        inward.write(prompt.encode("utf-8", "replace"))
         inward.seek(0)
         process = await asyncio.create_subprocess_exec(
             *words, stdin=inward, stdout=out, stderr=err, env={**os.environ, **variables}, start_new_session=True
@@ -89,14 +89,14 @@ async def run_program(
 async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bool:
     """True if it ended by itself."""
     waiting = asyncio.create_task(process.wait())
-    told = asyncio.create_task(over.wait())
+    ending = asyncio.create_task(over.wait())
     try:
-        await asyncio.wait((waiting, told), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        if told.done() and not waiting.done():
+        await asyncio.wait((waiting, ending), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if ending.done() and not waiting.done():
             await asyncio.wait((waiting,), timeout=GRACE)
         return waiting.done()
     finally:
-        told.cancel()
+        ending.cancel()
         waiting.cancel()
 
 

@@ -29,12 +29,12 @@ class CapturedServer:
 
     @cached_property
     def says_success(self) -> bool:
-        """Whether its results say `isError` where nothing went wrong, as those of some libraries do."""
+        """Whether successful results carry `isError: false`, which some server libraries write and others omit."""
         results = (exchange.result for exchange in self.manifest.exchanges if exchange.method == "tools/call")
         return any(result is not None and result.get("isError") is False for result in results)
 
     @cached_property
-    def replay_indexes(self) -> Mapping[Caller, ReplayIndex]:
+    def recordings(self) -> Mapping[Caller, ReplayIndex]:
         """What was recorded with each client."""
         parts = by_caller(captured_session(self.manifest))
         return {client: ReplayIndex([part], match="normalised") for client, part in parts.items()}

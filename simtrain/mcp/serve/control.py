@@ -91,10 +91,10 @@ class StateQuery(_Body):
 
 
 class Control:
-    """The control plane of one stage. `token` is wanted with every request; `base` is the URL of the MCP side."""
+    """The control plane of one serving session. `token` is wanted with every request; `base` is the URL of the MCP side."""
 
-    def __init__(self, stage: ServingSession, *, token: str, base: str) -> None:
-        self._stage = stage
+    def __init__(self, serving: ServingSession, *, token: str, base: str) -> None:
+        self._serving = serving
         self._token = token
         self._base = base.rstrip("/")
 
@@ -130,7 +130,7 @@ class Control:
 
     def _held(self, request: Request) -> HeldEpisode:
         name = request.path_params["name"]
-        held = self._stage.episodes.find(name)
+        held = self._serving.episodes.find(name)
         if held is None:
             raise LookupError(f"no episode {name!r} is open")
         return held
@@ -143,33 +143,36 @@ class Control:
 
     async def about(self, request: Request) -> Response:
         """Return what is served."""
-        return _json({"scenarios": list(self._stage.scenarios), "open": len(self._stage.episodes), "mcp": self._base})
+        return _json(
+            {"scenarios": list(self._serving.scenarios), "open": len(self._serving.episodes), "mcp": self._base}
+        )
 
     async def list_episodes(self, request: Request) -> Response:
         """Return all open episodes."""
-        return _json({"episodes": [self._facts(held) for held in self._stage.episodes]})
+        return _json({"episodes": [self._facts(held) for held in self._serving.episodes]})
 
     async def open(self, request: Request) -> Response:
         """Open an episode."""
-        asked = await _read(request, OpenRequest)
-        held = await self._stage.open(
-            asked.scenario,
-            case=asked.case,
-            seed=asked.seed,
-            attempt=asked.attempt,
-            name=asked.name,
-            token=token_urlsafe(24) if asked.token else None,
+        body = await _read(request, OpenRequest)
+        held = await self._serving.open(
+            body.scenario,
+            case=body.case,
+            seed=body.seed,
+            attempt=body.attempt,
+            name=body.name,
+            token=token_urlsafe(24) if body.token else None,
         )
         return _json(self._facts(held), 201)
 
     async def take(self, request: Request) -> Response:
         """Return the next episode of a run that waits for an agent; 204 when there was none for a while."""
-        counter = self._stage.counter
+        counter = self._serving.counter
         if counter is None:
             raise InputError("no run waits for agents here", remedy="open an episode with POST /episodes")
         held = await counter.take(within=LONG_POLL)
         if held is None:
             return Response(status_code=204)
+        # The agent may have hung up during the long poll: the episode would be lost with it.
         if await request.is_disconnected():
             counter.give_back(held)
             return Response(status_code=204)
@@ -184,17 +187,17 @@ class Control:
 
     async def fork(self, request: Request) -> Response:
         """Return an independent copy of an episode as it stands."""
-        asked = await _read(request, Forking)
-        held = await self._stage.episodes.fork(
-            self._held(request), name=asked.name, token=token_urlsafe(24) if asked.token else None
+        body = await _read(request, Forking)
+        held = await self._serving.episodes.fork(
+            self._held(request), name=body.name, token=token_urlsafe(24) if body.token else None
         )
         return _json(self._facts(held), 201)
 
     async def query(self, request: Request) -> Response:
         """Return the rows of a SELECT over the episode's world as it is now."""
-        asked = await _read(request, StateQuery)
+        body = await _read(request, StateQuery)
         final = self._held(request).environment.finished().final
-        return _json({"rows": await asyncio.to_thread(final.query, asked.sql)})
+        return _json({"rows": await asyncio.to_thread(final.query, body.sql)})
 
     async def grade(self, request: Request) -> Response:
         """Return the trajectory so far, graded as if it ended here; the episode goes on."""
@@ -202,12 +205,12 @@ class Control:
 
     async def close(self, request: Request) -> Response:
         """End, grade and free an episode; its trajectory."""
-        asked, held = await _read(request, EndRequest), self._held(request)
-        if asked.failed is not None:
-            await held.end(Stop("failed", "agent", asked.failed))
-        elif asked.message is not None:
-            await held.say(asked.message)
-        return _json(await self._stage.episodes.close(held))
+        body, held = await _read(request, EndRequest), self._held(request)
+        if body.failed is not None:
+            await held.end(Stop("failed", "agent", body.failed))
+        elif body.message is not None:
+            await held.say(body.message)
+        return _json(await self._serving.episodes.close(held))
 
 
 def _json(value: object, status: int = 200) -> Response:

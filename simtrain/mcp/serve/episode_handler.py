@@ -1,4 +1,4 @@
-"""The MCP face of one server of one episode: greeting, lists, calls and the rest, in both protocol eras."""
+"""The MCP request handler of one episode: `initialize`, lists, calls and the rest, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simtrain.mcp.serve.episodes import EpisodeClosed
 from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, ServedSurface
 from simtrain.mcp.serve.output_schemas import Fitting
 from simtrain.mcp.serve.replayed_questions import Conversations
-from simtrain.mcp.serve.resource_reads import bent, named, observed
+from simtrain.mcp.serve.resource_reads import named, observed, perturbed_reply
 from simtrain.mcp.serve.tool_results import call_response
 from simtrain.mcp.serve.wire_tools import wire_tools
 from simtrain.mcp_wire.handler import (
@@ -51,7 +51,7 @@ _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "complet
 
 
 class EpisodeAccess(Protocol):
-    """What a front must have of an episode: its environment, and a way to call."""
+    """What a handler needs of an episode: its environment, and how to call and read."""
 
     @property
     def environment(self) -> Environment:
@@ -67,8 +67,8 @@ class EpisodeAccess(Protocol):
         ...
 
 
-class EpisodeFront:
-    """Answers for one address of an episode: one server, or all of them under one roof."""
+class EpisodeHandler:
+    """Answers the requests at one address of an episode: those for one server, or for all of them."""
 
     def __init__(
         self,
@@ -97,10 +97,10 @@ class EpisodeFront:
         )
         self._mistakes = captured.mistakes if captured else None
         self._says_success = captured is not None and captured.says_success
-        # The tools of a captured server are named after it in the world, unless the world stands for it alone.
+        # A world of several servers names tools after their server; one made from a single capture does not.
         self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
-        replay_indexes = captured.replay_indexes.items() if captured else ()
-        self._playing = {client: replay_index.play() for client, replay_index in replay_indexes}
+        recordings = captured.recordings.items() if captured else ()
+        self._playing = {client: index.play() for client, index in recordings}
         self._conversations = Conversations()
         self._page_size = page_size
 
@@ -114,192 +114,196 @@ class EpisodeFront:
         found = self._tools.native.get(tool)
         return found.input_schema if found is not None else None
 
-    async def answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
+    async def answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
         """Return the result of a request; in the modern era signed with who gave it. Raises WireError."""
-        result = await self._answer(asked, line)
-        if not asked.modern:
+        result = await self._answer(request, line)
+        if not request.modern:
             return result
         meta = cast(JsonObject, result.get("_meta") or {})
-        info = cast(JsonObject, self._surface.greeting(asked).get("_meta") or {}).get(SERVER_INFO)
+        info = cast(JsonObject, self._surface.initialize(request).get("_meta") or {}).get(SERVER_INFO)
         return result if info is None or SERVER_INFO in meta else {**result, "_meta": {**meta, SERVER_INFO: info}}
 
-    async def _answer(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        method = asked.method
-        if asked.flawed:
-            return result_of(self._flawed(asked))
-        if method == ("server/discover" if asked.modern else "initialize"):
-            return self._surface.greeting(asked)
+    async def _answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
+        method = request.method
+        if request.flawed:
+            return result_of(self._flawed(request))
+        if method == ("server/discover" if request.modern else "initialize"):
+            return self._surface.initialize(request)
         if method == "tools/call":
-            return await self._call(asked, line)
-        refused = self._refused(asked)
+            return await self._call(request, line)
+        refused = self._refused(request)
         if refused is not None:
             return result_of(refused)
         if method in (READ, FILL):
-            return await self._read(asked, line)
-        if method in LISTED and self._surface.shows(asked):
-            return self._list(asked)
-        recorded = self._recorded(asked)
+            return await self._read(request, line)
+        if method in LISTED and self._surface.shows(request):
+            return self._list(request)
+        recorded = self._recorded(request)
         if recorded is not None:
-            return await self._replay(asked, line, _wire(recorded))
-        return self._unrecorded(asked)
+            return await self._replay(request, line, _wire(recorded))
+        return self._unrecorded(request)
 
-    def _recorded(self, asked: WireRequest) -> Exchange | None:
+    def _recorded(self, request: WireRequest) -> Exchange | None:
         """Return what was recorded for a request: with the client most like this one, else with another one."""
-        for client in sorted(self._playing, key=_caller(asked).misfit):
+        for client in sorted(self._playing, key=_caller(request).misfit):
             try:
-                return self._playing[client].find(asked.method, asked.params)
+                return self._playing[client].find(request.method, request.params)
             except NotRecorded:
                 continue
         return None
 
-    def _flawed(self, asked: WireRequest) -> JsonObject:
+    def _flawed(self, request: WireRequest) -> JsonObject:
         """Return the response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
-        found = flaw(asked.method, None if asked.bare else asked.params) or f"{asked.method} params"
-        name = asked.params.get("name")
+        found = flaw(request.method, None if request.bare else request.params) or f"{request.method} params"
+        name = request.params.get("name")
         for kind in (found, f"{found.rpartition(' ')[0]} missing"):
-            captured = self._mistake(kind, asked, name if isinstance(name, str) else "")
+            captured = self._mistake(kind, request, name if isinstance(name, str) else "")
             if captured is not None:
                 return captured
         return _error(INVALID_PARAMS, "Invalid request parameters", "")
 
-    def _refused(self, asked: WireRequest) -> JsonObject | None:
+    def _refused(self, request: WireRequest) -> JsonObject | None:
         """Return the response to a method that is not supported here; None for one that is."""
-        method, word = asked.method, asked.method.partition("/")[0]
-        unknown = self._mistake("unknown_method", asked, method)
+        method, word = request.method, request.method.partition("/")[0]
+        unknown = self._mistake("unknown_method", request, method)
         if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
-            recorded = self._recorded(asked)
+            recorded = self._recorded(request)
             return recorded.response if recorded else unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
-        if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(asked):
+        if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(request):
             return None
         # Servers tell a method that they do not offer from one that nobody knows; whether they name it is the same.
         named = unknown is None or cast(JsonObject, unknown.get("error") or {}).get("data") == method
         return _error(METHOD_NOT_FOUND, "Method not found", method if named else None)
 
-    def _mistake(self, kind: str, asked: WireRequest, name: str) -> JsonObject | None:
-        return self._mistakes.response(kind, name, modern=asked.modern) if self._mistakes else None
+    def _mistake(self, kind: str, request: WireRequest, name: str) -> JsonObject | None:
+        return self._mistakes.response(kind, name, modern=request.modern) if self._mistakes else None
 
-    def _unrecorded(self, asked: WireRequest) -> JsonObject:
-        if asked.method in _SUBSCRIBED:
-            return self._subscribed(asked)
-        if asked.method in _ACKNOWLEDGED:
+    def _unrecorded(self, request: WireRequest) -> JsonObject:
+        if request.method in _SUBSCRIBED:
+            return self._subscribed(request)
+        if request.method in _ACKNOWLEDGED:
             return {}
-        if asked.method == "completion/complete":
-            return self._completed(asked)
-        raise WireError(METHOD_NOT_FOUND, "Method not found", asked.method)
+        if request.method == "completion/complete":
+            return self._completed(request)
+        raise WireError(METHOD_NOT_FOUND, "Method not found", request.method)
 
-    def _subscribed(self, asked: WireRequest) -> JsonObject:
+    def _subscribed(self, request: WireRequest) -> JsonObject:
         """Acknowledged, unless the captured server has no subscriptions, or refuses them for resources that it does not list."""
-        uri = str(asked.params.get("uri"))
-        captured = self._mistake(asked.method.partition("/")[2], asked, uri)
+        uri = str(request.params.get("uri"))
+        captured = self._mistake(request.method.partition("/")[2], request, uri)
         if captured is None or "error" not in captured:
             return {}
         unsupported = captured["error"].get("code") == METHOD_NOT_FOUND
         return (
-            {} if self._surface.names("resources/list", "uri", uri, asked) and not unsupported else result_of(captured)
+            {}
+            if self._surface.names("resources/list", "uri", uri, request) and not unsupported
+            else result_of(captured)
         )
 
-    def _completed(self, asked: WireRequest) -> JsonObject:
+    def _completed(self, request: WireRequest) -> JsonObject:
         """No suggestions; for what the captured server does not list, what it says of that."""
-        ref = asked.params["ref"]
+        ref = request.params["ref"]
         by_prompt = ref.get("type") == "ref/prompt"
         name = str(ref.get("name") if by_prompt else ref.get("uri"))
         known = (
-            self._surface.names("prompts/list", "name", name, asked)
+            self._surface.names("prompts/list", "name", name, request)
             if by_prompt
-            else self._surface.names("resources/templates/list", "uriTemplate", name, asked)
+            else self._surface.names("resources/templates/list", "uriTemplate", name, request)
         )
-        captured = self._mistake("completion_prompt" if by_prompt else "completion_resource", asked, name)
+        captured = self._mistake("completion_prompt" if by_prompt else "completion_resource", request, name)
         return (
             {"completion": {"values": [], "total": 0, "hasMore": False}}
             if known or not captured
             else result_of(captured)
         )
 
-    async def _read(self, asked: WireRequest, line: ClientLine) -> JsonObject:
+    async def _read(self, request: WireRequest, line: ClientLine) -> JsonObject:
         """Return a resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
-        if self._conversations.knows(asked):
-            return self._conversations.go_on(asked)
+        if self._conversations.knows(request):
+            return self._conversations.go_on(request)
         replies: list[tuple[JsonObject, Observation]] = []
 
-        async def answer(request: Request) -> Observation:
-            reply, source = self._reply(replace(asked, params={**asked.params, **request.arguments}))
+        async def answer(step: Request) -> Observation:
+            reply, source = self._reply(replace(request, params={**request.params, **step.arguments}))
             replies.append((reply, observed(reply, source)))
             return replies[-1][1]
 
         try:
-            observation = await self.held.read(self._step_of(asked.method), named(asked.params), answer)
+            observation = await self.held.read(self._step_of(request.method), named(request.params), answer)
         except EpisodeClosed as over:
             raise WireError(INTERNAL_ERROR, str(over)) from None
         except (SimulatorFault, ModelFault) as fault:
-            raise self._unanswered(asked.method, fault) from None
-        clean = next((reply for reply, said in replies if said == observation), None)
+            raise self._unanswered(request.method, fault) from None
+        clean = next((reply for reply, seen in replies if seen == observation), None)
         if clean is not None:
-            return await self._replay(asked, line, clean)
-        return result_of(bent(asked.method, asked.params, observation, replies[0][0] if replies else None))
+            return await self._replay(request, line, clean)
+        return result_of(
+            perturbed_reply(request.method, request.params, observation, replies[0][0] if replies else None)
+        )
 
-    def _reply(self, asked: WireRequest) -> tuple[JsonObject, str]:
+    def _reply(self, request: WireRequest) -> tuple[JsonObject, str]:
         """Return the reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
-        recorded = self._recorded(asked)
+        recorded = self._recorded(request)
         if recorded is not None:
             return _wire(recorded), "replay"
-        params = asked.params
+        params = request.params
         try:
-            if asked.method == READ:
-                return {"result": self._resource(asked, str(params.get("uri")))}, "embedded"
-            return {"result": self._prompt(asked, str(params.get("name")), params.get("arguments") or {})}, "embedded"
+            if request.method == READ:
+                return {"result": self._resource(request, str(params.get("uri")))}, "embedded"
+            return {"result": self._prompt(request, str(params.get("name")), params.get("arguments") or {})}, "embedded"
         except WireError as error:
             return _error(error.code, error.message, error.data), "embedded"
 
     def _unanswered(self, name: str, fault: SimtrainError) -> WireError:
         """Return the error for what nobody could answer."""
-        # Whoever serves must learn of it; what it says may tell of recordings and plans, which are nothing for an agent.
+        # Logged and not sent: the message may quote recordings or plans, which an agent must not see.
         _LOG.error("%s: %s: %s", self.name, name, fault)
         return WireError(INTERNAL_ERROR, "Internal error")
 
-    def _resource(self, asked: WireRequest, uri: str) -> JsonObject:
+    def _resource(self, request: WireRequest, uri: str) -> JsonObject:
         found = self.held.environment.finished().final.read_resource(uri, server=self._server)
         if found is not None:
             return found
-        if self._surface.names("resources/list", "uri", uri, asked):
+        if self._surface.names("resources/list", "uri", uri, request):
             raise WireError(INTERNAL_ERROR, f"{uri} is not supported by this simulated server")
-        code = INVALID_PARAMS if asked.modern else -32002
+        code = INVALID_PARAMS if request.modern else -32002
         made = _error(code, f"Resource not found: {uri}", {"uri": uri})
-        return result_of(self._mistake("missing_resource", asked, uri) or made)
+        return result_of(self._mistake("missing_resource", request, uri) or made)
 
-    def _prompt(self, asked: WireRequest, name: str, arguments: JsonObject) -> JsonObject:
+    def _prompt(self, request: WireRequest, name: str, arguments: JsonObject) -> JsonObject:
         try:
             found = self.held.environment.finished().final.fill_prompt(name, arguments, server=self._server)
         except ToolError as error:
             raise WireError(INVALID_PARAMS, str(error)) from None
         if found is not None:
             return found
-        if self._surface.names("prompts/list", "name", name, asked):
+        if self._surface.names("prompts/list", "name", name, request):
             raise WireError(INTERNAL_ERROR, f"{name} is not supported by this simulated server")
         return result_of(
-            self._mistake("missing_prompt", asked, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
+            self._mistake("missing_prompt", request, name) or _error(INVALID_PARAMS, f"Unknown prompt: {name}")
         )
 
-    def _list(self, asked: WireRequest) -> JsonObject:
+    def _list(self, request: WireRequest) -> JsonObject:
         if self._page_size is None:
-            return self._surface.page(asked)
-        key = LISTED[asked.method]
-        items = self._surface.items(asked)
-        cursor = asked.params.get("cursor")
+            return self._surface.page(request)
+        key = LISTED[request.method]
+        items = self._surface.items(request)
+        cursor = request.params.get("cursor")
         try:
-            start = 0 if cursor is None else int(unseal(str(cursor)).removeprefix(f"{asked.method} "))
+            start = 0 if cursor is None else int(unseal(str(cursor)).removeprefix(f"{request.method} "))
         except ValueError:
             raise WireError(INVALID_PARAMS, "Invalid cursor") from None
         page: JsonObject = {key: items[start : start + self._page_size]}
         if start + self._page_size < len(items):
-            page["nextCursor"] = seal(f"{asked.method} {start + self._page_size}")
+            page["nextCursor"] = seal(f"{request.method} {start + self._page_size}")
         return page
 
-    async def _call(self, asked: WireRequest, line: ClientLine) -> JsonObject:
-        name, arguments = asked.params["name"], asked.params.get("arguments")
-        if self._conversations.knows(asked):
-            return self._conversations.go_on(asked)
+    async def _call(self, request: WireRequest, line: ClientLine) -> JsonObject:
+        name, arguments = request.params["name"], request.params.get("arguments")
+        if self._conversations.knows(request):
+            return self._conversations.go_on(request)
         tool = self._tools.native.get(name)
-        caller.set(_caller(asked))
+        caller.set(_caller(request))
         try:
             observation = await self.held.call(self._native(name), arguments or {})
         except EpisodeClosed as over:
@@ -312,7 +316,7 @@ class EpisodeFront:
         if observation.wire is None:
             result: JsonObject = response["result"]
             return {**result, "isError": False} if self._says_success and "isError" not in result else result
-        return await self._replay(asked, line, {**observation.wire, **response})
+        return await self._replay(request, line, {**observation.wire, **response})
 
     def _step_of(self, method: str) -> str:
         """Return what a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
@@ -326,14 +330,14 @@ class EpisodeFront:
             return tool.name
         return f"{self._prefix}.{name}" if self._prefix else name
 
-    async def _replay(self, asked: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
+    async def _replay(self, request: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
         """Return a recorded reply with all that went before it: notifications, and questions to the client."""
         if wire.get("resumed"):
             await line.hang_up()
         for notification in wire.get("notifications") or ():
             await _say(line, notification)
-        if asked.modern:
-            begun = self._conversations.begin(asked, wire)
+        if request.modern:
+            begun = self._conversations.begin(request, wire)
             if begun is not None:
                 return begun
         else:
@@ -357,8 +361,8 @@ async def _say(line: ClientLine, notification: JsonObject) -> None:
     await asyncio.sleep(0)
 
 
-def _caller(asked: WireRequest) -> Caller:
-    return Caller(MODERN if asked.modern else HANDSHAKE, frozenset(asked.capabilities))
+def _caller(request: WireRequest) -> Caller:
+    return Caller(MODERN if request.modern else HANDSHAKE, frozenset(request.capabilities))
 
 
 def _wire(exchange: Exchange) -> JsonObject:

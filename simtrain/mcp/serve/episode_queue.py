@@ -1,4 +1,4 @@
-"""Episodes that wait for an agent outside: handed out to whoever asks, first come, first served."""
+"""The queue of episodes that wait for external agents, first in, first out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from simtrain.values.errors import InputError
 
 
 class Counter:
-    """Where agents outside ask for their next episode."""
+    """The queue from which external agents take their next episode."""
 
     def __init__(self, *, patience: float) -> None:
-        """`patience` is how many real seconds may go by without anybody asking while nobody is at work."""
+        """`patience` is how many real seconds may pass without a request while no episode is being played."""
         self._patience = patience
         self._waiting: deque[HeldEpisode] = deque()
         self._taken: dict[str, asyncio.Event] = {}
         self._at_work: set[str] = set()
         self._offered = asyncio.Condition()
-        self._heard = monotonic()
+        self._last_request = monotonic()
 
     async def offer(self, held: HeldEpisode) -> None:
-        """Put an episode up and wait until somebody has taken it. Raises InputError when nobody comes."""
+        """Enqueue an episode and wait until an agent has taken it. Raises InputError if none does within the limit."""
         taken = self._taken[held.name] = asyncio.Event()
         async with self._offered:
             self._waiting.append(held)
@@ -37,7 +37,7 @@ class Counter:
                 self._waiting.remove(held)
 
     async def _wait(self, taken: asyncio.Event) -> None:
-        silent = monotonic() - self._heard
+        silent = monotonic() - self._last_request
         if silent >= self._patience and not self._at_work:
             raise InputError(
                 f"no agent has asked for an episode for {self._patience:g} seconds",
@@ -51,7 +51,7 @@ class Counter:
 
     async def take(self, *, within: float) -> HeldEpisode | None:
         """Return the episode that has waited longest; None when there was none for so many seconds."""
-        self._heard = monotonic()
+        self._last_request = monotonic()
         try:
             async with asyncio.timeout(within), self._offered:
                 await self._offered.wait_for(lambda: bool(self._waiting))
@@ -62,18 +62,18 @@ class Counter:
         return held
 
     def taken(self, held: HeldEpisode) -> None:
-        """The episode has reached whoever asked for it. Raises LookupError where its run has given up waiting."""
+        """Confirm that an agent received the episode. Raises LookupError if its run no longer waits."""
         taken = self._taken.get(held.name)
         if taken is None:
             raise LookupError(f"the run no longer waits with episode {held.name!r}")
         taken.set()
 
     def give_back(self, held: HeldEpisode) -> None:
-        """Whoever asked for the episode is gone: the next one gets it."""
+        """Put an episode back first in line: the agent that took it has disconnected."""
         self._at_work.discard(held.name)
         self._waiting.appendleft(held)
 
     def done(self, held: HeldEpisode) -> None:
-        """Nobody is at work on the episode any more."""
-        self._heard = monotonic()
+        """Mark an episode as no longer being played."""
+        self._last_request = monotonic()
         self._at_work.discard(held.name)

@@ -1,4 +1,4 @@
-"""Episodes that are held open for agents outside: each with its world, its transcript and its end."""
+"""Episodes that are kept open for external agents: their worlds, transcripts and ends."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from simtrain.values.errors import InputError, ModelFault, SimulatorFault
 from simtrain.values.types import Action, JsonObject, Message, Observation
 
 AGENT: JsonObject = {"name": "mcp"}
-"""What a trajectory says of an agent outside."""
+"""How a trajectory names an external agent."""
 
 
 class EpisodeClosed(SimulatorFault):
-    """The episode has ended; nothing is carried out any more."""
+    """The episode has ended; no further call is carried out."""
 
 
 class HeldEpisode:
-    """One open episode. Calls made at once are carried out one after the other, in the order they came."""
+    """One open episode. Concurrent calls are carried out one after the other, in the order of their arrival."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class HeldEpisode:
         token: str | None = None,
         agent: JsonObject = AGENT,
     ) -> None:
-        """`token`, when given, is the bearer token without which nobody reaches the episode; `agent` is who plays it."""
+        """`token`, if given, is the bearer token that every request needs; `agent` describes who plays."""
         self.name = name
         self.episode = episode
         self.environment = environment
         self.token = token
-        self.fronts: dict[str | None, RequestHandler] = {}
-        """The fronts that were made, by server."""
+        self.handlers: dict[str | None, RequestHandler] = {}
+        """The handlers made so far, by server."""
         self.journal = Journal(environment, episode.limits)
         self.used = monotonic()
         self.agent = agent
@@ -76,6 +76,7 @@ class HeldEpisode:
 
     async def _in_turn(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
         self.used = monotonic()
+        # Released by the task and not by a `with`: a client may hang up while it waits, and the call it began still runs alone.
         await self._lock.acquire()
         begun = asyncio.create_task(self._carry_out(name, arguments, answer))
         begun.add_done_callback(self._carried_out)
@@ -83,7 +84,7 @@ class HeldEpisode:
 
     def _carried_out(self, begun: asyncio.Task[Observation]) -> None:
         self._lock.release()
-        # Looked at here, since it may be that nobody waits for it.
+        # Retrieved here, or asyncio reports an exception that no client is left to receive.
         if not begun.cancelled():
             begun.exception()
 
@@ -112,7 +113,7 @@ class HeldEpisode:
         return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
 
     def facts(self) -> JsonObject:
-        """Return what the control plane tells of the episode."""
+        """Return the episode as the control plane shows it."""
         stop = self.journal.stop
         return {
             "episode": self.name,
@@ -129,7 +130,7 @@ class HeldEpisode:
         }
 
     async def say(self, message: Message) -> None:
-        """The agent's last word; one that comes after the end is not heard."""
+        """Record the agent's last message; ignored after the end."""
         async with self._lock:
             if self.journal.stop is None:
                 self.journal.say(message)
@@ -175,14 +176,14 @@ class Episodes:
         most: int = 10_000,
         agent: JsonObject = AGENT,
     ) -> None:
-        """`on_closed` gets the trajectory of every episode that ends; one that is unused for `idle` seconds is closed."""
+        """`on_closed` receives the trajectory of every closed episode; an episode without calls for `idle` seconds is closed."""
         self._agent = agent
         self._on_closed = on_closed
         self._idle = idle
         self._most = most
         self._held: dict[str, HeldEpisode] = {}
         self.leaving: list[Callable[[HeldEpisode], Awaitable[None]]] = []
-        """Told of every episode that was closed."""
+        """Awaited with every episode that was closed."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -199,7 +200,7 @@ class Episodes:
         return next((held for held in self._held.values() if held.token == token), None)
 
     async def open(self, episode: Episode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
-        """Open an episode under a name (an unguessable one unless given).
+        """Open an episode under a name, by default one that cannot be guessed.
 
         Raises InputError, and whatever keeps it from being opened: SimulatorFault, ModelFault.
         """
@@ -211,10 +212,11 @@ class Episodes:
         return self._hold(held)
 
     async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
-        """Return an independent copy of an episode as it stands, transcript included. Raises InputError where a world model cannot
-        be copied.
+        """Return an independent copy of an episode in its present state, transcript included. Raises InputError if a world model
+        cannot be copied.
         """
         chosen = self._free_name(name)
+        # The fork has a lock, a token and handlers of its own, so that sessions of the original never reach it.
         copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self._agent)
         copy.journal.take_over(held.journal)
         return self._hold(copy)
@@ -232,7 +234,8 @@ class Episodes:
         return held
 
     async def close(self, held: HeldEpisode) -> Trajectory:
-        """End an episode as it stands, grade it, hand it over and free it."""
+        """End an episode, grade it, report its trajectory and free its resources."""
+        # Unlisted first: grading awaits, and no new request may find an episode that is ending.
         self._held.pop(held.name, None)
         try:
             trajectory = await held.graded()
@@ -246,7 +249,7 @@ class Episodes:
         return trajectory
 
     async def close_idle(self) -> int:
-        """Close every episode that was unused for too long; the number of them."""
+        """Close all idle episodes and return how many there were."""
         if self._idle is None:
             return 0
         late = [held for held in self if monotonic() - held.used > self._idle]

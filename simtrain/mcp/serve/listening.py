@@ -1,4 +1,4 @@
-"""Listening on sockets: the MCP side and the control plane of a stage, each on a port of its own."""
+"""HTTP servers for a serving session: MCP on one port, the control plane on another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from simtrain.mcp.serve.addresses import Addresses, NamedFronts
+from simtrain.mcp.serve.addresses import Addresses, NamedHandlers
 from simtrain.mcp.serve.control import Control
 from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
 from simtrain.mcp.serve.session import ServingSession
@@ -57,7 +57,7 @@ class Listening:
 
 @dataclass(frozen=True)
 class Door:
-    """A stage that listens: the URL of its MCP side, and the control plane's with its token."""
+    """The URLs of a listening session: MCP, and the control plane with its token."""
 
     url: str
     control_url: str | None
@@ -66,62 +66,62 @@ class Door:
 
 @dataclass(frozen=True)
 class Sockets:
-    """The ports of a stage, taken."""
+    """The ports of a serving session, taken."""
 
-    request_handler: socket.socket
+    handler: socket.socket
     control: socket.socket | None
 
 
 @contextmanager
 def bind(options: Listening) -> Generator[Sockets]:
     """Take the ports while the block runs. Raises InputError for one that cannot be had."""
-    with _bind(options.host, options.port) as request_handler:
+    with _bind(options.host, options.port) as handler:
         if options.control_port is None:
-            yield Sockets(request_handler, None)
+            yield Sockets(handler, None)
             return
         with _bind(options.host, options.control_port) as control:
-            yield Sockets(request_handler, control)
+            yield Sockets(handler, control)
 
 
 @asynccontextmanager
-async def listen(stage: ServingSession, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
-    """Serve a stage over HTTP while the block runs, on sockets of its own unless some are given. Raises InputError as `bind` does."""
+async def listen(serving: ServingSession, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
+    """Serve over HTTP while the block runs, on new sockets unless some are given. Raises InputError as `bind` does."""
     if sockets is None:
         with bind(options) as own:
-            async with listen(stage, options, own) as door:
+            async with listen(serving, options, own) as door:
                 yield door
         return
-    url, token = _url(options.host, sockets.request_handler), token_urlsafe(24)
+    url, token = _url(options.host, sockets.handler), token_urlsafe(24)
     async with http_endpoint(
         json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
     ) as endpoint:
         addresses = Addresses(
             endpoint,
-            stage.episodes,
-            stage.fronts,
-            open_default=stage.open_default if options.default else None,
+            serving.episodes,
+            serving.handlers,
+            open_default=serving.open_default if options.default else None,
             token=options.token,
         )
-        async with served(HostGuard(addresses, hosts=options.hosts), sockets.request_handler, options.patience):
+        async with served(HostGuard(addresses, hosts=options.hosts), sockets.handler, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return
-            control = Control(stage, token=token, base=url)
+            control = Control(serving, token=token, base=url)
             app = control.app(hosts=options.hosts, arrival=options.patience)
             async with served(app, sockets.control, options.patience):
                 yield Door(url, _url(options.host, sockets.control), token)
 
 
 @asynccontextmanager
-async def endpoint_of_fronts() -> AsyncGenerator[tuple[str, dict[str, RequestHandler]]]:
-    """An MCP side on a free port of this machine whose addresses are held by the caller: `/w/NAME/mcp` for each front in the mapping."""
-    fronts: dict[str, RequestHandler] = {}
+async def endpoint_of_handlers() -> AsyncGenerator[tuple[str, dict[str, RequestHandler]]]:
+    """An MCP endpoint on a free local port; the caller adds handlers to the mapping, each served at `/w/NAME/mcp`."""
+    handlers: dict[str, RequestHandler] = {}
     bound = _bind("127.0.0.1", 0)
     async with (
         http_endpoint(json_replies=True) as endpoint,
-        served(HostGuard(NamedFronts(endpoint, fronts)), bound, ARRIVAL),
+        served(HostGuard(NamedHandlers(endpoint, handlers)), bound, ARRIVAL),
     ):
-        yield _url("127.0.0.1", bound), fronts
+        yield _url("127.0.0.1", bound), handlers
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a served address says of itself: greeting, capabilities and lists; captured ones verbatim, others made from the world."""
+"""The result of `initialize`, the capabilities and the lists of a served address: verbatim if captured, else made from the world."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ _MODERN_KEYS = ("resultType", "ttlMs", "cacheScope")
 
 
 class ServedSurface(ABC):
-    """What a client can learn before it calls anything."""
+    """What a client learns about a server before it calls a tool."""
 
     @abstractmethod
-    def greeting(self, asked: WireRequest) -> JsonObject:
+    def initialize(self, request: WireRequest) -> JsonObject:
         """Return the result of initialize or server/discover."""
 
     @abstractmethod
-    def capabilities(self, asked: WireRequest) -> JsonObject:
-        """Return what the server says that it can do."""
+    def capabilities(self, request: WireRequest) -> JsonObject:
+        """Return the capabilities of the server."""
 
     @abstractmethod
-    def items(self, asked: WireRequest) -> list[JsonObject]:
+    def items(self, request: WireRequest) -> list[JsonObject]:
         """Return all items of a list."""
 
-    def shows(self, asked: WireRequest) -> bool:
+    def shows(self, request: WireRequest) -> bool:
         """True if there is an answer to a list method; a captured server may have refused one."""
         return True
 
-    def names(self, method: str, key: str, name: str, asked: WireRequest) -> bool:
+    def names(self, method: str, key: str, name: str, request: WireRequest) -> bool:
         """True if a list names something, though it may not be answered here."""
         return False
 
-    def page(self, asked: WireRequest) -> JsonObject:
+    def page(self, request: WireRequest) -> JsonObject:
         """Return one page of a list. Raises WireError for a cursor that is none."""
-        if asked.params.get("cursor") is not None:
+        if request.params.get("cursor") is not None:
             raise WireError(INVALID_PARAMS, "Invalid cursor")
-        return {LISTED[asked.method]: self.items(asked)}
+        return {LISTED[request.method]: self.items(request)}
 
 
-def _negotiated(asked: WireRequest) -> str:
+def _negotiated(request: WireRequest) -> str:
     """Return the revision of the handshake era that a client and a server which speaks them all agree on."""
-    wanted = asked.params.get("protocolVersion")
+    wanted = request.params.get("protocolVersion")
     return wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
 
@@ -73,51 +73,51 @@ class MadeSurface(ServedSurface):
         if prompts:
             self._capabilities["prompts"] = {}
 
-    def capabilities(self, asked: WireRequest) -> JsonObject:
+    def capabilities(self, request: WireRequest) -> JsonObject:
         return self._capabilities
 
-    def greeting(self, asked: WireRequest) -> JsonObject:
-        if asked.modern:
+    def initialize(self, request: WireRequest) -> JsonObject:
+        if request.modern:
             return {
                 "supportedVersions": [MODERN],
-                "capabilities": self.capabilities(asked),
+                "capabilities": self.capabilities(request),
                 "_meta": {SERVER_INFO: self._info},
             }
         return {
-            "protocolVersion": _negotiated(asked),
-            "capabilities": self.capabilities(asked),
+            "protocolVersion": _negotiated(request),
+            "capabilities": self.capabilities(request),
             "serverInfo": self._info,
         }
 
-    def items(self, asked: WireRequest) -> list[JsonObject]:
-        return self._items[asked.method]
+    def items(self, request: WireRequest) -> list[JsonObject]:
+        return self._items[request.method]
 
 
 class CapturedSurface(ServedSurface):
     """A captured surface, verbatim: the one that fits the client's era and capabilities best."""
 
     def __init__(self, manifest: ServerManifest, tools: WireTools, captured_tools: Sequence[ToolSpec]) -> None:
-        """`tools` are offered in this episode; where one was bent, or is missing, its captured descriptor is not served."""
+        """`tools` are those of this episode: a perturbed or missing one does not get its captured descriptor."""
         self._manifest = manifest
         self._tools = tools
         untouched = {tool.name: tool for tool in captured_tools}
-        self._bent = {name for name, tool in tools.native.items() if untouched.get(tool.name) != tool}
+        self._changed = {name for name, tool in tools.native.items() if untouched.get(tool.name) != tool}
 
-    def _surface(self, asked: WireRequest) -> Captured:
-        return self._manifest.surface(MODERN if asked.modern else HANDSHAKE, asked.capabilities)
+    def _surface(self, request: WireRequest) -> Captured:
+        return self._manifest.surface(MODERN if request.modern else HANDSHAKE, request.capabilities)
 
-    def capabilities(self, asked: WireRequest) -> JsonObject:
-        return self._surface(asked).greeting.get("capabilities") or {}
+    def capabilities(self, request: WireRequest) -> JsonObject:
+        return self._surface(request).greeting.get("capabilities") or {}
 
-    def greeting(self, asked: WireRequest) -> JsonObject:
-        surface = self._surface(asked)
+    def initialize(self, request: WireRequest) -> JsonObject:
+        surface = self._surface(request)
         captured = surface.greeting
-        if asked.modern and surface.era == MODERN:
+        if request.modern and surface.era == MODERN:
             return captured
-        if not asked.modern and surface.era != MODERN:
-            return {**captured, "protocolVersion": self._version(asked, captured.get("protocolVersion"))}
+        if not request.modern and surface.era != MODERN:
+            return {**captured, "protocolVersion": self._version(request, captured.get("protocolVersion"))}
         instructions = {"instructions": captured["instructions"]} if "instructions" in captured else {}
-        if asked.modern:
+        if request.modern:
             return {
                 "supportedVersions": [MODERN],
                 "capabilities": captured.get("capabilities") or {},
@@ -126,42 +126,42 @@ class CapturedSurface(ServedSurface):
             }
         meta = cast(JsonObject, captured.get("_meta") or {})
         return {
-            "protocolVersion": _negotiated(asked),
+            "protocolVersion": _negotiated(request),
             "capabilities": captured.get("capabilities") or {},
             "serverInfo": meta.get(SERVER_INFO) or {"name": self._manifest.name, "version": ""},
             **instructions,
         }
 
-    def _version(self, asked: WireRequest, own: JsonValue) -> JsonValue:
+    def _version(self, request: WireRequest, own: JsonValue) -> JsonValue:
         """Return the revision that the captured server answers with; by the rule of the specification where it was not asked for
         this one.
         """
-        wanted, versions = asked.params.get("protocolVersion"), self._manifest.versions
+        wanted, versions = request.params.get("protocolVersion"), self._manifest.versions
         if wanted is None:
             return own
         known = wanted if wanted in HANDSHAKE_VERSIONS else NO_VERSION
         if known in versions:
             return versions[known]
         # Revisions are dates: a server speaks none that is younger than its own.
-        return min(_negotiated(asked), own) if isinstance(own, str) else _negotiated(asked)
+        return min(_negotiated(request), own) if isinstance(own, str) else _negotiated(request)
 
-    def shows(self, asked: WireRequest) -> bool:
-        return asked.method in self._surface(asked).lists
+    def shows(self, request: WireRequest) -> bool:
+        return request.method in self._surface(request).lists
 
-    def names(self, method: str, key: str, name: str, asked: WireRequest) -> bool:
-        return any(item.get(key) == name for item in self._surface(asked).items(method))
+    def names(self, method: str, key: str, name: str, request: WireRequest) -> bool:
+        return any(item.get(key) == name for item in self._surface(request).items(method))
 
-    def _pages(self, asked: WireRequest) -> Sequence[JsonObject]:
-        return self._surface(asked).lists.get(asked.method) or ({LISTED[asked.method]: []},)
+    def _pages(self, request: WireRequest) -> Sequence[JsonObject]:
+        return self._surface(request).lists.get(request.method) or ({LISTED[request.method]: []},)
 
-    def items(self, asked: WireRequest) -> list[JsonObject]:
-        key = LISTED[asked.method]
-        found = [item for page in self._pages(asked) for item in cast(list[JsonObject], page.get(key) or [])]
+    def items(self, request: WireRequest) -> list[JsonObject]:
+        key = LISTED[request.method]
+        found = [item for page in self._pages(request) for item in cast(list[JsonObject], page.get(key) or [])]
         return self._offered(found, last=True) if key == "tools" else found
 
-    def page(self, asked: WireRequest) -> JsonObject:
-        pages = self._pages(asked)
-        cursor = asked.params.get("cursor")
+    def page(self, request: WireRequest) -> JsonObject:
+        pages = self._pages(request)
+        cursor = request.params.get("cursor")
         number = 0
         if cursor is not None:
             cursors = [page.get("nextCursor") for page in pages[:-1]]
@@ -170,9 +170,9 @@ class CapturedSurface(ServedSurface):
             else:
                 self._refuse_cursor()
         page = pages[number]
-        if not asked.modern and self._surface(asked).era == MODERN:
+        if not request.modern and self._surface(request).era == MODERN:
             page = {key: value for key, value in page.items() if key not in _MODERN_KEYS}
-        if asked.method != "tools/list":
+        if request.method != "tools/list":
             return page
         captured = cast(list[JsonObject], page.get("tools") or [])
         offered = self._offered(captured, last=number == len(pages) - 1)
@@ -184,12 +184,12 @@ class CapturedSurface(ServedSurface):
         result_of(self._manifest.profile.get("bad_cursor") or wrong)
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
-        """Return the captured descriptors of the tools that are offered; bent ones as they are now, tools of other names at the end."""
+        """Return the captured descriptors of the offered tools: perturbed ones as perturbed, tools with new names at the end."""
         found: list[JsonObject] = []
         for descriptor in captured:
             name = descriptor.get("name")
             if name in self._tools.native:
-                found.append({**descriptor, **self._tools.own[name]} if name in self._bent else descriptor)
+                found.append({**descriptor, **self._tools.own[name]} if name in self._changed else descriptor)
         if last:
             known = {tool.get("name") for tool in self._manifest.tools}
             found.extend(own for name, own in self._tools.own.items() if name not in known)

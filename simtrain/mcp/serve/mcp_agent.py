@@ -25,7 +25,7 @@ from simtrain.mcp.serve.agent_program import Command, Ended, run_program
 from simtrain.mcp.serve.episode_queue import Counter
 from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import ServingSession, StageOptions
+from simtrain.mcp.serve.session import ServingSession, SessionOptions
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.runs.rollout import unopened
 from simtrain.values.errors import InputError
@@ -71,37 +71,37 @@ class McpAgent(Outsider):
         command = self._command
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")
-        stage = ServingSession((), StageOptions(idle=None), record=None, agent={**self.facts(), "name": name})
+        serving = ServingSession((), SessionOptions(idle=None), record=None, agent={**self.facts(), "name": name})
         async with AsyncExitStack() as stack:
             if command is not None:
-                door = await stack.enter_async_context(listen(stage, Listening(control_port=None, default=False)))
+                door = await stack.enter_async_context(listen(serving, Listening(control_port=None, default=False)))
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="simtrain-")))
-                yield _Programs(stage, door, command, folder, self.timeout).play
+                yield _Programs(serving, door, command, folder, self.timeout).play
                 return
             publish = stack.enter_context(control_file(self.control_file))
-            stage.counter = Counter(patience=self.patience)
-            door = await stack.enter_async_context(listen(stage, Listening(default=False)))
+            serving.counter = Counter(patience=self.patience)
+            door = await stack.enter_async_context(listen(serving, Listening(default=False)))
             publish(door)
             print(f"waiting for agents at {door.control_url} ({self.control_file})", file=sys.stderr, flush=True)
-            yield _Guests(stage, stage.counter, self.timeout).play
+            yield _Guests(serving, serving.counter, self.timeout).play
 
 
 class _Hosts(ABC):
-    """Opens episodes on a stage and has somebody outside play them."""
+    """Opens episodes on a serving session and has somebody outside play them."""
 
-    def __init__(self, stage: ServingSession, timeout: float) -> None:
-        self._stage = stage
+    def __init__(self, serving: ServingSession, timeout: float) -> None:
+        self._serving = serving
         self._timeout = timeout
 
     async def play(self, episode: Episode) -> Trajectory:
         """Return one episode, whole. Raises InputError."""
-        episodes = self._stage.episodes
+        episodes = self._serving.episodes
         try:
             held = await episodes.open(episode)
         except InputError:
             raise
         except Exception as error:
-            return unopened(episode, error, self._stage.agent)
+            return unopened(episode, error, self._serving.agent)
         try:
             await self._wait_for(held)
         finally:
@@ -120,8 +120,8 @@ class _Hosts(ABC):
 class _Programs(_Hosts):
     """Starts a program for every episode."""
 
-    def __init__(self, stage: ServingSession, door: Door, command: Command, folder: Path, timeout: float) -> None:
-        super().__init__(stage, timeout)
+    def __init__(self, serving: ServingSession, door: Door, command: Command, folder: Path, timeout: float) -> None:
+        super().__init__(serving, timeout)
         self._door = door
         self._command = command
         self._folder = folder
@@ -144,7 +144,7 @@ class _Programs(_Hosts):
             ended = await run_program(
                 self._command.filled(facts),
                 variables={f"SIMTRAIN_{name.upper()}": value.replace("\0", "") for name, value in facts.items()},
-                told=held.briefing.prompt,
+                prompt=held.briefing.prompt,
                 timeout=self._timeout,
                 over=held.over,
             )
@@ -169,8 +169,8 @@ class _Programs(_Hosts):
 class _Guests(_Hosts):
     """Hands episodes out to whoever asks."""
 
-    def __init__(self, stage: ServingSession, counter: Counter, timeout: float) -> None:
-        super().__init__(stage, timeout)
+    def __init__(self, serving: ServingSession, counter: Counter, timeout: float) -> None:
+        super().__init__(serving, timeout)
         self._counter = counter
 
     async def _wait_for(self, held: HeldEpisode) -> None:

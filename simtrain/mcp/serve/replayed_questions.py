@@ -32,35 +32,35 @@ class Conversations:
             for question in cast(JsonObject, cast(JsonObject, round_["result"]).get("inputRequests") or {}).values()
         ]
 
-    def begin(self, asked: WireRequest, wire: JsonObject) -> JsonObject | None:
+    def begin(self, request: WireRequest, wire: JsonObject) -> JsonObject | None:
         """Return the first input_required result of a reply that asks something; None for one that does not."""
-        return self._go_on(asked, wire, 0) if _rounds(wire) else None
+        return self._go_on(request, wire, 0) if _rounds(wire) else None
 
-    def knows(self, asked: WireRequest) -> bool:
+    def knows(self, request: WireRequest) -> bool:
         """True if a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
-        state = asked.params.get("requestState")
-        if not asked.modern or state is None:
+        state = request.params.get("requestState")
+        if not request.modern or state is None:
             return False
         if state not in self._waiting:
             raise WireError(INVALID_PARAMS, "Invalid or expired requestState")
         return True
 
-    def go_on(self, asked: WireRequest) -> JsonObject:
+    def go_on(self, request: WireRequest) -> JsonObject:
         """Return the next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
-        return self._go_on(asked, *self._waiting.pop(asked.params["requestState"]))
+        return self._go_on(request, *self._waiting.pop(request.params["requestState"]))
 
-    def _go_on(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
-        if not _answered(asked.params.get("inputResponses"), _rounds(wire)[number]):
-            return self._require(asked, wire, number)
+    def _go_on(self, request: WireRequest, wire: JsonObject, number: int) -> JsonObject:
+        if not _answered(request.params.get("inputResponses"), _rounds(wire)[number]):
+            return self._require(request, wire, number)
         if number + 1 < len(_rounds(wire)):
-            return self._require(asked, wire, number + 1)
+            return self._require(request, wire, number + 1)
         return result_of(wire)
 
-    def _require(self, asked: WireRequest, wire: JsonObject, number: int) -> JsonObject:
+    def _require(self, request: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         recorded = _rounds(wire)[number]
         for question in recorded["inputRequests"].values():
             capability = CAPABILITIES.get(question.get("method", ""))
-            if capability is not None and capability not in asked.capabilities:
+            if capability is not None and capability not in request.capabilities:
                 raise WireError(
                     MISSING_CAPABILITY,
                     f"The client must support {capability}",
@@ -86,7 +86,7 @@ def _rounds(wire: JsonObject) -> list[JsonObject]:
     asks = wire.get("asks") or ()
     if not asks:
         return []
-    asked: JsonObject = {
+    questions: JsonObject = {
         f"q{number}": {"method": ask["method"], "params": ask.get("params") or {}} for number, ask in enumerate(asks)
     }
-    return [{"inputRequests": asked}]
+    return [{"inputRequests": questions}]

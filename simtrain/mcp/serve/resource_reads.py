@@ -1,4 +1,4 @@
-"""Reads of resources and prompts as steps of an episode: what is observed of a reply, and the reply to one that was bent."""
+"""Reads of resources and prompts as steps of an episode: what is observed of a reply, and the reply to one that was perturbed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def observed(response: JsonObject, source: str) -> Observation:
     return Observation(writable(text), is_error=failed, provenance=Provenance(source))
 
 
-def bent(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
-    """Return the reply to a read that perturbations bent; `clean` is the one without them, where anybody gave one.
+def perturbed_reply(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
+    """Return the reply to a read that perturbations perturbed; `clean` is the one without them, where anybody gave one.
 
-    Neither resources nor prompts have error results: what went wrong is a JSON-RPC error. Of a bent text all is in the first block.
+    Neither resources nor prompts have error results: what went wrong is a JSON-RPC error. Of a perturbed text all is in the first block.
     """
     if observation.is_error:
         return {"error": {"code": INTERNAL_ERROR, "message": observation.text}}

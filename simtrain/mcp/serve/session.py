@@ -1,4 +1,4 @@
-"""A stage: the scenarios that one serving process offers, its open episodes, and the run folder that takes their trajectories."""
+"""A serving session: the scenarios that a process serves, its open episodes, and the run folder for their trajectories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.files.jsonl import LineWriter, write_whole
-from simtrain.mcp.serve.addresses import DEFAULT, Fronts
+from simtrain.mcp.serve.addresses import DEFAULT, Handlers
 from simtrain.mcp.serve.episode_queue import Counter
 from simtrain.mcp.serve.episodes import AGENT, Episodes, HeldEpisode
 from simtrain.mcp.serve.wire_tools import servers_of
@@ -30,7 +30,7 @@ SWEEP = 1.0
 
 
 @dataclass(frozen=True)
-class StageOptions:
+class SessionOptions:
     """How episodes are held. `idle` is in real seconds; None keeps them until they are closed.
 
     With `real_time` the delays of perturbations are waited for.
@@ -50,7 +50,7 @@ class ServingSession:
     def __init__(
         self,
         scenarios: Sequence[Scenario],
-        options: StageOptions,
+        options: SessionOptions,
         *,
         record: EpisodeRecorder | None,
         agent: JsonObject = AGENT,
@@ -61,9 +61,9 @@ class ServingSession:
         self.record = record
         self.agent = agent
         self.counter: Counter | None = None
-        """Where episodes of a run wait for agents outside."""
+        """The queue in which episodes of a run wait for external agents."""
         self.episodes = Episodes(on_closed=self._keep, idle=options.idle, most=options.most, agent=agent)
-        self.fronts = Fronts(options.page_size)
+        self.handlers = Handlers(options.page_size)
         self._opening = asyncio.Lock()
 
     def _keep(self, trajectory: Trajectory) -> None:
@@ -153,26 +153,26 @@ def free_folder(out: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_stage(
-    scenarios: Sequence[Scenario], options: StageOptions, *, out: Path | None = None
+async def open_session(
+    scenarios: Sequence[Scenario], options: SessionOptions, *, out: Path | None = None
 ) -> AsyncGenerator[ServingSession]:
-    """A stage whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
+    """A serving session whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
 
-    All who answer, bend and grade are asked whether they can be reached before anything is opened.
+    World models, perturbations and graders are checked for reachability before anything is opened.
     """
     await make_scenarios_ready(scenarios)
-    # The episode of whoever just connects must be there.
+    # Fails now, and not for the first client that connects without naming an episode.
     episode_of(scenarios[0], case=options.case, seed=options.seed, attempt=0)
     recorder = None
     if out is not None:
         facts = run_facts(scenarios, RunOptions("mcp", seed=options.seed), AGENT, episodes=0)
         recorder = EpisodeRecorder(RunFolder.create(out, facts))
-    stage = ServingSession(scenarios, options, record=recorder)
-    sweeping = asyncio.create_task(stage.sweep())
+    serving = ServingSession(scenarios, options, record=recorder)
+    sweeping = asyncio.create_task(serving.sweep())
     try:
-        yield stage
+        yield serving
     finally:
         sweeping.cancel()
-        await stage.episodes.close_all()
+        await serving.episodes.close_all()
         if recorder is not None:
             recorder.close()

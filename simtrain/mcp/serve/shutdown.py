@@ -1,4 +1,4 @@
-"""The end of an HTTP server: streams that would stand for ever are ended at once, and clients are told what becomes of the rest."""
+"""Orderly shutdown of an HTTP server: endless streams are closed at once, and every other request gets a reply."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class OrderlyShutdown:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._standing: set[asyncio.Task[Any]] = set()
+        self._streams: set[asyncio.Task[Any]] = set()
         self._over = False
 
     def end(self) -> None:
-        """Begin to end: standing streams now, calls when they are answered."""
+        """Begin to shut down: close endless streams now; calls may still be answered."""
         self._over = True
-        for task in list(self._standing):
+        for task in list(self._streams):
             task.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -31,18 +31,19 @@ class OrderlyShutdown:
             return
         task = asyncio.current_task()
         assert task is not None
-        if _stands(scope):
-            self._standing.add(task)
+        if _is_stream(scope):
+            self._streams.add(task)
         reply = _Reply(send)
         try:
             await self._app(scope, receive, reply.send)
         except asyncio.CancelledError:
             if not self._over:
                 raise
+            # The cancellation is handled here: uvicorn must see an application that returned, or it drops the connection.
             task.uncancel()
             await reply.finish(scope, receive)
         finally:
-            self._standing.discard(task)
+            self._streams.discard(task)
 
 
 class _Reply:
@@ -64,6 +65,6 @@ class _Reply:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _stands(scope: Scope) -> bool:
+def _is_stream(scope: Scope) -> bool:
     """True if a request asks for a stream without end: those of the handshake era are fetched, that of 2026-07-28 is asked for."""
     return scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == "subscriptions/listen"

@@ -1,4 +1,4 @@
-"""Transports over MCP: an agent of ours plays through a real client and a real server, and meets the same episode."""
+"""Transports over MCP: our own agents play the same episode through a real MCP client and server."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simtrain.contracts.request import Answer
 from simtrain.contracts.trajectory import Step
 from simtrain.contracts.transport import Connect, Transport
 from simtrain.contracts.world import FinishedWorld
-from simtrain.mcp.serve.episode_handler import EpisodeFront
-from simtrain.mcp.serve.listening import endpoint_of_fronts
+from simtrain.mcp.serve.episode_handler import EpisodeHandler
+from simtrain.mcp.serve.listening import endpoint_of_handlers
 from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.mcp_wire.sdk_client import SdkClient, connect_http, connect_in_process
 from simtrain.values.errors import SimulatorFault
@@ -28,17 +28,17 @@ class OverMcp(Transport):
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Connect]:
         """One HTTP server, with an address of its own for every episode."""
-        async with endpoint_of_fronts() as (url, fronts):
+        async with endpoint_of_handlers() as (url, handlers):
 
             @asynccontextmanager
             async def connect(environment: Environment) -> AsyncGenerator[Environment]:
                 seat, name = _Seat(environment), token_hex(12)
-                request_handler = fronts[name] = EpisodeFront(seat)
+                handler = handlers[name] = EpisodeHandler(seat)
                 try:
                     async with connect_http(f"{url}/w/{name}/mcp") as client:
-                        yield await _Through.open(seat, client, request_handler.native_names)
+                        yield await _Through.open(seat, client, handler.native_names)
                 finally:
-                    del fronts[name]
+                    del handlers[name]
 
             yield connect
 
@@ -53,15 +53,15 @@ class InProcessMcp(Transport):
         @asynccontextmanager
         async def connect(environment: Environment) -> AsyncGenerator[Environment]:
             seat = _Seat(environment)
-            request_handler = EpisodeFront(seat)
-            async with connect_in_process(request_handler) as client:
-                yield await _Through.open(seat, client, request_handler.native_names)
+            handler = EpisodeHandler(seat)
+            async with connect_in_process(handler) as client:
+                yield await _Through.open(seat, client, handler.native_names)
 
         yield connect
 
 
 class _Seat:
-    """The environment behind a front; the agent's own ids go with its calls."""
+    """The environment behind a handler; calls keep the ids that the agent gave them."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -109,7 +109,7 @@ class _Through:
         """Send one action over the wire. Raises SimulatorFault when nobody could answer."""
         before = len(self._inner.steps)
         if action.malformed is not None:
-            # No client library sends what is no JSON object: its caller is told so on the spot.
+            # A client library refuses arguments that are not an object before it sends anything.
             await self._inner.step(action)
             reply = None
         else:
@@ -129,7 +129,7 @@ class _Through:
 
     @property
     def bent(self) -> tuple[str, ...]:
-        """What bent the task or the tools."""
+        """The perturbations that changed the task or the tools."""
         return self._inner.bent
 
     def asks(self, prompt: str) -> str:

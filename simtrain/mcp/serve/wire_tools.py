@@ -49,7 +49,7 @@ def wire_tools(
 
 def _descriptor(tool: ToolSpec) -> JsonObject:
     """Return what every MCP descriptor of a tool says (name, description, schemas), and whether it writes."""
-    said: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+    descriptor: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema is not None:
-        said["outputSchema"] = tool.output_schema
-    return {**said, "annotations": {"readOnlyHint": not tool.writes}}
+        descriptor["outputSchema"] = tool.output_schema
+    return {**descriptor, "annotations": {"readOnlyHint": not tool.writes}}

@@ -1,4 +1,4 @@
-"""A real server against its own recorded past: what was recorded is asked again, and every reply that is another one is told."""
+"""A real server against its own recording: recorded requests are sent again, and every reply that differs is reported."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ async def recheck(
     played: list[tuple[CallOutcome, ...]] = []
     for recorded_session in recorded_sessions:
         for part in by_caller(recorded_session).values():
-            asked = [exchange for exchange in part.exchanges if exchange.method not in UNPLAYED]
-            if asked:
-                played.append(tuple(await _again(target, asked, Pairing({}, tokens), timeout, on_call)))
+            recorded = [exchange for exchange in part.exchanges if exchange.method not in UNPLAYED]
+            if recorded:
+                played.append(tuple(await _again(target, recorded, Pairing({}, tokens), timeout, on_call)))
     surfaces = [await _surface(target, recorded, timeout) for recorded in _recorded(cassette, name)]
     if not played and not surfaces:
         raise InputError("nothing was recorded that could be asked again", file=cassette)
@@ -86,16 +86,16 @@ async def _surface(target: Target, recorded: Surface, timeout: float) -> ShownAl
 
 
 async def _again(
-    target: Target, asked: Sequence[Exchange], pairing: Pairing, timeout: float, on_call: Callable[[], None]
+    target: Target, recorded: Sequence[Exchange], pairing: Pairing, timeout: float, on_call: Callable[[], None]
 ) -> list[CallOutcome]:
     """Ask it all on one connection, in order. What comes after a request without an answer is not asked and does not agree."""
     outcomes: list[CallOutcome] = []
     lost: JsonObject | None = None
-    async with connect(target, era=asked[0].era, capabilities=asked[0].capabilities, timeout=timeout) as client:
+    async with connect(target, era=recorded[0].era, capabilities=recorded[0].capabilities, timeout=timeout) as client:
         if client.era == MODERN:
             # From the schemas the client learns which arguments travel in headers as well.
             await shown(client, timeout=timeout)
-        for exchange in asked:
+        for exchange in recorded:
             response = lost
             if response is None:
                 params = pairing.for_real(exchange.params)

@@ -1,4 +1,4 @@
-"""What a call maker draws from: a seeded stream, and what earlier calls of the same sequence established."""
+"""The source of generated arguments: a seeded random stream, and values that earlier calls of the sequence established."""
 
 from __future__ import annotations
 

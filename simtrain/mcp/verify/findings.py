@@ -1,4 +1,4 @@
-"""What a verification found: agreement per tool, the shares of its calls, and every divergence with what led to it."""
+"""The result of a verification: agreement per tool, shares of calls, and every divergence with the calls before it."""
 
 from __future__ import annotations
 

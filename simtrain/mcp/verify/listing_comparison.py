@@ -1,4 +1,4 @@
-"""What two servers show, compared: greeting, descriptors and lists; apart from how they behave."""
+"""Comparison of what two servers show: greeting, descriptors and lists, apart from how they behave."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class ShownAlike:
         parts: JsonObject = {part: {"equal": count.equal, "of": count.of} for part, count in self.parts.items()}
         return {"era": self.era, "parts": parts, "differences": list(self.differences)}
 
-    def note(self, part: str, place: str, real: JsonValue, own: JsonValue, *, told: bool = True) -> bool:
+    def note(self, part: str, place: str, real: JsonValue, own: JsonValue, *, listed: bool = True) -> bool:
         """Compare two values and count them; whether they are equal. A difference is `told` at its place."""
         count = self.parts.setdefault(part, Count())
         same = _plain(real) == _plain(own)
         count.of += 1
         count.equal += same
-        if not same and told:
+        if not same and listed:
             self.differences.append({"place": place, "real": writable(real), "stand_in": writable(own)})
         return same
 
@@ -74,7 +74,7 @@ def alike(real: Surface, own: Surface, pairing: Pairing) -> ShownAlike:
             one = pairing.unpaired(theirs[key]) if key in theirs else None
             other = ours.get(key)
             whole = name == "tools" and one is not None and other is not None
-            found.note(name, f"{name}.{key}", one or _ABSENT, other or _ABSENT, told=not whole)
+            found.note(name, f"{name}.{key}", one or _ABSENT, other or _ABSENT, listed=not whole)
             if whole and one is not None and other is not None:
                 _note_aspects(found, key, one, other)
         common = [[key for key in side if key in theirs and key in ours] for side in (theirs, ours)]

@@ -1,4 +1,4 @@
-"""What makes replies of two servers comparable: roots translated, ids and times paired one to one through a whole sequence."""
+"""Makes replies of two servers comparable: roots are translated, ids and times paired one to one through a whole sequence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a verification: which tools are called in which sequence, dealt so that the shares are exact, and each call's arguments."""
+"""The plan of a verification: which tools each sequence calls, with exact shares, and the arguments of each call."""
 
 from __future__ import annotations
 

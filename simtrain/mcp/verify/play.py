@@ -1,4 +1,4 @@
-"""Playing the plan: every sequence on a bench and in a fresh episode of the stand-in, call by call, and what came of it."""
+"""Plays the plan: every sequence call by call on the real server and in a fresh episode of the stand-in."""
 
 from __future__ import annotations
 
@@ -208,13 +208,13 @@ class _Sequence:
         both, and the better answer stands. An answer that agrees letter for letter is better than one that agrees by pairing.
         """
         if int(answered.begun) == int(answered.ended):
-            return await self._asked(self._own, self._pairing, call, answered, answered.begun)
+            return await self._answer(self._own, self._pairing, call, answered, answered.begun)
         try:
             spare, pairing = await self._own.fork(), self._pairing.copy()
         except InputError:
-            return await self._asked(self._own, self._pairing, call, answered, answered.begun)
-        own, problem = await self._asked(self._own, self._pairing, call, answered, answered.begun)
-        later, later_problem = await self._asked(spare, pairing, call, answered, answered.ended)
+            return await self._answer(self._own, self._pairing, call, answered, answered.begun)
+        own, problem = await self._answer(self._own, self._pairing, call, answered, answered.begun)
+        later, later_problem = await self._answer(spare, pairing, call, answered, answered.ended)
         if _rank(own, problem, answered, pairing) >= _rank(later, later_problem, answered, pairing):
             await spare.close()
             return own, problem
@@ -222,7 +222,7 @@ class _Sequence:
         self._own, self._pairing = spare, pairing
         return later, later_problem
 
-    async def _asked(
+    async def _answer(
         self, own: OpenStandIn, pairing: Pairing, call: GeneratedCall, answered: ServerResponse, moment: float
     ) -> tuple[JsonObject, str | None]:
         response = await own.call(call.tool, call.arguments, moment=moment)

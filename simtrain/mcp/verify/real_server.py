@@ -1,4 +1,4 @@
-"""The real server's side of a verification: laid out anew for every sequence, started, called, ended."""
+"""The real server of a verification: reset for every sequence, started, called, ended."""
 
 from __future__ import annotations
 

@@ -146,8 +146,8 @@ class _Values:
         """Return a value of this type that replies or the initial state had under the argument's name, or as an id where it asks
         for one.
         """
-        asked = name.lower().replace("_", "").replace("-", "")
-        for place in (asked, asked.removesuffix("id"), "id" if asked.endswith("id") else asked):
+        key = name.lower().replace("_", "").replace("-", "")
+        for place in (key, key.removesuffix("id"), "id" if key.endswith("id") else key):
             values = [value for value in self._draw.past.values(place) if type(value) is kind]
             if values:
                 return self._draw.drawn(place, self._draw.one(values))

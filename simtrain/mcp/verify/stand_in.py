@@ -1,4 +1,4 @@
-"""The stand-in's side of a verification: a fresh episode for every sequence, asked as an MCP client asks, at the real server's moments."""
+"""The stand-in of a verification: a fresh episode for every sequence, called as an MCP client calls, at the real server's times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.world import World
-from simtrain.mcp.serve.addresses import Fronts
+from simtrain.mcp.serve.addresses import Handlers
 from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.session import episode_of
 from simtrain.mcp.serve.targets import load_target
@@ -62,13 +62,13 @@ class OpenStandIn:
     def __init__(self, held: HeldEpisode, server: str | None) -> None:
         self._held = held
         self._server = server
-        self._request_handler = Fronts().of(held, server)
+        self._handler = Handlers().of(held, server)
         self._clock = held.environment.finished().final.clock
 
     async def surface(self, era: str) -> Surface:
         """Return what it shows to a client of an era that can do nothing."""
-        greeting = await self._request_handler.answer(
-            _asked("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
+        greeting = await self._handler.answer(
+            _wire_request("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
         )
         lists: dict[str, tuple[JsonObject, ...]] = {}
         for method in listable(greeting):
@@ -81,7 +81,7 @@ class OpenStandIn:
         cursor: JsonValue = None
         while True:
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
-            page = await self._request_handler.answer(_asked(method, params, era), _Deaf())
+            page = await self._handler.answer(_wire_request(method, params, era), _Deaf())
             yield page
             cursor = page.get("nextCursor")
             if cursor is None:
@@ -89,11 +89,11 @@ class OpenStandIn:
 
     async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
         """Return the response to one call made at `moment` (seconds since 1970)."""
-        # The proxy lets the clock tick once before it answers.
+        # The proxy advances the clock by one step before it answers.
         self._clock.moment = moment - self._clock.per_step
         try:
-            asked = _asked("tools/call", {"name": tool, "arguments": arguments})
-            return {"result": await self._request_handler.answer(asked, _Deaf())}
+            request = _wire_request("tools/call", {"name": tool, "arguments": arguments})
+            return {"result": await self._handler.answer(request, _Deaf())}
         except WireError as error:
             return {"error": {"code": error.code, "message": error.message}}
 
@@ -142,5 +142,5 @@ def stand_in(name: str, *, server: str | None = None) -> StandIn:
     return StandIn(scenarios[0].source.name, scenarios[0], server, captured)
 
 
-def _asked(method: str, params: JsonObject, era: str = HANDSHAKE) -> WireRequest:
+def _wire_request(method: str, params: JsonObject, era: str = HANDSHAKE) -> WireRequest:
     return WireRequest(method, params, era, modern=era == MODERN, capabilities={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -95,9 +95,6 @@ class Climb:
             self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(level_scenarios)))
 
     def __iter__(self) -> Iterator[Task]:
-        return self._stream()
-
-    def _stream(self) -> Generator[Task]:
         while True:
             yield self.deal()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 from simtrain.contracts.perturbation import Perturbation
 from simtrain.contracts.registry import resolve
@@ -18,10 +18,7 @@ Reaction: TypeAlias = Literal[
     "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
     "abstained", "was stopped",
 ]  # fmt: skip
-REACTIONS: tuple[Reaction, ...] = (
-    "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
-    "abstained", "was stopped",
-)  # fmt: skip
+REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
 
 Kind: TypeAlias = Literal["unseen write", "lost write", "false write", "failed read", "altered reply", "other"]
 """What a fault made of a call: a write that landed and seemed to fail, one that failed, one that seemed to land and did not; a read

@@ -63,11 +63,7 @@ def pruned(shape: Shape) -> Shape:
     wanted += [place for place in (shape.group, shape.described) if place is not None]
     if shape.extreme is not None:
         wanted += [shape.extreme.term.node, *([] if shape.extreme.group is None else [shape.extreme.group])]
-    kept = {0}
-    for place in wanted:
-        while place > 0:
-            kept.add(place)
-            place = shape.nodes[place].parent
+    kept = {0}.union(*map(shape.places, wanted))
     new = {place: at for at, place in enumerate(sorted(kept))}
     return _renumbered(shape, new) if len(kept) < len(shape.nodes) else shape
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 
@@ -36,7 +36,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a fact is read: the reply of the call at `call`, the text in it, and the words around."""
+    """Where a fact is read: the reply of the call at `call`, the text in it, and the words around.
+
+    Before the calls are known, `call` counts the parts of the page.
+    """
 
     call: int
     text: str
@@ -54,17 +57,6 @@ class FactPath:
     visits: int
     pages: int
     passages: Mapping[Needed, Passage]
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A statement in a reply: the part of the page, the path to the text, and the words around."""
-
-    part: int
-    text: str
-    after: str
-    until: str
-    statement: ReadStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +89,7 @@ class Body:
         return None if found < 0 else found + at - first
 
 
-_Places: TypeAlias = dict[int, dict[Needed, _Found | None]]
+_Places: TypeAlias = dict[int, dict[Needed, Passage | None]]
 """Where facts stand on pages, as far as they were looked up for one path."""
 
 
@@ -125,7 +117,7 @@ class Finder:
             if path is not None:
                 return path
 
-    def _walk(self, chosen: Mapping[int, Mapping[Needed, _Found]], lost: set[int]) -> FactPath | None:
+    def _walk(self, chosen: Mapping[int, Mapping[Needed, Passage]], lost: set[int]) -> FactPath | None:
         """Return the calls that open the chosen pages, by links where there are some, else by searches.
 
         None where no search and no link leads to those that are left; the first of them is `lost` then.
@@ -151,14 +143,14 @@ class Finder:
             del waiting[page]
             visit = self._opened(page)
             assert visit is not None, "a page that was chosen can be opened"
-            used = sorted({found.part for found in chosen[page].values()})
+            used = sorted({found.call for found in chosen[page].values()})
             placed = {part: len(calls) + at for at, part in enumerate(used)}
             calls += [visit.calls[part] for part in used]
             visits += len(used)
             for part in used:
                 _show(visit.addresses[part], unseen, shown)
             for fact, found in chosen[page].items():
-                passages[fact] = Passage(placed[found.part], found.text, found.after, found.until, found.statement)
+                passages[fact] = replace(found, call=placed[found.call])
         return FactPath(tuple(calls), searches, visits, len(chosen), passages)
 
     def page(self, page: int) -> Page:
@@ -176,7 +168,7 @@ class Finder:
 
     def _cover(
         self, statements: Mapping[Needed, list[ReadStatement]], lost: set[int], places: _Places
-    ) -> dict[int, dict[Needed, _Found]]:
+    ) -> dict[int, dict[Needed, Passage]]:
         """Pages that are not lost, each with the facts that are read there; greedily those that state most."""
         stating: dict[int, dict[Needed, ReadStatement]] = {}
         for fact, found in statements.items():
@@ -184,7 +176,7 @@ class Finder:
                 if statement.page not in lost:
                     stating.setdefault(statement.page, {})[fact] = statement
         left = set(statements)
-        chosen: dict[int, dict[Needed, _Found]] = {}
+        chosen: dict[int, dict[Needed, Passage]] = {}
         counts = {page: len(facts) for page, facts in stating.items()}
         # Counts only fall: what is first by an old count goes back with the new one.
         heap = [(-count, page) for page, count in counts.items()]
@@ -209,14 +201,14 @@ class Finder:
                         counts[statement.page] -= 1
         return chosen
 
-    def _read(self, page: int, wanted: Mapping[Needed, ReadStatement], places: _Places) -> dict[Needed, _Found]:
+    def _read(self, page: int, wanted: Mapping[Needed, ReadStatement], places: _Places) -> dict[Needed, Passage]:
         """Return those of the statements that stand in what the opened page says."""
         visit = self._opened(page)
         if visit is None:
             return {}
         body = self._body(page, visit)
         known = places.setdefault(page, {})
-        read: dict[Needed, _Found] = {}
+        read: dict[Needed, Passage] = {}
         for fact, statement in wanted.items():
             if fact not in known:
                 known[fact] = _place(visit, body, statement)
@@ -270,7 +262,7 @@ def _queries(page: Page) -> Iterable[str]:
     return dict.fromkeys(queries)
 
 
-def _place(visit: Visit, body: Body, statement: ReadStatement) -> _Found | None:
+def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None:
     """Return the part of a page, the text in its reply and the words around a statement; None where no reply has it."""
     for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)
@@ -282,7 +274,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> _Found | None:
             (text[end : end + size] for size in range(1, 60) if text.find(text[end : end + size], begin) == end), ""
         )
         if (after or begin == 0) and (until or end == len(text)):
-            return _Found(part, path, after, until, statement)
+            return Passage(part, path, after, until, statement)
     return None
 
 

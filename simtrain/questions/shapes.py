@@ -127,11 +127,11 @@ class Shape:
 
     def path(self, node: int) -> list[JoinNode]:
         """Return the nodes after the subject on the way to a node, itself included."""
-        found: list[JoinNode] = []
-        while node > 0:
-            found.append(self.nodes[node])
-            node = self.nodes[node].parent
-        return found[::-1]
+        return [self.nodes[place] for place in self.places(node)[1:]]
+
+    def places(self, node: int) -> list[int]:
+        """Return the numbers of the nodes from the subject to a node."""
+        return [0] if node <= 0 else [*self.places(self.nodes[node].parent), node]
 
     def asks_for(self) -> str:
         """Return what makes the rows: equal for questions that differ in their columns alone."""

@@ -17,41 +17,9 @@ _SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
 
 _COMPARISONS = {"more": ">", "less": "<"}
 _TOKEN = re.compile(r""""[^"]*"|:\w+|\b[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*|\b[a-z_][a-z0-9_]*|\S""")
-_KEYWORDS = frozenset(
-    {
-        "select",
-        "from",
-        "join",
-        "left",
-        "on",
-        "where",
-        "and",
-        "or",
-        "not",
-        "exists",
-        "is",
-        "null",
-        "in",
-        "between",
-        "order",
-    }
-    | {
-        "by",
-        "desc",
-        "limit",
-        "group",
-        "count",
-        "sum",
-        "round",
-        "avg",
-        "min",
-        "as",
-        "case",
-        "when",
-        "then",
-        "else",
-        "end",
-    }
+_KEYWORD = re.compile(
+    "select|from|join|left|on|where|and|or|not|exists|is|null|in|between|order|by|desc|limit|group"
+    "|count|sum|round|avg|min|as|case|when|then|else|end"
 )
 
 
@@ -171,11 +139,7 @@ class _Compiler:
         ends = [term.node for term in terms]
         ends += [place for place in (shape.group, shape.extreme and shape.extreme.group) if place is not None]
         ends += [column.node for column in (shape.columns[place] for place in shape.key) if isinstance(column, Term)]
-        found: set[int] = set()
-        for end in ends:
-            while end > 0:
-                found.add(end)
-                end = shape.nodes[end].parent
+        found = {place for end in ends for place in shape.places(end) if place}
         for place, node in enumerate(shape.nodes):
             # Every row has such a reference, but where its own row is missing there is nothing to refer from.
             there = node.parent == 0 or node.parent in found
@@ -332,7 +296,7 @@ def skeleton(sql: str) -> str:
         elif "." in token and len(token) > 1:
             alias, _, _ = token.partition(".")
             parts.append(f"{_letter(letters, alias)}.c")
-        elif token.lower() in _KEYWORDS or not token[0].isidentifier():
+        elif _KEYWORD.fullmatch(token.lower()) or not token[0].isidentifier():
             parts.append(token.lower())
         else:
             parts.append(_letter(letters, token))

@@ -18,18 +18,9 @@ _AFTER_TABLES: Final = frozenset(
     {"where", "group", "order", "limit", "having", "window", "union", "except", "intersect"}
 )
 _AFTER_WHERE: Final = _AFTER_TABLES - {"where"}
-_NO_ALIAS: Final = _AFTER_TABLES | {
-    "on",
-    "using",
-    "join",
-    "left",
-    "right",
-    "full",
-    "inner",
-    "outer",
-    "cross",
-    "natural",
-}
+_NO_ALIAS: Final = _AFTER_TABLES.union(
+    ("on", "using", "join", "left", "right", "full", "inner", "outer", "cross", "natural")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,10 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
     nodes, place = list(shape.nodes), 0
     while place < len(nodes):
         at = replace(shape, nodes=tuple(nodes))
-        inside = shape.group is None or shape.group in _way(at, place)
+        inside = shape.group is None or shape.group in at.places(place)
         if inside and at.depth(place) < shape.hops:
             taken = {node.ref for node in nodes if node.parent == place}
-            above = {nodes[one].table for one in _way(at, place)}
+            above = {nodes[one].table for one in at.places(place)}
             nodes += [
                 JoinNode(ref.target, place, ref.name)
                 for ref in composer.schema.table(nodes[place].table).refs
@@ -53,7 +53,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
 def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
     """Yield what else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
     for place, node in enumerate(shape.nodes):
-        if shape.group is None or shape.group in _way(shape, place):
+        if shape.group is None or shape.group in shape.places(place):
             for attribute in composer.schema.table(node.table).attributes.values():
                 if attribute.kind in SHOWN or (attribute.kind == "name" and place):
                     yield Term(place, attribute.name)
@@ -63,19 +63,10 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
             yield GroupMeasure("mean", Term(0, attribute.name))
 
 
-def _way(shape: Shape, place: int) -> list[int]:
-    """Return a node and those that lead to it, the subject last."""
-    found = [place]
-    while place > 0:
-        place = shape.nodes[place].parent
-        found.append(place)
-    return found
-
-
 def _trimmed(shape: Shape, *, kept: int) -> Shape:
     """Return the shape without those of its nodes, after the first so many, that nothing is asked of."""
     asked = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
-    needed = set(range(kept)) | {one for node in asked for one in _way(shape, node)}
+    needed = set(range(kept)) | {one for node in asked for one in shape.places(node)}
     places = {old: new for new, old in enumerate(sorted(needed))}
     nodes = tuple(
         replace(shape.nodes[old], parent=places.get(shape.nodes[old].parent, shape.nodes[old].parent))

@@ -7,17 +7,6 @@ from dataclasses import dataclass, field
 
 from simtrain.values.types import JsonObject
 
-FIGURES = (
-    "score",
-    "precision_by_row",
-    "recall_by_row",
-    "f1_by_row",
-    "precision_by_item",
-    "recall_by_item",
-    "f1_by_item",
-)
-"""The figures of an answer, under the names that WideSearch's own evaluator gives them; `score` is success, 1 or 0."""
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -73,17 +62,16 @@ class Scores:
     found_items: Measure = Measure()
 
     def figures(self) -> dict[str, float]:
-        """Return the figures by name (`FIGURES`)."""
-        values = (
-            self.success,
-            self.rows.precision,
-            self.rows.recall,
-            self.rows.f1,
-            self.items.precision,
-            self.items.recall,
-            self.items.f1,
-        )
-        return dict(zip(FIGURES, values, strict=True))
+        """Return the figures by the names that WideSearch's own evaluator gives them; `score` is success, 1 or 0."""
+        return {
+            "score": self.success,
+            "precision_by_row": self.rows.precision,
+            "recall_by_row": self.rows.recall,
+            "f1_by_row": self.rows.f1,
+            "precision_by_item": self.items.precision,
+            "recall_by_item": self.items.recall,
+            "f1_by_item": self.items.f1,
+        }
 
     def facts(self) -> JsonObject:
         """Return everything as JSON, for a report."""
@@ -97,6 +85,9 @@ class Scores:
             **({"reason": self.reason} if self.reason else {}),
             **({"faults": list(self.faults)} if self.faults else {}),
         }
+
+
+FIGURES = tuple(Scores().figures())
 
 
 def measure(credit: float, *, given: float, gold: float) -> Measure:

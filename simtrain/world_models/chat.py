@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import ClassVar
 
@@ -102,8 +102,8 @@ class Chat(ModelKnobs, WorldModel):
             demonstrations=[(shown.action, shown.observation) for shown in self.demonstrations],
             instruction=self.instruction,
         )
-        with closing(Ledger(ignore=(*domain.volatile, *self.volatile))) as ledger:
-            yield _Session(self, domain, system, ledger if self.ledger else None).answer
+        ledger = Ledger(ignore=(*domain.volatile, *self.volatile)) if self.ledger else None
+        yield _Session(self, domain, system, ledger).answer
 
     def sampling_for(self, tool: str) -> JsonObject:
         """Return the sampling fields of the request body for a call of `tool`."""

@@ -1,11 +1,12 @@
-"""The ledger of a language world model: what its replies have established, kept in SQLite and held against its next replies."""
+"""The ledger of a language world model: what its replies have established, held against its next replies."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
 import orjson
 
@@ -27,12 +28,18 @@ _GONE = re.compile(r"not found|no such|does ?n[o']t exist|unknown|404|could not 
 _BACK = re.compile(r"restore|undelete|recover|trash|deleted|history|log|audit", re.IGNORECASE)
 _CUT = re.compile(r"(…|\.\.\.)$")
 
-_SCHEMA = """
-create table entities (kind text, id text, seen integer, touched integer, deleted integer, primary key (kind, id));
-create table facts (kind text, id text, field text, value text, step integer, primary key (kind, id, field));
-create table readings (call blob primary key, ids text, step integer);
-create index facts_by_value on facts (value);
-"""
+Identity: TypeAlias = tuple[str, str]
+"""Kind and id."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """An entity: the steps at which it was last shown and last touched by a write, and its facts as JSON, each with its step."""
+
+    seen: int = 0
+    touched: int = 0
+    deleted: bool = False
+    facts: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
 
 
 class Contradiction(ValueError):
@@ -40,24 +47,20 @@ class Contradiction(ValueError):
 
 
 class Ledger:
-    """What the replies of one episode have established. Close it with the episode."""
+    """What the replies of one episode have established."""
 
     def __init__(self, *, ignore: Iterable[str] = ()) -> None:
         """`ignore` are globs of further fields that may differ from reply to reply."""
-        self._database = sqlite3.connect(":memory:", isolation_level=None)
-        self._database.executescript(_SCHEMA)
+        self._entities: dict[Identity, _Known] = {}
+        self._readings: dict[bytes, tuple[set[str], int]] = {}
+        """By call that reads, the entities in its last reply, and the step of that."""
         self._ignored = (*VOLATILE, *ignore)
         self._step = 0
         self._last_write = 0
 
-    def close(self) -> None:
-        """Forget everything."""
-        self._database.close()
-
     def known(self, request: Request) -> str:
         """Return what is established about the things that a call is about, a line each, for the model to keep to."""
-        lines = [self._line(kind, identity) for kind, identity in self._about(request)]
-        return "\n".join(lines)
+        return "\n".join(self._line(identity) for identity in self._about(request))
 
     def check(self, request: Request, observation: Observation) -> None:
         """Raise Contradiction for a reply that earlier ones rule out."""
@@ -80,56 +83,41 @@ class Ledger:
         found = entities_in(_content(observation), tool=request.tool.name)
         if request.tool.writes:
             self._last_write = self._step
-            for identity in {*_values(request.arguments), *(entity.id for entity in found)}:
-                self._touch(identity)
+            self._touch({*_values(request.arguments), *(entity.id for entity in found)})
         for entity in found:
             self._establish(entity)
         if request.tool.writes and tool_words(request.tool.name).intent == "delete":
             self._delete(request)
         if not request.tool.writes:
-            ids = orjson.dumps(sorted({f"{entity.kind} {entity.id}" for entity in found}))
-            self._run("insert or replace into readings values (?, ?, ?)", _call(request), ids.decode(), self._step)
+            self._readings[_call(request)] = {f"{entity.kind} {entity.id}" for entity in found}, self._step
 
-    # What is asked of the tables
+    # Which entities a call is about
 
-    def _run(self, sql: str, *values: object) -> list[tuple[JsonValue, ...]]:
-        return self._database.execute(sql, values).fetchall()
-
-    def _entity(self, kind: str, identity: str) -> tuple[int, int, int | None] | None:
-        """Return the steps at which an entity was last shown, last touched by a write, and deleted."""
-        rows = self._run("select seen, touched, deleted from entities where kind = ? and id = ?", kind, identity)
-        return rows[0] if rows else None
-
-    def _about(self, request: Request) -> Iterator[tuple[str, str]]:
-        """Yield the entities that the arguments name; where they name none, those of the tool's noun."""
-        values = sorted(_values(request.arguments))
-        marks = ",".join("?" * len(values))
-        rows = self._run(
-            f"select kind, id from entities where id in ({marks}) order by kind, rowid limit {SHOWN}", *values
-        )
-        if not rows:
+    def _about(self, request: Request) -> list[Identity]:
+        """Return the entities that the arguments name; where they name none, those of the tool's noun."""
+        values = _values(request.arguments)
+        named = sorted((known for known in self._entities if known[1] in values), key=lambda known: known[0])
+        if not named:
             words = tool_words(request.tool.name)
             kinds = (words.noun, PAGE if words.intent == "search" else words.noun)
-            rows = self._run(f"select kind, id from entities where kind in (?, ?) order by rowid limit {SHOWN}", *kinds)
-        yield from rows
+            named = [known for known in self._entities if known[0] in kinds]
+        return named[:SHOWN]
 
-    def _line(self, kind: str, identity: str) -> str:
-        found = self._entity(kind, identity)
-        if found is not None and found[2] is not None:
-            return f"- {kind} {identity}: deleted"
-        facts = self._run("select field, value from facts where kind = ? and id = ? order by rowid", kind, identity)
-        said = ", ".join(f"{field}={value}" for field, value in facts)
-        return f"- {kind} {identity}: {said}" if said else f"- {kind} {identity}"
+    def _line(self, identity: Identity) -> str:
+        known, name = self._entities[identity], " ".join(identity)
+        if known.deleted:
+            return f"- {name}: deleted"
+        facts = ", ".join(f"{field}={value}" for field, (value, _) in known.facts.items())
+        return f"- {name}: {facts}" if facts else f"- {name}"
 
     # What contradicts
 
     def _check_entity(self, request: Request, entity: Entity, *, named: bool) -> None:
-        before = self._entity(entity.kind, entity.id)
+        before = self._entities.get((entity.kind, entity.id))
         if before is None:
             return
-        _, touched, deleted = before
         words = tool_words(request.tool.name)
-        if deleted is not None and words.intent != "delete" and not _BACK.search(request.tool.name):
+        if before.deleted and words.intent != "delete" and not _BACK.search(request.tool.name):
             raise Contradiction(
                 f"{entity.kind} {entity.id} was deleted, and the reply speaks of it as if it were there"
             )
@@ -137,16 +125,13 @@ class Ledger:
             if words.intent == "create" and entity.kind == words.noun and not named:
                 raise Contradiction(f"the id {entity.id} of the new {entity.kind} is already taken")
             return
-        for field, value in entity.fields.items():
-            if self._may_differ(field):
+        for name, value in entity.fields.items():
+            if self._may_differ(name):
                 continue
-            rows = self._run(
-                "select value from facts where kind = ? and id = ? and field = ? and step >= ?",
-                entity.kind, entity.id, field, touched,
-            )  # fmt: skip
-            if rows and not _agree(rows[0][0], value):
+            written, step = before.facts.get(name, ("", 0))
+            if written and step >= before.touched and not _agree(written, value):
                 raise Contradiction(
-                    f"{field} of {entity.kind} {entity.id} is {rows[0][0]} since an earlier reply, and nothing has changed it"
+                    f"{name} of {entity.kind} {entity.id} is {written} since an earlier reply, and nothing has changed it"
                 )
 
     def _check_absence(self, request: Request, text: str) -> None:
@@ -154,18 +139,15 @@ class Ledger:
             return
         noun = tool_words(request.tool.name).noun
         for identity in _values(request.arguments):
-            found = self._entity(noun, identity)
-            if found is not None and found[2] is None and found[0] >= found[1]:
+            known = self._entities.get((noun, identity))
+            if known is not None and not known.deleted and known.seen >= known.touched:
                 raise Contradiction(f"{noun} {identity} exists since an earlier reply, and nothing has deleted it")
 
     def _check_reading(self, request: Request, found: list[Entity]) -> None:
-        rows = self._run("select ids, step from readings where call = ?", _call(request))
-        if not rows or rows[0][1] < self._last_write:
+        before, step = self._readings.get(_call(request), (set[str](), -1))
+        if step < self._last_write:
             return
-        before, now = (
-            set(orjson.loads(rows[0][0])),
-            {f"{item.kind} {item.id}" for item in found},
-        )
+        now = {f"{item.kind} {item.id}" for item in found}
         if before != now:
             odd = sorted(before ^ now)[0]
             raise Contradiction(
@@ -178,29 +160,27 @@ class Ledger:
     # What is written down
 
     def _establish(self, entity: Entity) -> None:
-        self._run(
-            "insert into entities values (?, ?, ?, 0, null) on conflict do update set seen = excluded.seen, deleted = null",
-            entity.kind, entity.id, self._step,
-        )  # fmt: skip
-        for field, value in entity.fields.items():
-            self._run(
-                "insert or replace into facts values (?, ?, ?, ?, ?)",
-                entity.kind, entity.id, field, orjson.dumps(value).decode(), self._step,
-            )  # fmt: skip
+        known = self._entities.setdefault((entity.kind, entity.id), _Known())
+        known.seen, known.deleted = self._step, False
+        for name, value in entity.fields.items():
+            # What was said last comes last.
+            known.facts.pop(name, None)
+            known.facts[name] = orjson.dumps(value).decode(), self._step
 
-    def _touch(self, identity: str) -> None:
-        """A write changed this entity, and may have changed those that it names and that name it."""
-        written = (orjson.dumps(identity).decode(), identity)
-        self._run(
-            "update entities set touched = ? where id = ? or (kind, id) in (select kind, id from facts where value in (?, ?)) "
-            "or id in (select trim(value, '\"') from facts where id = ?)",
-            self._step, identity, *written, identity,
-        )  # fmt: skip
+    def _touch(self, ids: set[str]) -> None:
+        """A write changed these entities, and may have changed those that they name and that name them."""
+        written = ids | {orjson.dumps(identity).decode() for identity in ids}
+        own = [known for (_, identity), known in self._entities.items() if identity in ids]
+        named = ids | {value.strip('"') for known in own for value, _ in known.facts.values()}
+        for (_, identity), known in self._entities.items():
+            if identity in named or any(value in written for value, _ in known.facts.values()):
+                known.touched = self._step
 
     def _delete(self, request: Request) -> None:
         noun = tool_words(request.tool.name).noun
         for identity in _values(request.arguments):
-            self._run("update entities set deleted = ? where kind = ? and id = ?", self._step, noun, identity)
+            if (noun, identity) in self._entities:
+                self._entities[noun, identity].deleted = True
 
 
 def _content(observation: Observation) -> JsonValue:

@@ -8,24 +8,21 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-import orjson
 from pydantic import BaseModel, Field
 
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import LadderSpec, Split
+from simtrain.curricula.ledger import as_line, read_line
 from simtrain.curricula.levels import LevelScenario, no_questions
 from simtrain.files.file_model import FileModel
 from simtrain.files.jsonl import LineWriter, whole_lines
-from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonValue, canonical
 
 FORMAT = "simtrain-ladder/1"
-
-LineT = TypeVar("LineT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,8 +194,8 @@ class Climb:
             self._check_head(path, begun, head)
         self._ledger = LineWriter(path, alone=True)
         try:
-            for number, text in islice(whole_lines(path), 1, None):
-                self._repeat(path, number, text)
+            for line in islice(whole_lines(path), 1, None):
+                self._repeat(path, line)
             self._waiting = dict(self._open)
             if begun is None:
                 self._write(head)
@@ -207,7 +204,7 @@ class Climb:
             raise
 
     def _check_head(self, path: Path, line: tuple[int, bytes], head: _Head) -> None:
-        found = _parse(_Head, line[1], path, line[0])
+        found = read_line(_Head, line, path)
         if found != head:
             other = next(name for name in _Head.model_fields if getattr(found, name) != getattr(head, name))
             raise InputError(
@@ -219,21 +216,21 @@ class Climb:
                 line=1,
             )
 
-    def _repeat(self, path: Path, number: int, text: bytes) -> None:
+    def _repeat(self, path: Path, line: tuple[int, bytes]) -> None:
         """Let happen again what a line of the ledger tells."""
+        number, text = line
         if text.startswith(b'{"rewarded"'):
-            line = _parse(Rewarded, text, path, number)
-            if line.rewarded not in self._open:
-                raise InputError(f"the task {line.rewarded} is not open here", file=path, line=number)
-            self._take(line.rewarded, line.reward)
+            entry = read_line(Rewarded, line, path)
+            if entry.rewarded not in self._open:
+                raise InputError(f"the task {entry.rewarded} is not open here", file=path, line=number)
+            self._take(entry.rewarded, entry.reward)
             return
-        told = _parse(Dealt, text, path, number)
-        if told != _dealt(self._draw()):
+        if read_line(Dealt, line, path) != _dealt(self._draw()):
             raise InputError("the ledger tells of a task that is not dealt here", file=path, line=number)
 
     def _write(self, line: BaseModel) -> None:
         if self._ledger is not None:
-            self._ledger.write(orjson.dumps(line.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE))
+            self._ledger.write(as_line(line))
 
 
 def _digest(level_scenarios: Sequence[Sequence[LevelScenario]]) -> str:
@@ -246,7 +243,3 @@ def _dealt(task: Task) -> Dealt:
     return Dealt(
         dealt=task.place, level=task.level, scenario=episode.scenario.name, episode=episode.id, attempt=episode.attempt
     )
-
-
-def _parse(model: type[LineT], text: bytes, path: Path, number: int) -> LineT:
-    return parse_line(model, text, file=path, line=number, what="not a line of a ledger")

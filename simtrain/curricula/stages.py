@@ -6,15 +6,16 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from simtrain.contracts.perturbation import Probability, Ramp
 from simtrain.contracts.scenario import Scenario
+from simtrain.curricula.ledger import as_line, read_line
+from simtrain.files.file_model import FileModel
 from simtrain.files.jsonl import LineWriter, whole_lines
-from simtrain.files.yaml_files import parse_line, read_document
+from simtrain.files.yaml_files import read_document
 from simtrain.scenarios.arms import armed, bundles
 from simtrain.values.arm import Arm
 from simtrain.values.errors import InputError
@@ -23,14 +24,8 @@ from simtrain.values.types import JsonObject
 LEDGER_FILE = "curriculum.jsonl"
 FORMAT = "simtrain-curriculum/1"
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
-
-class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ProgressBand(_Read):
+class ProgressBand(FileModel):
     """How progress follows success: a family that succeeds more often than `high` moves up a level, one below `low` down."""
 
     levels: int = Field(default=10, ge=1, description="Steps between progress 0 and 1.")
@@ -54,7 +49,7 @@ class ProgressBand(_Read):
         return min(self.levels, level + 1) if rate > self.high else max(0, level - 1) if rate < self.low else level
 
 
-class CurriculumSpec(_Read):
+class CurriculumSpec(FileModel):
     """A curriculum file as it is written.
 
     Progress runs from 0 in the first stage to 1 in the last; with `adaptive` it follows success, family by family. `severity`
@@ -72,7 +67,7 @@ class CurriculumSpec(_Read):
     adaptive: ProgressBand | None = Field(default=None, description="Let progress follow success instead of time.")
 
 
-class Learnt(_Read):
+class Learnt(FileModel):
     """One family in one stage: how hard it was played, and what came of it. `progress` decides, the rest is for reading."""
 
     progress: Probability
@@ -82,7 +77,7 @@ class Learnt(_Read):
     succeeded: int = Field(ge=0)
 
 
-class LedgerEntry(_Read):
+class LedgerEntry(FileModel):
     """A line of the ledger: a finished stage, the places `begin` to `end` (not included) of the deal."""
 
     stage: int
@@ -91,7 +86,7 @@ class LedgerEntry(_Read):
     families: dict[str, Learnt]
 
 
-class _Head(_Read):
+class _Head(FileModel):
     """The first line of a ledger."""
 
     format: Literal["simtrain-curriculum/1"] = FORMAT
@@ -139,13 +134,8 @@ def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[LedgerEntry, ...]]:
     lines = list(whole_lines(path))
     if not lines:
         raise InputError("the ledger is empty", file=path)
-    head = _line(_Head, lines[0], path).curriculum
-    return head, tuple(_line(LedgerEntry, line, path) for line in lines[1:])
-
-
-def _line(model: type[ModelT], line: tuple[int, bytes], path: Path) -> ModelT:
-    number, text = line
-    return parse_line(model, text, file=path, line=number, what="not a line of a ledger")
+    head = read_line(_Head, lines[0], path).curriculum
+    return head, tuple(read_line(LedgerEntry, line, path) for line in lines[1:])
 
 
 class StagedRun:
@@ -191,26 +181,51 @@ class StagedRun:
                     f"{scenario.name} has no perturbations to make harder", remedy="name `packs`", file=path
                 )
 
-    def stages(self, folder: Path) -> Generator[tuple[Stage, LedgerLine]]:
-        """The stages in order, finished ones included; each is decided by those before it, as the ledger in `folder` has them.
+    def stages(self, folder: Path) -> Generator[Stage]:
+        """Yield the stages in order, finished ones included; each is decided by those before it, as the ledger in `folder` has them.
 
-        Finish a stage with its line before asking for the next. Raises InputError for a damaged ledger.
+        Finish a stage before asking for the next. Raises InputError for a damaged ledger.
         """
         ledger = folder / LEDGER_FILE
-        writer = LineWriter(ledger)
+        self._ledger = LineWriter(ledger)
         try:
             if not ledger.stat().st_size:
-                writer.write(_bytes(_Head(curriculum=self._spec)))
-            entries = list(read_ledger(ledger)[1])
+                self._ledger.write(as_line(_Head(curriculum=self._spec)))
+            self._entries = list(read_ledger(ledger)[1])
             for number, (begin, end) in enumerate(pairwise(self._bounds)):
-                progress = self._progress(number, entries)
+                progress = self._progress(number)
                 scenarios = tuple(self._armed(scenario, progress[scenario.name]) for scenario in self._scenarios)
-                line = LedgerLine(self, number, begin, end, progress, writer, entries)
-                yield Stage(number, range(begin, end), progress, scenarios), line
+                yield Stage(number, range(begin, end), progress, scenarios)
         finally:
-            writer.close()
+            self._ledger.close()
 
-    def _progress(self, number: int, entries: Sequence[LedgerEntry]) -> dict[str, float]:
+    def finish(self, stage: Stage, outcomes: Iterable[tuple[str, bool]]) -> None:
+        """Write down what came of a stage: for each graded episode its family and whether it succeeded. Once written it stays.
+
+        Raises InputError when the folder cannot be written.
+        """
+        if stage.number < len(self._entries):
+            return
+        counts = {name: [0, 0] for name in stage.progress}
+        for name, succeeded in outcomes:
+            counts[name][0] += 1
+            counts[name][1] += succeeded
+        families = {
+            name: Learnt(
+                progress=progress,
+                severity=self._severity(progress),
+                probability=self._spec.probability.at(progress),
+                played=counts[name][0],
+                succeeded=counts[name][1],
+            )
+            for name, progress in stage.progress.items()
+        }
+        entry = LedgerEntry(stage=stage.number, begin=stage.places.start, end=stage.places.stop, families=families)
+        self._ledger.write(as_line(entry))
+        self._entries.append(entry)
+
+    def _progress(self, number: int) -> dict[str, float]:
+        entries = self._entries
         names = [scenario.name for scenario in self._scenarios]
         band, replayed = self._spec.adaptive, self._curriculum.replayed
         if number < len(entries):
@@ -237,53 +252,7 @@ class StagedRun:
     def _severity(self, progress: float) -> float | None:
         return None if self._spec.severity is None else self._spec.severity.at(progress)
 
-    def learnt(self, progress: float, *, played: int, succeeded: int) -> Learnt:
-        """Return what the ledger says of a family in a stage."""
-        return Learnt(
-            progress=progress,
-            severity=self._severity(progress),
-            probability=self._spec.probability.at(progress),
-            played=played,
-            succeeded=succeeded,
-        )
-
-
-@dataclass(frozen=True)
-class LedgerLine:
-    """The line of the ledger that a stage gets when it is finished."""
-
-    staged: StagedRun
-    stage: int
-    begin: int
-    end: int
-    progress: Mapping[str, float]
-    writer: LineWriter
-    entries: list[LedgerEntry]
-
-    def write(self, outcomes: Iterable[tuple[str, bool]]) -> None:
-        """Write down what came of the stage: for each graded episode its family and whether it succeeded. Once written it stays.
-
-        Raises InputError when the folder cannot be written.
-        """
-        if self.stage < len(self.entries):
-            return
-        counts = {name: [0, 0] for name in self.progress}
-        for name, succeeded in outcomes:
-            counts[name][0] += 1
-            counts[name][1] += succeeded
-        families = {
-            name: self.staged.learnt(progress, played=counts[name][0], succeeded=counts[name][1])
-            for name, progress in self.progress.items()
-        }
-        entry = LedgerEntry(stage=self.stage, begin=self.begin, end=self.end, families=families)
-        self.writer.write(_bytes(entry))
-        self.entries.append(entry)
-
 
 def _moved(band: ProgressBand, last: Learnt) -> float:
     level = round(last.progress * band.levels)
     return band.next(level, succeeded=last.succeeded, played=last.played) / band.levels
-
-
-def _bytes(model: BaseModel) -> bytes:
-    return orjson.dumps(model.model_dump(), option=orjson.OPT_APPEND_NEWLINE)

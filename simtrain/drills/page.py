@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,28 +39,15 @@ def page(report: Report) -> str:
     )
     arms = [arm for run in report.runs for arm in run.arms]
     hardest = _hardest(arms)
-    several = len(report.runs) > 1
     return environment.get_template("report.html.jinja").render(
         report=report,
         style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
         agents=" against ".join(run.agent for run in report.runs),
         scenarios=sorted({one.pairing[0] for run in report.runs for found in run.outcomes.values() for one in found}),
         episodes=sum(arm.measures.episodes for arm in arms),
-        repeated=[_of(run, line, several=several) for run in report.runs for line in _repeated(run)],
-        notices=(
-            (
-                [_of(run, line, several=several) for run in report.runs for line in run.unfired],
-                "",
-                "Planned, and never fired:",
-                " these prove nothing.",
-            ),
-            (
-                [_of(run, line, several=several) for run in report.runs for line in run.spared],
-                " quiet",
-                "Spared what fired elsewhere",
-                "",
-            ),
-        ),
+        repeated=_lines(report, _repeated),
+        unfired=_lines(report, lambda run: run.unfired),
+        spared=_lines(report, lambda run: run.spared),
         hardest=hardest,
         severity=max((arm.severity for arm in arms if not arm.control and arm.severity is not None), default=None),
         dots=(("dot", "estimate"), ("line", "95 % interval")),
@@ -89,9 +76,10 @@ def page(report: Report) -> str:
     )
 
 
-def _of(run: RunReport, line: str, *, several: bool) -> str:
-    """Return a line about a run, with its agent where there are several."""
-    return f"{run.agent}: {line}" if several else line
+def _lines(report: Report, of: Callable[[RunReport], Iterable[str]]) -> list[str]:
+    """Return the lines about each run, with its agent where there are several."""
+    several = len(report.runs) > 1
+    return [f"{run.agent}: {line}" if several else line for run in report.runs for line in of(run)]
 
 
 def _repeated(run: RunReport) -> Iterator[str]:

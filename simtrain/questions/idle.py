@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simtrain.questions.schema import WorldSchema
-from simtrain.questions.shapes import GroupMeasure, JoinNode, Shape, Term
+from simtrain.questions.shapes import DrawRefused, GroupMeasure, JoinNode, Shape, Term
 from simtrain.questions.sql import compile_shape
 
 
-def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Shape | None:
+def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Shape:
     """Return the shape without conditions that change nothing, and without the nodes that nothing is asked of then.
 
-    None where one of them makes the kind of question that it is, or cannot be left out in words.
+    Raises DrawRefused where one of them makes the kind of question that it is, or cannot be left out in words.
     """
     gold, given = _gold(shape, schema, columns), shape
     while True:
@@ -21,7 +21,7 @@ def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> S
         if idle is None:
             return given if shape is given else pruned(shape)
         if not _still(idle, given):
-            return None
+            raise DrawRefused("a condition changes nothing")
         shape = idle
 
 

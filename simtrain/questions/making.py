@@ -56,6 +56,21 @@ class Made:
     gold: list[JsonObject]
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A shape in a language: its columns and its SQL."""
+
+    shape: Shape
+    language: Language
+    columns: list[Column]
+    compiled: Compiled
+
+    @property
+    def headings(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+
 class QuestionMaker:
     """Makes questions over one world. `refused` tallies why draws were dropped."""
 
@@ -133,7 +148,8 @@ class QuestionMaker:
         shape = self._shape(turn, stream)
         answer: AnswerKind = "single" if turn.family == "single" else "table"
         language = stream.choose(self.languages)
-        shape, compiled, columns, gathered = self._fitted(shape, stream, language, answer)
+        draft, gathered = self._fitted(shape, stream, language, answer)
+        shape, compiled = draft.shape, draft.compiled
         if shape.hops != turn.hops:
             raise DrawRefused("other hops than were to be")
         asks = shape.asks_for()
@@ -143,7 +159,7 @@ class QuestionMaker:
             raise DrawRefused("too many of its skeleton")
         self._check(shape, compiled, gathered)
         query = self.wordings[language].query(shape, stream, answer=answer)
-        question = self._question(shape, compiled, columns, language, query, answer, number)
+        question = self._question(draft, query, answer, number)
         self._check_names(question, gathered)
         self._check_cells(question, gathered)
         solved = self.solver.find(gathered)
@@ -154,22 +170,25 @@ class QuestionMaker:
         self._asked.add(asks)
         return Made(question.model_copy(update={"difficulty": measured}), gathered.rows)
 
-    def _fitted(
-        self, shape: Shape, stream: Stream, language: Language, answer: AnswerKind
-    ) -> tuple[Shape, Compiled, list[Column], Gathered]:
-        """Return the shape, narrowed until its rows are within the bounds, with its SQL, columns and gold."""
+    def _draft(self, shape: Shape, language: Language) -> _Draft:
+        columns = self.wordings[language].columns(shape)
+        return _Draft(shape, language, columns, compile_shape(shape, self.schema, [column.name for column in columns]))
+
+    def _fitted(self, shape: Shape, stream: Stream, language: Language, answer: AnswerKind) -> tuple[_Draft, Gathered]:
+        """Return the shape as a draft, narrowed until its rows are within the bounds, with its gold."""
         low, high = (1, 1) if answer == "single" else self.bounds.rows
         for _ in range(NARROWINGS + 1):
-            columns = self.wordings[language].columns(shape)
-            compiled = compile_shape(shape, self.schema, [column.name for column in columns])
-            rows = len(self.world.query(f"select 1 from ({compiled.sql} ) limit {high + 1}", compiled.parameters))
+            draft = self._draft(shape, language)
+            sql, parameters = draft.compiled.sql, draft.compiled.parameters
+            rows = len(self.world.query(f"select 1 from ({sql} ) limit {high + 1}", parameters))
             if rows < low:
                 raise DrawRefused("too few rows")
             if rows <= high:
-                shape, compiled, columns = self._told(shape, compiled, columns, language, answer)
-                trial = self._question(shape, compiled, columns, language, "?", answer, 0)
+                # A description has no conditions that change nothing.
+                less = shape if answer == "single" else without_idle(shape, self.schema, draft.headings)
+                draft = draft if less is shape else self._draft(less, language)
                 try:
-                    return shape, compiled, columns, gather(trial, self.world)
+                    return draft, gather(self._question(draft, "?", answer, 0), self.world)
                 except InputError:
                     raise DrawRefused("ambiguous") from None
             try:
@@ -178,39 +197,17 @@ class QuestionMaker:
                 break
         raise DrawRefused("too many rows")
 
-    def _told(
-        self, shape: Shape, compiled: Compiled, columns: list[Column], language: Language, answer: AnswerKind
-    ) -> tuple[Shape, Compiled, list[Column]]:
-        """Return the shape with those conditions alone that change something; a description has no others."""
-        if answer == "single":
-            return shape, compiled, columns
-        told = without_idle(shape, self.schema, [column.name for column in columns])
-        if told is None:
-            raise DrawRefused("a condition changes nothing")
-        if told is shape:
-            return shape, compiled, columns
-        columns = self.wordings[language].columns(told)
-        return told, compile_shape(told, self.schema, [column.name for column in columns]), columns
-
-    def _question(
-        self,
-        shape: Shape,
-        compiled: Compiled,
-        columns: list[Column],
-        language: Language,
-        query: str,
-        answer: AnswerKind,
-        number: int,
-    ) -> Question:
+    def _question(self, draft: _Draft, query: str, answer: AnswerKind, number: int) -> Question:
+        compiled = draft.compiled
         return Question(
-            id=f"{self.world.name}_{language}_{number:06}",
+            id=f"{self.world.name}_{draft.language}_{number:06}",
             world=self.world.name,
-            language=language,
+            language=draft.language,
             query=query,
             sql=compiled.sql,
             parameters=compiled.parameters,
-            key=tuple(columns[place].name for place in shape.key),
-            columns=tuple(columns),
+            key=tuple(draft.headings[place] for place in draft.shape.key),
+            columns=tuple(draft.columns),
             skeleton=compiled.skeleton,
             answer=answer,
             evidence=compiled.evidence,
@@ -260,13 +257,13 @@ class QuestionMaker:
         asks = shape.asks_for()
         if asks in self._asked:
             raise DrawRefused("asked before")
-        columns = self.wordings[language].columns(shape)
+        draft = self._draft(shape, language)
+        columns, compiled = draft.columns, draft.compiled
         if self.bounds.columns and not self.bounds.columns[0] <= len(columns) <= self.bounds.columns[1]:
             raise DrawRefused("too few columns")
-        compiled = compile_shape(shape, self.schema, [column.name for column in columns])
         query = self.wordings[language].query(shape, stream)
         measured = Difficulty(searches=len(spoiled.names), hops=shape.hops, columns=len(columns))
-        question = self._question(shape, compiled, columns, language, query, "table", number).model_copy(
+        question = self._question(draft, query, "table", number).model_copy(
             update={
                 "answer": "unanswerable",
                 "evidence": None,

@@ -171,11 +171,11 @@ class _Session:
         """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
         options, out = self._options, self._folder.path
         with closing(staged.stages(out)) as stages:
-            for stage, line in stages:
+            for stage in stages:
                 dealt = deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
                 if not self.play(stage.scenarios, dealt, _missing(dealt, stage.places, finished)):
                     return
-                line.write(_outcomes(out, {dealt[place].key for place in stage.places}))
+                staged.finish(stage, _outcomes(out, {dealt[place].key for place in stage.places}))
 
 
 def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from hashlib import blake2b
 from typing import ClassVar
 
-import orjson
 from pydantic import Field, field_validator
 
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Step, Trajectory
 from simtrain.contracts.world import FinishedWorld
-from simtrain.llm.completion import whole
+from simtrain.llm.asking import StrictReplies, fenced_off
+from simtrain.llm.completion import json_object
 from simtrain.llm.knobs import ModelKnobs
-from simtrain.values.errors import ModelFault
-from simtrain.values.types import JsonObject, JsonValue, Usage, encode, is_list, is_object
-
-_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
+from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
 
 _SYSTEM = """\
 You rate how an agent did its task, by the criteria below and by nothing else. The record of the episode stands between two lines
@@ -59,38 +54,19 @@ class Judge(ModelKnobs, Grader):
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         """Return the mean rating. Raises ModelFault when the judge cannot be had, or twice says nothing that can be read."""
-        messages = self._messages(record(trajectory, clip=self.clip, changes=self.changes))
-        usage, attempts, problem = Usage(), 0, ""
-        for _ in range(2):
-            completion = await self.client.complete(messages, **self.sampling())
-            usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
-            try:
-                ratings = read_ratings(whole(completion), count=len(self.criteria), scale=self.scale)
-            except ValueError as error:
-                problem = str(error)
-                again = {
-                    "role": "user",
-                    "content": f"That cannot be read: {problem}. Reply with the JSON object alone.",
-                }
-                said = [{"role": "assistant", "content": completion.text}] if completion.text else []
-                messages = [*messages, *said, again]
-                continue
-            low, high = self.scale
-            mean = sum(rating["rating"] for rating in ratings) / len(ratings)
-            facts: JsonObject = {"tokens": usage.tokens, "cost": usage.cost}
-            return score((mean - low) / (high - low), ratings=ratings, model=self.model, attempts=attempts, usage=facts)
-        raise ModelFault(f"the judge {self.model} gave no rating that can be read: {problem}")
-
-    def _messages(self, told: str) -> list[JsonObject]:
-        # An agent cannot write the boundary into its record, since the record decides what it is.
-        boundary = f"=== {blake2b(told.encode(), digest_size=12).hexdigest()} ==="
-        criteria = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(self.criteria, 1))
         low, high = self.scale
-        system = _SYSTEM.format(boundary=boundary, criteria=criteria, low=low, high=high)
-        return [
-            {"role": "system", "content": system},
-            {"role": "user", "content": f"{boundary}\n{told}\n{boundary}"},
-        ]
+        shown = record(trajectory, clip=self.clip, changes=self.changes)
+        criteria = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(self.criteria, 1))
+        messages = fenced_off(_SYSTEM, shown, criteria=criteria, low=low, high=high)
+        replies = StrictReplies(self.client, self.sampling(), f"the judge {self.model} gave no rating")
+        ratings = await replies.ask(
+            messages, lambda text: read_ratings(text, count=len(self.criteria), scale=self.scale)
+        )
+        mean = sum(rating["rating"] for rating in ratings) / len(ratings)
+        usage: JsonObject = {"tokens": replies.usage.tokens, "cost": replies.usage.cost}
+        return score(
+            (mean - low) / (high - low), ratings=ratings, model=self.model, attempts=replies.attempts, usage=usage
+        )
 
 
 def record(trajectory: Trajectory, *, clip: int, changes: bool) -> str:
@@ -129,15 +105,9 @@ def read_ratings(text: str, *, count: int, scale: tuple[int, int]) -> list[JsonO
 
     Strict: the reply is one JSON object, at most with a code fence around it. Raises ValueError, saying what is wrong.
     """
-    fenced = _FENCE.match(text.strip())
-    try:
-        value: JsonValue = orjson.loads(fenced[1] if fenced else text)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON ({error})") from None
-    found = value.get("ratings") if is_object(value) else None
-    if not is_list(found):
+    entries = json_object(text).get("ratings")
+    if not is_list(entries):
         raise ValueError("it is no object with a list of `ratings`")
-    entries = found
     if len(entries) != count:
         raise ValueError(f"it has {len(entries)} ratings for {count} criteria")
     return [_rating(entry, number, scale) for number, entry in enumerate(entries, 1)]

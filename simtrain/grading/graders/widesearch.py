@@ -17,6 +17,7 @@ from simtrain.llm.knobs import ModelKnobs
 from simtrain.perturbations.reply_edits import leaves
 from simtrain.questions.asked_for import asks_for_something, given_cells, is_sought
 from simtrain.questions.gathering import Gathered, gather
+from simtrain.questions.widesearch.aliases import aliases_in
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.asking import Asking
 from simtrain.questions.widesearch.compatible import score_compatible
@@ -149,8 +150,8 @@ class WideSearch(Grader):
         total = sum(self._weights.values())
         value = sum(min(1.0, measured[name]) * weight for name, weight in self._weights.items()) / total
         if isinstance(arbiter, Asking):
-            usage = {"tokens": arbiter.usage.tokens, "cost": arbiter.usage.cost}
-            detail |= {"model": arbiter.client.model, "usage": usage}
+            usage = arbiter.replies.usage
+            detail |= {"model": arbiter.replies.client.model, "usage": {"tokens": usage.tokens, "cost": usage.cost}}
         return score(value, **detail)
 
     async def _compatible(
@@ -160,7 +161,8 @@ class WideSearch(Grader):
         return await score_compatible(rules, table, answer, as_of=cast(date, self.as_of), arbiter=arbiter)
 
     def _arbiter(self, world: World, question: Question, gold: Sequence[JsonObject]) -> Arbiter:
-        known = Known(aliases=_aliases(world, question, gold), exact=self.mode == "compatible")
+        named = [(column.names, {str(row[column.name]) for row in gold}) for column in question.columns if column.names]
+        known = Known(aliases=aliases_in(world, named), exact=self.mode == "compatible")
         return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
 
 
@@ -192,26 +194,6 @@ def _measured(success: float, rows: Measure, items: Measure) -> dict[Measured, f
         "row_precision": rows.precision,
         "row_recall": rows.recall,
     }
-
-
-def _aliases(world: World, question: Question, gold: Sequence[JsonObject]) -> dict[str, str]:
-    """Alias -> name, of the entities that the gold table names; an alias of two of them is left out."""
-    found: dict[str, str] = {}
-    doubtful: set[str] = set()
-    for column in question.columns:
-        if column.names is None:
-            continue
-        names = encode(sorted({str(row[column.name]) for row in gold}))
-        quoted = column.names.replace('"', '""')
-        rows = world.query(
-            f'select a.alias as alias, e.name as name from _aliases a join "{quoted}" e on e.id = a.entity '
-            "where a.type = :type and e.name in (select value from json_each(:names)) order by a.rowid",
-            {"type": column.names, "names": names},
-        )
-        for row in rows:
-            if found.setdefault(row["alias"], row["name"]) != row["name"]:
-                doubtful.add(row["alias"])
-    return {alias: name for alias, name in found.items() if alias not in doubtful}
 
 
 def _citation(

@@ -15,6 +15,7 @@ from simtrain.files.jsonl import temporary_name, unwritable
 from simtrain.questions.corpora.tables import Form, check_form, write_rows
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
+from simtrain.questions.widesearch.aliases import aliases_in
 from simtrain.questions.widesearch.files import ANY
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, encode
@@ -132,26 +133,10 @@ def _widesearch(world: World, questions: Sequence[Question], folder: Path) -> Js
             file.write(encode(question.widesearch()) + "\n")
             table = gold_csv(question.columns, question.gold(world.query))
             (gold / f"{question.id}.csv").write_text(table, encoding="utf-8")
-    known = {ANY: {"keys": _aliases(world)}}
+    types = world.query("select name from _types where kind = 'entity' order by position")
+    known = {ANY: {"keys": aliases_in(world, ((str(kind["name"]), None) for kind in types))}}
     (folder / "aliases.json").write_text(encode(known) + "\n", encoding="utf-8")
     return {"widesearch.jsonl": len(asked), "widesearch_gold": len(asked), "aliases.json": len(known[ANY]["keys"])}
-
-
-def _aliases(world: World) -> dict[str, str]:
-    """Alias -> name, without those that two entities share."""
-    found: dict[str, str] = {}
-    doubtful: set[str] = set()
-    for kind in world.query("select name from _types where kind = 'entity' order by position"):
-        quoted = str(kind["name"]).replace('"', '""')
-        rows = world.query(
-            f'select a.alias as alias, e.name as name from _aliases a join "{quoted}" e on e.id = a.entity '
-            "where a.type = :type order by a.rowid",
-            {"type": kind["name"]},
-        )
-        for row in rows:
-            if found.setdefault(row["alias"], row["name"]) != row["name"]:
-                doubtful.add(row["alias"])
-    return {alias: name for alias, name in found.items() if alias not in doubtful}
 
 
 @contextmanager

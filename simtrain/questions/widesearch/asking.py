@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from simtrain.contracts.question import Column
+from simtrain.llm.asking import StrictReplies, fenced_off
 from simtrain.llm.client import ChatClient
-from simtrain.llm.completion import json_object, whole
+from simtrain.llm.completion import json_object
 from simtrain.questions.widesearch.arbiter import Known
-from simtrain.values.errors import ModelFault
-from simtrain.values.types import JsonObject, Usage, encode, is_list
-
-Found = TypeVar("Found")
+from simtrain.values.types import JsonObject, encode, is_list
 
 AT_ONCE: Final = 50
 """Names or pairs in one request."""
@@ -32,17 +28,14 @@ Reply with one JSON object and nothing else: {{"verdicts": [1, 0, ...]}}, for ea
 it is not."""
 
 
-@dataclass
 class Asking:
-    """Settles what `known` can, and asks a model about the rest: a strict reply, asked for once more, else ModelFault.
+    """Settles what `known` can, and asks a model about the rest: a strict reply, asked for once more, else ModelFault."""
 
-    `usage` sums what the calls cost.
-    """
-
-    client: ChatClient
-    known: Known = field(default_factory=Known)
-    sampling: JsonObject = field(default_factory=lambda: {"temperature": 0.0})
-    usage: Usage = field(default_factory=Usage)
+    def __init__(self, client: ChatClient, known: Known | None = None, sampling: JsonObject | None = None) -> None:
+        """Sampling is at temperature 0 unless `sampling` says otherwise."""
+        self.known = known or Known()
+        given = {"temperature": 0.0} if sampling is None else sampling
+        self.replies = StrictReplies(client, given, f"the model {client.model} said nothing")
 
     async def align_columns(self, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
         found = dict(await self.known.align_columns(given, wanted))
@@ -72,33 +65,14 @@ class Asking:
         if not given:
             return {}
         data = encode({"given": list(given), "wanted": list(dict.fromkeys(wanted))})
-        system = _ALIGN.format(what=what, one=one, boundary=_boundary(data))
-        return await self._ask(system, data, lambda text: read_alignment(text, given=given, wanted=wanted))
+        messages = fenced_off(_ALIGN, data, what=what, one=one)
+        return await self.replies.ask(messages, lambda text: read_alignment(text, given=given, wanted=wanted))
 
     async def _judge(self, column: Column, pairs: Sequence[tuple[str, str]]) -> list[float]:
         data = "\n".join(encode({"given": given, "right": right}) for given, right in pairs)
         criterion = column.criterion if isinstance(column.criterion, str) else "both mean the same."
-        system = _JUDGE.format(column=column.name, criterion=criterion, boundary=_boundary(data))
-        return await self._ask(system, data, lambda text: read_verdicts(text, count=len(pairs)))
-
-    async def _ask(self, system: str, data: str, read: Callable[[str], Found]) -> Found:
-        boundary = _boundary(data)
-        messages: list[JsonObject] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": f"{boundary}\n{data}\n{boundary}"},
-        ]
-        problem = ""
-        for _ in range(2):
-            completion = await self.client.complete(messages, **self.sampling)
-            self.usage += completion.usage or Usage()
-            try:
-                return read(whole(completion))
-            except ValueError as error:
-                problem = str(error)
-                said = [{"role": "assistant", "content": completion.text}] if completion.text else []
-                again = f"That cannot be read: {problem}. Reply with the JSON object alone."
-                messages = [*messages, *said, {"role": "user", "content": again}]
-        raise ModelFault(f"the model {self.client.model} said nothing that can be read: {problem}")
+        messages = fenced_off(_JUDGE, data, column=column.name, criterion=criterion)
+        return await self.replies.ask(messages, lambda text: read_verdicts(text, count=len(pairs)))
 
 
 def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
@@ -126,8 +100,3 @@ def read_verdicts(text: str, *, count: int) -> list[float]:
     if any(isinstance(value, bool) or value not in (0, 1) for value in values):
         raise ValueError("a verdict is neither 0 nor 1")
     return [float(value) for value in values]
-
-
-def _boundary(data: str) -> str:
-    # What is compared cannot hold the boundary, since it decides what the boundary is.
-    return f"=== {blake2b(data.encode('utf-8', 'replace'), digest_size=12).hexdigest()} ==="

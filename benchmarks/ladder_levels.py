@@ -20,9 +20,9 @@ AGENTS = {"oracle": "#1b7f5c", "search_systematic": "#2f5fd0", "search_naive": "
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 760, 320, 46, 20, 150, 46
 
 
-def drawn(level_scenarios: list[LevelScenario], count: int) -> list[Episode]:
+def drawn(families: list[LevelScenario], count: int) -> list[Episode]:
     """So many episodes of a level, from all its worlds in turn."""
-    turns = chain.from_iterable(zip_longest(*(level_scenario.episodes for level_scenario in level_scenarios)))
+    turns = chain.from_iterable(zip_longest(*(family.episodes for family in families)))
     return list(islice((episode for episode in turns if episode is not None), count))
 
 
@@ -38,8 +38,8 @@ async def measured(count: int) -> list[tuple[str, dict[str, tuple[float, float]]
     levels = tuple(level.model_copy(update={"perturbations": []}) for level in ladder.spec.levels)
     calm = replace(ladder, spec=ladder.spec.model_copy(update={"levels": levels}))
     found: list[tuple[str, dict[str, tuple[float, float]]]] = []
-    for level, level_scenarios in zip(levels, calm.level_scenarios("train"), strict=True):
-        episodes = drawn(level_scenarios, count)
+    for level, families in zip(levels, calm.families("train"), strict=True):
+        episodes = drawn(families, count)
         found.append((level.name, {agent: await played(agent, episodes) for agent in AGENTS}))
         cells = " | ".join(f"{reward:.2f} ({calls:.1f})" for reward, calls in found[-1][1].values())
         print(f"| {level.name} | {len(episodes)} | {cells} |", flush=True)

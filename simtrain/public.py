@@ -98,7 +98,7 @@ def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledg
     ladder = load_ladder(curriculum)
     return Climb(
         ladder.spec,
-        ladder.level_scenarios(split, seed=seed),
+        ladder.families(split, seed=seed),
         split=split,
         seed=seed,
         ledger=None if ledger is None else Path(ledger),

@@ -104,10 +104,10 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     total = builds * len(ladder.spec.levels) * sum(len(worlds) for worlds in ladder.spec.worlds.values())
     with Counting("families", total=total, quiet=quiet) as counting:
 
-        def done(level_scenario: LevelScenario) -> None:
+        def done(family: LevelScenario) -> None:
             counting.advance()
 
-        emitted = asyncio.run(emit(ladder, out, seed=seed, on_level_scenario=done))
+        emitted = asyncio.run(emit(ladder, out, seed=seed, on_family=done))
     written: JsonObject = asdict(emitted)
     if quiet:
         return written

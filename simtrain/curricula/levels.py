@@ -1,4 +1,4 @@
-"""The rungs of a ladder: for each level and world a scenario, and the episodes that are as hard as the level asks."""
+"""The families of a ladder: for each level and world a scenario, and the episodes that are as hard as the level asks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 class LevelScenario:
     """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
 
-    `document` is the ladder file, `named` the place in it that names the world, and `later` are rungs in all worlds of later splits.
+    `document` is the ladder file, `named` the place in it that names the world, and `later` are the families of all worlds of later splits.
     """
 
     document: Document
@@ -60,8 +60,10 @@ class LevelScenario:
     @cached_property
     def clean(self) -> tuple[Episode, ...]:
         """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
-        names = frozenset[str]().union(*(level_scenario.names for level_scenario in self.later))
-        return tuple(episode for episode in self.episodes if not is_said(episode, [SplitTexts(names, frozenset())]))
+        names = frozenset[str]().union(*(family.names for family in self.later))
+        return tuple(
+            episode for episode in self.episodes if not is_contaminated(episode, [SplitTexts(names, frozenset())])
+        )
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -81,8 +83,8 @@ class Ladder:
     spec: LadderSpec
     document: Document
 
-    def level_scenarios(self, split: Split, *, seed: int = 0) -> list[list[LevelScenario]]:
-        """Return the rungs of a split, level by level. Raises InputError for a split, a world, a pack or a bound that is not to be had."""
+    def families(self, split: Split, *, seed: int = 0) -> list[list[LevelScenario]]:
+        """Return the families of a split, level by level. Raises InputError for an unknown split, world, pack or bound."""
         worlds = self.spec.worlds.get(split)
         if worlds is None:
             raise InputError(
@@ -90,14 +92,14 @@ class Ladder:
             )
         self._check_worlds()
         after: list[Split] = [other for other in SPLITS[SPLITS.index(split) + 1 :] if other in self.spec.worlds]
-        later = tuple(level_scenario for other in after for level_scenario in self._level(0, other, seed))
+        later = tuple(family for other in after for family in self._level(0, other, seed))
         return [self._level(number, split, seed, later) for number in range(len(self.spec.levels))]
 
     def _level(
         self, number: int, split: Split, drawn: int, later: tuple[LevelScenario, ...] = ()
     ) -> list[LevelScenario]:
         return [
-            replace(self._level_scenario(number, world, built, drawn, named=("worlds", split, place)), later=later)
+            replace(self._family(number, world, built, drawn, named=("worlds", split, place)), later=later)
             for place, world in enumerate(self.spec.worlds[split])
             for built in self.spec.seeds or [None]
         ]
@@ -118,16 +120,16 @@ class Ladder:
                                 remedy="a world, and its name, stands in one place only",
                             )
 
-    def _level_scenario(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> LevelScenario:
+    def _family(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> LevelScenario:
         level = self.spec.levels[number]
-        written = self._family(level, world, built)
+        written = self._scenario_of(level, world, built)
         document = Document(self.document.path, written, {})
         with _in_ladder(self.document, number, named):
             spec = document.parse(ScenarioSpec)
             scenario = assemble(document, spec, spec.name)
         return LevelScenario(self.document, named, number, level, world, written, scenario, drawn)
 
-    def _family(self, level: Level, world: str, built: int | None) -> JsonObject:
+    def _scenario_of(self, level: Level, world: str, built: int | None) -> JsonObject:
         """Return the scenario of a level in a world built with a seed, as a scenario file would write it."""
         as_written = level.model_dump(mode="json", by_alias=True, exclude_unset=True)
         vary: JsonObject = {
@@ -207,23 +209,23 @@ def question_of(episode: Episode) -> Question:
     return Question.model_validate(episode.case)
 
 
-def is_said(episode: Episode, later: Sequence[SplitTexts]) -> bool:
+def is_contaminated(episode: Episode, later: Sequence[SplitTexts]) -> bool:
     """True if the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
     question = question_of(episode)
     gold = question.gold(episode.scenario.source.build(episode.variant).query)
     cells = [str(cell) for row in gold for cell in row.values()]
-    return any(said.stands_in(question, cells) for said in later)
+    return any(texts.stands_in(question, cells) for texts in later)
 
 
-def no_questions(level_scenarios: Sequence[LevelScenario]) -> InputError:
-    """Return why the rungs of a level have nothing to ask."""
-    level_scenario = level_scenarios[0]
-    if any(found.episodes for found in level_scenarios):
-        return level_scenario.error(
-            f"every task of the level {level_scenario.bounds.name!r} says what a later split says",
+def no_questions(families: Sequence[LevelScenario]) -> InputError:
+    """Return why the families of a level have nothing to ask."""
+    family = families[0]
+    if any(found.episodes for found in families):
+        return family.error(
+            f"every task of the level {family.bounds.name!r} says what a later split says",
             "give the splits worlds that share no names",
         )
-    return level_scenario.error(
-        f"no world has a question for the level {level_scenario.bounds.name!r}",
+    return family.error(
+        f"no world has a question for the level {family.bounds.name!r}",
         "widen its bounds, or raise the `count` of its questions",
     )

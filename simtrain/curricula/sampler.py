@@ -71,16 +71,16 @@ class Climb:
     def __init__(
         self,
         spec: LadderSpec,
-        level_scenarios: Sequence[Sequence[LevelScenario]],
+        families: Sequence[Sequence[LevelScenario]],
         *,
         split: Split = "train",
         seed: int = 0,
         ledger: Path | None = None,
     ) -> None:
-        """`rungs` are the families of each level. Raises InputError for a ledger of another ladder, or a damaged one."""
+        """`families` are those of each level. Raises InputError for a ledger of another ladder, or a damaged one."""
         self.spec = spec
         self.level = 0
-        self._level_scenarios = level_scenarios
+        self._families = families
         self._root = derive(seed, spec.name, split)
         self._dealt = 0
         self._used: dict[str, int] = defaultdict(int)
@@ -89,7 +89,7 @@ class Climb:
         self._recent: deque[float] = deque(maxlen=spec.adaptive.window if spec.adaptive else None)
         self._ledger: LineWriter | None = None
         if ledger is not None:
-            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(level_scenarios)))
+            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(families)))
 
     def __iter__(self) -> Iterator[Task]:
         while True:
@@ -132,9 +132,7 @@ class Climb:
     def _draw(self) -> Task:
         place = self._dealt
         if self.spec.pace is not None:
-            self.level = min(
-                len(self._level_scenarios) - 1, int(self.spec.pace.share(place) * len(self._level_scenarios))
-            )
+            self.level = min(len(self._families) - 1, int(self.spec.pace.share(place) * len(self._families)))
         stream = Stream(derive(self._root, "task", place))
         level = self._mixed(stream)
         episode = self._next(self._chosen(level, stream))
@@ -146,27 +144,23 @@ class Climb:
         mark, mix = stream.random(), self.spec.mix
         if mark < mix.easier and self.level:
             return stream.integer(0, self.level - 1)
-        if mark >= 1 - mix.harder and self.level + 1 < len(self._level_scenarios):
+        if mark >= 1 - mix.harder and self.level + 1 < len(self._families):
             return self.level + 1
         return self.level
 
     def _chosen(self, level: int, stream: Stream) -> LevelScenario:
         """Return one of the families of a level that have episodes. Raises InputError where none has."""
-        level_scenario = next(
-            (
-                level_scenario
-                for level_scenario in stream.shuffled(self._level_scenarios[level])
-                if level_scenario.clean
-            ),
+        family = next(
+            (family for family in stream.shuffled(self._families[level]) if family.clean),
             None,
         )
-        if level_scenario is None:
-            raise no_questions(self._level_scenarios[level])
-        return level_scenario
+        if family is None:
+            raise no_questions(self._families[level])
+        return family
 
-    def _next(self, level_scenario: LevelScenario) -> Episode:
+    def _next(self, family: LevelScenario) -> Episode:
         """Return the next episode of a family: all of them in an order of their own, then all again as the next attempt."""
-        name, episodes = level_scenario.scenario.name, level_scenario.clean
+        name, episodes = family.scenario.name, family.clean
         attempt, place = divmod(self._used[name], len(episodes))
         self._used[name] += 1
         order = Stream(derive(self._root, "order", name, attempt)).shuffled(range(len(episodes)))
@@ -183,7 +177,7 @@ class Climb:
             return
         mean = sum(self._recent) / len(self._recent)
         moved = self.level + (mean > band.high) - (mean < band.low)
-        if moved != self.level and 0 <= moved < len(self._level_scenarios):
+        if moved != self.level and 0 <= moved < len(self._families):
             self.level = moved
             self._recent.clear()
 
@@ -233,8 +227,8 @@ class Climb:
             self._ledger.write(as_line(line))
 
 
-def _digest(level_scenarios: Sequence[Sequence[LevelScenario]]) -> str:
-    digests: JsonValue = [[level_scenario.scenario.digest for level_scenario in level] for level in level_scenarios]
+def _digest(families: Sequence[Sequence[LevelScenario]]) -> str:
+    digests: JsonValue = [[family.scenario.digest for family in level] for level in families]
     return blake2b(canonical(digests), digest_size=16).hexdigest()
 
 

@@ -41,14 +41,14 @@ def names_in_world(world: World) -> frozenset[str]:
     return frozenset(str(name) for name in (*found, *aliases))
 
 
-def overlaps(said: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
+def overlaps(texts: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
     """Return what each two splits share, in the order of SPLITS."""
-    present: list[Split] = [split for split in SPLITS if split in said]
+    present: list[Split] = [split for split in SPLITS if split in texts]
     return [
         SplitOverlap(
             (one, other),
-            tuple(sorted(said[one].names & said[other].names)),
-            tuple(sorted(said[one].questions & said[other].questions)),
+            tuple(sorted(texts[one].names & texts[other].names)),
+            tuple(sorted(texts[one].questions & texts[other].questions)),
         )
         for place, one in enumerate(present)
         for other in present[place + 1 :]

@@ -14,7 +14,7 @@ import yaml
 from simtrain.contracts.question import Question
 from simtrain.contracts.scenario import Episode
 from simtrain.curricula.curriculum_file import SPLITS, Split
-from simtrain.curricula.levels import Ladder, LevelScenario, is_said, no_questions, question_of
+from simtrain.curricula.levels import Ladder, LevelScenario, is_contaminated, no_questions, question_of
 from simtrain.curricula.splits import SplitOverlap, SplitTexts, overlaps, wording
 from simtrain.files.jsonl import LineWriter, write_whole
 from simtrain.llm.tool_names import definition, wire_names
@@ -51,7 +51,7 @@ async def emit(
     folder: Path,
     *,
     seed: int = 0,
-    on_level_scenario: Callable[[LevelScenario], None] = lambda level_scenario: None,
+    on_family: Callable[[LevelScenario], None] = lambda family: None,
 ) -> Emitted:
     """Write a ladder into a new folder; `curriculum.json`, which says what there is, comes last.
 
@@ -60,38 +60,36 @@ async def emit(
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError("the folder is not empty", remedy="name a new one with --out", file=folder)
-    level_scenarios: dict[Split, list[list[LevelScenario]]] = {
-        split: ladder.level_scenarios(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
+    by_split: dict[Split, list[list[LevelScenario]]] = {
+        split: ladder.families(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
     }
-    said: dict[Split, SplitTexts] = {split: _said(found, on_level_scenario) for split, found in level_scenarios.items()}
+    texts: dict[Split, SplitTexts] = {split: _texts(found, on_family) for split, found in by_split.items()}
     kept: dict[Split, list[tuple[LevelScenario, list[Question]]]] = {
-        split: _without(levels, _later(said, split)) for split, levels in level_scenarios.items()
+        split: _without(levels, _later(texts, split)) for split, levels in by_split.items()
     }
     families = [
-        await _write(folder, split, level_scenario, questions)
-        for split, left in kept.items()
-        for level_scenario, questions in left
+        await _write(folder, split, family, questions) for split, left in kept.items() for family, questions in left
     ]
-    emitted = Emitted(tuple(families), tuple(overlaps(said)))
+    emitted = Emitted(tuple(families), tuple(overlaps(texts)))
     write_whole(folder / FILE, {"curriculum": ladder.spec.name, "seed": seed, **asdict(emitted)})
     return emitted
 
 
-def _said(levels: Sequence[Sequence[LevelScenario]], on_level_scenario: Callable[[LevelScenario], None]) -> SplitTexts:
+def _texts(levels: Sequence[Sequence[LevelScenario]], on_family: Callable[[LevelScenario], None]) -> SplitTexts:
     names: set[str] = set()
     questions: set[str] = set()
     for level in levels:
-        for level_scenario in level:
-            questions |= {wording(question_of(episode)) for episode in level_scenario.episodes}
-            names |= level_scenario.names
-            on_level_scenario(level_scenario)
-        if not any(level_scenario.episodes for level_scenario in level):
+        for family in level:
+            questions |= {wording(question_of(episode)) for episode in family.episodes}
+            names |= family.names
+            on_family(family)
+        if not any(family.episodes for family in level):
             raise no_questions(level)
     return SplitTexts(frozenset(names), frozenset(questions))
 
 
-def _later(said: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
-    return [said[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in said]
+def _later(texts: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
+    return [texts[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in texts]
 
 
 def _without(
@@ -101,71 +99,69 @@ def _without(
     kept: list[tuple[LevelScenario, list[Question]]] = []
     for level in levels:
         families = [
-            (level_scenario, [question_of(item) for item in level_scenario.episodes if not is_said(item, later)])
-            for level_scenario in level
+            (family, [question_of(item) for item in family.episodes if not is_contaminated(item, later)])
+            for family in level
         ]
         if not any(questions for _, questions in families):
             raise no_questions(level)
-        kept += [(level_scenario, questions) for level_scenario, questions in families if level_scenario.episodes]
+        kept += [(family, questions) for family, questions in families if family.episodes]
     return kept
 
 
-async def _write(folder: Path, split: Split, level_scenario: LevelScenario, kept: Sequence[Question]) -> WrittenFamily:
+async def _write(folder: Path, split: Split, family: LevelScenario, kept: Sequence[Question]) -> WrittenFamily:
     """Return one family: its scenario file, its questions beside it, and a prompt for each of them."""
-    name = level_scenario.scenario.name
+    name = family.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
-    dropped = len(level_scenario.episodes) - len(kept)
+    dropped = len(family.episodes) - len(kept)
     if kept:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "prompts").mkdir(exist_ok=True)
         questions = b"".join(_line(question.model_dump(mode="json")) for question in kept)
         write_whole(folder / file.with_suffix(".jsonl"), questions.decode())
-        written = _standing_in(level_scenario, folder / file)
+        written = _standing_in(family, folder / file)
         write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
         with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
             # As the file gives them: the questions that were left out are no episodes there.
             scenario = load_scenario_file(folder / file, name)
-            for episode in paradigm_of(scenario).episodes(scenario, seed=level_scenario.drawn, attempts=1):
-                prompts.write(_line(await _prompt(episode, level_scenario, str(file))))
-    return WrittenFamily(
-        split, level_scenario.level, level_scenario.world, str(file) if kept else None, len(kept), dropped
-    )
+            for episode in paradigm_of(scenario).episodes(scenario, seed=family.drawn, attempts=1):
+                prompts.write(_line(await _prompt(episode, family, str(file))))
+    return WrittenFamily(split, family.level, family.world, str(file) if kept else None, len(kept), dropped)
 
 
-def _standing_in(level_scenario: LevelScenario, file: Path) -> JsonObject:
+def _standing_in(family: LevelScenario, file: Path) -> JsonObject:
     """Return the scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
-    cases = level_scenario.written["cases"]
-    written: JsonObject = {**level_scenario.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
+    cases = family.written["cases"]
+    written: JsonObject = {**family.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
 
     def seen(named: JsonValue) -> JsonValue:
         if is_object(named):
             parts = named
             return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
         if isinstance(named, str) and named.endswith((".yaml", ".yml")):
-            return os.path.relpath(level_scenario.document.path.parent / named, file.parent)
+            return os.path.relpath(family.document.path.parent / named, file.parent)
         return named
 
-    faults = level_scenario.written.get("perturbations", [])
+    faults = family.written.get("perturbations", [])
     return {
         **written,
-        "world": seen(level_scenario.written["world"]),
+        "world": seen(family.written["world"]),
         **({"perturbations": [seen(fault) for fault in faults]} if faults else {}),
     }
 
 
-async def _prompt(episode: Episode, level_scenario: LevelScenario, file: str) -> JsonObject:
+async def _prompt(episode: Episode, family: LevelScenario, file: str) -> JsonObject:
     """Return what an agent reads of an episode, and where to play it."""
     async with paradigm_of(episode.scenario).open(episode) as environment:
-        told = brief(episode, environment)
-    names = wire_names(tool.name for tool in told.tools)
+        briefing = brief(episode, environment)
+    names = wire_names(tool.name for tool in briefing.tools)
     question = question_of(episode)
     return {
-        "id": f"{level_scenario.scenario.name}/{question.id}",
-        "level": level_scenario.level,
-        "world": level_scenario.world,
+        "id": f"{family.scenario.name}/{question.id}",
+        "level": family.level,
+        "world": family.world,
         "language": question.language,
-        "messages": [{"role": "system", "content": told.system}, {"role": "user", "content": told.prompt}],
-        "tools": [definition(tool, names[tool.name]) for tool in told.tools],
+        "messages": [{"role": "system", "content": briefing.system}, {"role": "user", "content": briefing.prompt}],
+        "tools": [definition(tool, names[tool.name]) for tool in briefing.tools],
         "difficulty": question.difficulty.model_dump(mode="json"),
         "scenario": file,
         "episode": episode.id,

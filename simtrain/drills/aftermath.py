@@ -73,15 +73,15 @@ def plugin(use: str) -> type[Perturbation]:
 
 
 def _kind(step: Step, event: Event, *, writes: bool) -> Kind:
-    told, clean = event.perturbed, event.clean
-    fails = told.is_error and (clean is None or not clean.is_error)
+    perturbed, clean = event.perturbed, event.clean
+    fails = perturbed.is_error and (clean is None or not clean.is_error)
     if writes and fails:
         return "unseen write" if landed(step) else "lost write"
-    if writes and not told.is_error and not landed(step):
+    if writes and not perturbed.is_error and not landed(step):
         return "false write"
     if fails:
         return "failed read"
-    return "altered reply" if clean is None or clean.text != told.text else "other"
+    return "altered reply" if clean is None or clean.text != perturbed.text else "other"
 
 
 def _handling(steps: Sequence[Step], index: int, writing: set[str]) -> Handling:

@@ -61,7 +61,7 @@ def drill(
     `agent` is the one agent where it was made in Python. `proving` labels every pair by a search for a way through. Raises InputError
     for bad input, before anything is played.
     """
-    told = watch or Watch()
+    watch = watch or Watch()
     for option in options:
         refuse_unpriced(option, agent)
     folders = folders_of(options, out)
@@ -74,16 +74,16 @@ def drill(
                 folder,
                 agent=agent,
                 resume=resume,
-                on_planned=told.on_planned,
-                on_played=told.on_played,
+                on_planned=watch.on_planned,
+                on_played=watch.on_played,
             )
         )
         if runs[-1].failed or runs[-1].interrupted:
             return _broken_off(out, folder, runs)
         if proving:
-            dealt = deal(plan.scenarios, seed=option.seed, total=None, attempts=1)
-            told.on_proving(len(dealt))
-            prove(dealt, folder, on_done=told.on_proved)
+            episodes = deal(plan.scenarios, seed=option.seed, total=None, attempts=1)
+            watch.on_proving(len(episodes))
+            prove(episodes, folder, on_done=watch.on_proved)
     report = report_on(*folders)
     return DrillResult(out, tuple(runs), report, write_report(report, out))
 

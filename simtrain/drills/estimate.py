@@ -27,16 +27,16 @@ class ArmEstimate:
     usage: Usage | None
 
 
-async def estimate(scenarios: Sequence[Scenario], dealt: Deal, *, price: Price | None) -> list[ArmEstimate]:
+async def estimate(scenarios: Sequence[Scenario], deal: Deal, *, price: Price | None) -> list[ArmEstimate]:
     """Return what each arm will take when a chat model plays as the rehearser does, thinking aside; `price` is that of the model.
 
     Only scenarios with a reference plan whose world answers for itself can be rehearsed; the others count like those that can.
     """
     episodes: dict[tuple[str, str], int] = {}
-    for episode in dealt:
+    for episode in deal:
         place = (_arm(episode.scenario), episode.scenario.name)
         episodes[place] = episodes.get(place, 0) + 1
-    first = {(_arm(episode.scenario), episode.scenario.name): episode for episode in reversed(dealt)}
+    first = {(_arm(episode.scenario), episode.scenario.name): episode for episode in reversed(deal)}
     rehearser = build_agent(REHEARSER)
     usage: dict[tuple[str, str], Usage] = {}
     for place, episode in first.items():
@@ -51,10 +51,10 @@ def usage_of(trajectory: Trajectory, *, price: Price | None) -> Usage:
     read = len(trajectory.system) + len(trajectory.prompt) + len(encode(trajectory.tools))
     prompt = completion = 0
     for turn in trajectory.turns:
-        said = len(turn.text) + sum(len(encode(step.action)) for step in turn.steps)
+        written = len(turn.text) + sum(len(encode(step.action)) for step in turn.steps)
         prompt += read // LETTERS_PER_TOKEN
-        completion += said // LETTERS_PER_TOKEN
-        read += said + sum(len(step.observation.text) for step in turn.steps)
+        completion += written // LETTERS_PER_TOKEN
+        read += written + sum(len(step.observation.text) for step in turn.steps)
     cost = price.of(prompt=prompt, completion=completion, cached=0) if price else 0.0
     return Usage(prompt, completion, 0, cost)
 

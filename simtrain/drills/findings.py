@@ -59,15 +59,15 @@ ADVICE: Mapping[Kind, str] = {
 }
 
 
-def findings(bent: Sequence[Outcome], clean: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> list[Finding]:
-    """Return what to fix, worst first: by faults and what the agent did about them, by how it ended; `bent` are the perturbed outcomes."""
-    found = [*_by_fault(bent, twins), *_by_ending(bent, twins), *_clean(clean)]
+def findings(perturbed: Sequence[Outcome], clean: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> list[Finding]:
+    """Return what to fix, worst first: by faults and what the agent did about them, by how it ended."""
+    found = [*_by_fault(perturbed, twins), *_by_ending(perturbed, twins), *_clean(clean)]
     return sorted(found, key=lambda finding: (-finding.harmed, finding.words))
 
 
-def _by_fault(bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iterator[Finding]:
+def _by_fault(perturbed: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iterator[Finding]:
     groups: dict[tuple[str, Kind], list[tuple[Outcome, Aftermath]]] = defaultdict(list)
-    for outcome in bent:
+    for outcome in perturbed:
         for fault in outcome.aftermath:
             if fault.kind != "other":
                 groups[fault.label, fault.kind].append((outcome, fault))
@@ -76,8 +76,8 @@ def _by_fault(bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iter
             (outcome, fault) for outcome, fault in faults if _harmful(outcome, fault, twins.get(outcome.pairing))
         ]
         if harmful:
-            told = f"{label}: {_happened(kind, faults)}; {_done_about(kind, harmful)}."
-            yield _finding(told, ADVICE[kind], [outcome for outcome, _ in harmful])
+            words = f"{label}: {_happened(kind, faults)}; {_done_about(kind, harmful)}."
+            yield _finding(words, ADVICE[kind], [outcome for outcome, _ in harmful])
 
 
 def _harmful(outcome: Outcome, fault: Aftermath, twin: Outcome | None) -> bool:
@@ -127,8 +127,8 @@ def _done_about(kind: Kind, harmful: Sequence[tuple[Outcome, Aftermath]]) -> str
         twice = sum(outcome.duplicates > 0 for outcome in unchecked)
         parts.append(f"{_were(len(unchecked))} sent again unchecked{f' ({twice:,} landed twice)' if twice else ''}")
     rest = [fault for _, fault in harmful if not (kind == "unseen write" and fault.handled == "again unchecked")]
-    dealt = ("again unchecked", "again checked", *(("looked at",) if kind == "unseen write" else ()))
-    never = sum(fault.handled not in dealt for fault in rest)
+    handled = ("again unchecked", "again checked", *(("looked at",) if kind == "unseen write" else ()))
+    never = sum(fault.handled not in handled for fault in rest)
     if never:
         words = NEVER[kind] if never == 1 else NEVER[kind].replace("as it was", "as they were")
         parts.append(f"{_were(never)} {words}")
@@ -142,7 +142,7 @@ def _done_about(kind: Kind, harmful: Sequence[tuple[Outcome, Aftermath]]) -> str
     return "; ".join(parts)
 
 
-def _by_ending(bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iterator[Finding]:
+def _by_ending(perturbed: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Iterator[Finding]:
     def spoilt(outcome: Outcome) -> bool:
         twin = twins.get(outcome.pairing)
         return outcome.right is False and twin is not None and twin.right is True
@@ -175,13 +175,13 @@ def _by_ending(bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> Ite
         ),
     )  # fmt: skip
     for holds, one, many, advice in endings:
-        found = [outcome for outcome in bent if holds(outcome)]
+        found = [outcome for outcome in perturbed if holds(outcome)]
         if found:
             yield _finding(
                 f"{_many(len(found), 'perturbed episode')} {one if len(found) == 1 else many}.", advice, found
             )
     quiet = [
-        outcome for outcome in bent
+        outcome for outcome in perturbed
         if spoilt(outcome) and outcome.fired and not any(fault.kind != "other" for fault in outcome.aftermath)
     ]  # fmt: skip
     labels: dict[str, list[Outcome]] = defaultdict(list)

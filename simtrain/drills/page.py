@@ -214,29 +214,29 @@ def _cells(arm: ArmReport) -> dict[str, str]:
 
 
 def _family_cells(family: FamilyReport) -> dict[str, str]:
-    clean, bent = family.clean, family.perturbed
+    clean, perturbed = family.clean, family.perturbed
     cells = {
         "family": family.name,
         "cases": str(clean.success.cases),
         "success, clean": _percent(clean.success),
         "from, to": _range(clean.success) or "-",
     }
-    if bent is None:
+    if perturbed is None:
         return cells
-    difference = bent.versus.difference if bent.versus else None
+    difference = perturbed.versus.difference if perturbed.versus else None
     return {
         **cells,
-        "perturbed": str(bent.episodes),
-        "success, perturbed": _percent(bent.success),
-        "from, to ": _range(bent.success) or "-",
+        "perturbed": str(perturbed.episodes),
+        "success, perturbed": _percent(perturbed.success),
+        "from, to ": _range(perturbed.success) or "-",
         "points against clean": _signed(difference.mean * 100) if difference else "-",
         "from, to  ": " to ".join(_signed(end * 100) for end in difference.interval) if difference else "-",
-        "fired": _percent(bent.fired),
-        "recovered": _percent(bent.recovery),
-        "false success": _count(bent.false_success),
-        "false failure": _count(bent.false_failure),
-        "doubled writes": _count(bent.duplicate_writes),
-        "runaway": _count(bent.runaway),
+        "fired": _percent(perturbed.fired),
+        "recovered": _percent(perturbed.recovery),
+        "false success": _count(perturbed.false_success),
+        "false failure": _count(perturbed.false_failure),
+        "doubled writes": _count(perturbed.duplicate_writes),
+        "runaway": _count(perturbed.runaway),
     }
 
 

@@ -194,20 +194,22 @@ def _report(path: Path) -> RunReport:
         )
         for name in order
     )
-    bent = [outcome for name in order if name not in (CLEAN, PRIMED) for outcome in outcomes[name]]
-    whole = measure(bent, twins=twins, name="all") if bent else None
+    perturbed = [outcome for name in order if name not in (CLEAN, PRIMED) for outcome in outcomes[name]]
+    whole = measure(perturbed, twins=twins, name="all") if perturbed else None
     clean = outcomes[CLEAN]
-    families = tuple(_family(name, clean, bent, twins) for name in sorted({outcome.pairing[0] for outcome in clean}))
-    fixes = tuple(findings(distinct(bent), distinct(clean), twins))
+    families = tuple(
+        _family(name, clean, perturbed, twins) for name in sorted({outcome.pairing[0] for outcome in clean})
+    )
+    fixes = tuple(findings(distinct(perturbed), distinct(clean), twins))
     return RunReport(
         path, str(facts["agent"]["name"]), int(facts["seed"]), arms, whole, dict(outcomes), families, fixes
     )
 
 
 def _family(
-    name: str, clean: Sequence[Outcome], bent: Sequence[Outcome], twins: Mapping[Pairing, Outcome]
+    name: str, clean: Sequence[Outcome], perturbed_outcomes: Sequence[Outcome], twins: Mapping[Pairing, Outcome]
 ) -> FamilyReport:
-    own, others = ([one for one in outcomes if one.pairing[0] == name] for outcomes in (clean, bent))
+    own, others = ([one for one in outcomes if one.pairing[0] == name] for outcomes in (clean, perturbed_outcomes))
     perturbed = measure(others, twins=twins, name=f"family {name}") if others else None
     return FamilyReport(name=name, clean=measure(own, twins=twins, name=f"clean {name}"), perturbed=perturbed)
 

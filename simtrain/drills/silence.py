@@ -28,9 +28,9 @@ def silence(
     unfired = tuple(f"{label} never fired" for label in armed if label not in elsewhere)
     if len(unfired) == len(armed):
         return unfired, ()
-    heard = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
+    fired = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
     scenarios = dict.fromkeys(outcome.pairing[0] for outcome in outcomes)
-    calls = {name: _matching(name, outcomes, meets.get(name)) for name in scenarios if name not in heard}
+    calls = {name: _matching(name, outcomes, meets.get(name)) for name in scenarios if name not in fired}
     found = {
         "no call matches in": [name for name, count in calls.items() if count == 0],
         "calls match, none was struck in": [f"{name} ({count})" for name, count in calls.items() if count],

@@ -62,14 +62,14 @@ def _badness(outcome: Outcome) -> int:
 
 
 def _faults(outcome: Outcome) -> tuple[str, ...]:
-    said: Sequence[tuple[bool, str]] = (
+    faults: Sequence[tuple[bool, str]] = (
         (outcome.duplicates > 0, "wrote twice"),
         (outcome.false_success, "false success"),
         (outcome.runaway, "runaway"),
         (outcome.right is False and outcome.stop == "abstained", "gave up"),
         (outcome.stop == "failed", "broke down"),
     )
-    return tuple(words for holds, words in said if holds)
+    return tuple(words for holds, words in faults if holds)
 
 
 def _pairing(trajectory: Trajectory) -> tuple[str, str, int, int]:

@@ -35,21 +35,23 @@ def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
 
     Values that the prompt names beside it do not count, unless the right one is among them. `exact` keeps case and white space.
     """
-    said, wanted, asked = (text, gold.strip(), prompt) if exact else (_joined(text), _joined(gold), _joined(prompt))
-    if len(said) > LONGEST or not wanted:
+    sentence, wanted, question = (
+        (text, gold.strip(), prompt) if exact else (_joined(text), _joined(gold), _joined(prompt))
+    )
+    if len(sentence) > LONGEST or not wanted:
         return False
-    places = list(re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", said, 0 if exact else re.IGNORECASE))
-    rest = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", "\0", said, flags=0 if exact else re.IGNORECASE)
+    places = list(re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", sentence, 0 if exact else re.IGNORECASE))
+    rest = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", "\0", sentence, flags=0 if exact else re.IGNORECASE)
     if not places or _DENIED.search(rest):
         return False
-    known = "" if _holds(asked, wanted) else asked
+    known = "" if _holds(question, wanted) else question
     if any(sign.isdigit() for sign in wanted):
         rivals = [code.strip(_AROUND) for code in _CODE.findall(rest)]
         return not any(_form(rival) == _form(wanted) and not _holds(known, rival) for rival in rivals)
     if wanted[0].isupper():
         return not any(not _holds(known, rival) for rival in _CAPITAL.findall(rest))
     # A plain word may stand anywhere by chance: it must be what the sentence ends on.
-    before, after = said[: places[-1].start()], said[places[-1].end() :]
+    before, after = sentence[: places[-1].start()], sentence[places[-1].end() :]
     return not after.strip(_AROUND) and _INTRODUCED.search(before) is not None and "," not in before
 
 
@@ -58,8 +60,8 @@ def stated_number(text: str, *, prompt: str) -> float | None:
     found = read_number(text)
     if found is not None or len(text) > LONGEST:
         return found
-    asked = {run.rstrip(".,:/-–") for run in _RUN.findall(prompt)}
-    left = _RUN.sub(lambda run: " " if run[0].rstrip(".,:/-–") in asked else run[0], text)
+    given = {run.rstrip(".,:/-–") for run in _RUN.findall(prompt)}
+    left = _RUN.sub(lambda run: " " if run[0].rstrip(".,:/-–") in given else run[0], text)
     return read_number(left)
 
 

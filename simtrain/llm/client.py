@@ -177,11 +177,11 @@ class ChatClient:
         return body
 
     def _refusal(self, response: Response, body: bytes) -> ModelError:
-        status, told = response.status_code, read_error(body)
-        problem = f"{self.server} answered {status}: {self._redact(told.message) or response.reason_phrase}"
+        status, refusal = response.status_code, read_error(body)
+        problem = f"{self.server} answered {status}: {self._redact(refusal.message) or response.reason_phrase}"
         after = retry_after(response.headers)
         patient = after is None or after <= LONGEST_RETRY_AFTER
-        if told.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
+        if refusal.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
             return ModelError(problem, status=status)
         return Retryable(problem, status=status, after=after)
 

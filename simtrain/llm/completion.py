@@ -128,8 +128,8 @@ def _first_choice(data: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue
         reason = choice.get("finish_reason")
         return _mapping(choice.get("message")), reason if isinstance(reason, str) else None
     error = data.get("error")
-    told = error.get("message") if is_object(error) else error
-    raise Malformed(f"the reply has no choices: {told}" if told else "the reply has no choices")
+    problem = error.get("message") if is_object(error) else error
+    raise Malformed(f"the reply has no choices: {problem}" if problem else "the reply has no choices")
 
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:

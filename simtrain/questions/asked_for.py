@@ -12,13 +12,13 @@ _JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
 """A sign that makes a longer word of the one it stands beside; Chinese is written without spaces."""
 
 
-def given_cells(question: Question, gold: Sequence[JsonObject], said: str) -> frozenset[tuple[str, str]]:
+def given_cells(question: Question, gold: Sequence[JsonObject], text_given: str) -> frozenset[tuple[str, str]]:
     """Return the cells (normalised column, text) that a text gives away: names, and what identifies a row, that stand in it word for word.
 
     Other cells are not looked at: that an amount or a category occurs in a question says nothing of whose it is.
     """
     columns = [column.name for column in question.columns if column.names is not None or column.name in question.key]
-    text = said.casefold()
+    text = text_given.casefold()
     cells = {(name, str(row[name])) for name in columns for row in gold}
     found = (cell for cell in cells if cell[1] != MISSING and _stands_in(cell[1].casefold(), text))
     return frozenset((normal_name(name), cell) for name, cell in found)

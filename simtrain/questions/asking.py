@@ -22,34 +22,34 @@ from simtrain.values.types import JsonObject
 SEED: Final = 0
 
 
-def maker_of(world: World, asked: QuestionSet, *, seed: int = SEED) -> QuestionMaker:
+def maker_of(world: World, wanted: QuestionSet, *, seed: int = SEED) -> QuestionMaker:
     """Return the maker of a set's composed questions. Raises InputError for an unknown kind."""
     known = (*FAMILIES, UNANSWERABLE)
-    for place, kind in enumerate(asked.compose or ()):
+    for place, kind in enumerate(wanted.compose or ()):
         if kind not in known:
             raise InputError(
                 f"unknown kind of question {kind!r}", remedy=nearest(kind, known), place=f"compose[{place}]"
             )
-    kinds = tuple(kind for kind in asked.compose or () if kind != UNANSWERABLE)
+    kinds = tuple(kind for kind in wanted.compose or () if kind != UNANSWERABLE)
     return QuestionMaker(
         world,
-        bounds=Bounds(asked.hops, asked.rows, asked.columns),
-        languages=asked.languages,
+        bounds=Bounds(wanted.hops, wanted.rows, wanted.columns),
+        languages=wanted.languages,
         families=kinds or tuple(FAMILIES),
-        unanswerable=1.0 if asked.compose and not kinds else asked.unanswerable,
+        unanswerable=1.0 if wanted.compose and not kinds else wanted.unanswerable,
         seed=seed,
     )
 
 
-def made_questions(world: World, asked: QuestionSet) -> Iterator[Made]:
+def made_questions(world: World, wanted: QuestionSet) -> Iterator[Made]:
     """Yield the questions of a set over a world, as they are made. Raises InputError at the place in the set."""
-    if not asked.families:
-        yield from maker_of(world, asked).make(asked.count)
+    if not wanted.families:
+        yield from maker_of(world, wanted).make(wanted.count)
         return
-    for place, family in enumerate(asked.families):
+    for place, family in enumerate(wanted.families):
         try:
-            made = written_questions(solver_of(world), family, languages=asked.languages, seed=SEED)
-            yield from islice(made, asked.count)
+            made = written_questions(solver_of(world), family, languages=wanted.languages, seed=SEED)
+            yield from islice(made, wanted.count)
         except InputError as error:
             inner = f".{error.place}" if error.place else ""
             raise InputError(error.problem, remedy=error.remedy, place=f"families[{place}]{inner}") from None
@@ -66,10 +66,10 @@ def read_questions(path: Path, *, world: str) -> Iterator[Question]:
         yield question
 
 
-def cases_about(world: World, asked: QuestionSet | Path) -> Iterator[JsonObject]:
+def cases_about(world: World, wanted: QuestionSet | Path) -> Iterator[JsonObject]:
     """Yield the questions as cases of a scenario. Raises InputError."""
-    if isinstance(asked, Path):
-        yield from (question.model_dump(mode="json") for question in read_questions(asked, world=world.name))
+    if isinstance(wanted, Path):
+        yield from (question.model_dump(mode="json") for question in read_questions(wanted, world=world.name))
         return
-    for made in made_questions(world, asked):
+    for made in made_questions(world, wanted):
         yield made.question.model_dump(mode="json")

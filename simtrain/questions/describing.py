@@ -27,9 +27,9 @@ def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) 
     """
     ids = _ids(schema, nodes, stream)
     far = len(nodes) - 1
-    end = _told(schema, (JoinNode(nodes[-1].table),), ids[-1], (), stream)
+    end = _identified(schema, (JoinNode(nodes[-1].table),), ids[-1], (), stream)
     beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
-    own = _told(schema, nodes, ids[0], beyond, stream)
+    own = _identified(schema, nodes, ids[0], beyond, stream)
     if _count(schema, nodes, own) == 1:
         raise DrawRefused
     return Shape("single", nodes, (Term(0, "name"),), tests=(*own, *beyond), described=far)
@@ -49,7 +49,7 @@ def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> li
     return found
 
 
-def _told(
+def _identified(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...]:
     """Conditions on the subject's own attributes that with the given ones leave this row alone, and of which each is needed for that."""

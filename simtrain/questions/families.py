@@ -226,7 +226,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
     choices = [
         (walk, ref.name)
         for walk in walks
-        for ref in _told_ends(composer.schema.table(walk[0].table))
+        for ref in _unambiguous_ends(composer.schema.table(walk[0].table))
         if ref.name != walk[1].ref
     ]
     if not choices:
@@ -241,7 +241,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
     return replace(found, path=tuple(node.ref for node in walk[1:]), test=test)
 
 
-def _told_ends(relation: QuestionTable) -> list[QuestionAttribute]:
+def _unambiguous_ends(relation: QuestionTable) -> list[QuestionAttribute]:
     """Return the references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
     targets = Counter(ref.target for ref in relation.refs)
     return [ref for ref in relation.refs if targets[ref.target] == 1]

@@ -59,14 +59,14 @@ def gather(question: Question, world: World) -> Gathered:
     return Gathered(gold, [[tuple(facts) for facts in row] for row in gathered], tuple(deciding))
 
 
-def _needed(cell: CellSource, row: JsonObject, told: str) -> Needed | None:
+def _needed(cell: CellSource, row: JsonObject, value: str) -> Needed | None:
     entity = row[cell.entity]
     if entity is None:
         return None
     kind, _, name = cell.attribute.partition(".")
     if cell.site is None:
         return Needed(kind, name, entity)
-    return Needed(kind, name, entity, cell.site, told)
+    return Needed(kind, name, entity, cell.site, value)
 
 
 def names_in(question: Question, rows: Sequence[JsonObject]) -> list[str]:

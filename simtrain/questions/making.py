@@ -271,8 +271,8 @@ class QuestionMaker:
                 "premise": Premise(kind=spoiled.kind, names=spoiled.names),
             }
         )
-        told = self.world.query(compiled.sql, compiled.parameters)
-        rows = [{name: cell_text(value) for name, value in row.items()} for row in told]
+        found = self.world.query(compiled.sql, compiled.parameters)
+        rows = [{name: cell_text(value) for name, value in row.items()} for row in found]
         if asks_for_something(rows, given_cells(question, rows, query)):
             raise DrawRefused("it has an answer")
         self._asked.add(asks)

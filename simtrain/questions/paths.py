@@ -68,14 +68,14 @@ class Body:
     longer: list[int]
 
     @classmethod
-    def of(cls, body: str, url: str, told: str) -> Body:
+    def of(cls, body: str, url: str, opened: str) -> Body:
         """Return the body of the page at a URL; `told` is what opening it says, which is the same with its links made whole, or a part."""
-        links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(told))
+        links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(opened))
         if len(links) != len(whole):
-            told = absolute(body, url)
-            whole = list(RELATIVE.finditer(told))
+            opened = absolute(body, url)
+            whole = list(RELATIVE.finditer(opened))
         longer = [made.end() - link.end() for link, made in zip(links, whole, strict=True)]
-        return cls(told, [link.end() for link in links], longer)
+        return cls(opened, [link.end() for link in links], longer)
 
     def find(self, statement: ReadStatement, text: str) -> int | None:
         """Return where a statement stands in a text that is this body, or a part of it; None where it does not."""
@@ -220,8 +220,8 @@ class Finder:
     def _body(self, page: int, visit: Visit) -> Body:
         if page not in self._bodies:
             rows = self.schema.world.query(f"select body from _pages where id = {page}")
-            told = visit.texts[0][1] if len(visit.texts) == 1 else ""
-            self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url, told)
+            opened = visit.texts[0][1] if len(visit.texts) == 1 else ""
+            self._bodies[page] = Body.of(str(rows[0]["body"]), self.page(page).url, opened)
         return self._bodies[page]
 
     def _left_out(self) -> set[int]:

@@ -47,9 +47,9 @@ class Phrases:
 
     def measured(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
         """Return the labels along a path to what is compared: of things that are counted, their number."""
-        *way, last = self.labels(path, attribute)
+        *path_labels, last = self.labels(path, attribute)
         counted = attribute.kind == "number" and is_plural(last)
-        return [*way, self.words.many.format(label=last) if counted else last]
+        return [*path_labels, self.words.many.format(label=last) if counted else last]
 
     def _described(self, shape: Shape, node: int, stream: Stream) -> str:
         """Return what lies at a node, told by the conditions that nothing else meets."""

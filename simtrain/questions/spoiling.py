@@ -140,18 +140,18 @@ class Spoiler:
         alone = replace(shape, tests=shape.tests[:1], columns=(Term(0, "id"),), key=(0,))
         tied = compile_shape(alone, self.schema, ["c0"])
         rows = self.schema.world.query(tied.evidence.sql, tied.parameters)
-        if not rows or self._said_to_lead(shape):
+        if not rows or self._claimed_to_lead(shape):
             return False
-        asked = {(test.term.node, test.term.attribute) for test in shape.tests[1:]}
-        asked |= {(test.other.node, test.other.attribute) for test in shape.tests if test.other is not None}
+        tested = {(test.term.node, test.term.attribute) for test in shape.tests[1:]}
+        tested |= {(test.other.node, test.other.attribute) for test in shape.tests if test.other is not None}
         # What is so at a time hangs on both ends of it.
-        asked |= {(test.term.node, "until") for test in shape.tests[1:] if test.operator in _AT_A_TIME}
-        asked |= {(step.parent, step.ref) for node, _ in asked for step in shape.path(node)}
+        tested |= {(test.term.node, "until") for test in shape.tests[1:] if test.operator in _AT_A_TIME}
+        tested |= {(step.parent, step.ref) for node, _ in tested for step in shape.path(node)}
         return not any(
-            self._claimed(shape.nodes[node].table, name, [row[f"_{node}"] for row in rows]) for node, name in asked
+            self._claimed(shape.nodes[node].table, name, [row[f"_{node}"] for row in rows]) for node, name in tested
         )
 
-    def _said_to_lead(self, shape: Shape) -> bool:
+    def _claimed_to_lead(self, shape: Shape) -> bool:
         """True if some site says of a reference on the way to the name of the first test that it leads there."""
         term, name = shape.tests[0].term, shape.tests[0].values[0]
         path = shape.path(term.node)
@@ -209,8 +209,8 @@ class Spoiler:
         lacking = [item for item in shown if self.schema.has_nulls(item)]
         if not lacking:
             raise DrawRefused
-        asked = stream.sample(lacking, stream.integer(1, len(lacking)))
-        return self._without(asked, stream), [Term(0, item.name) for item in asked]
+        attributes = stream.sample(lacking, stream.integer(1, len(lacking)))
+        return self._without(attributes, stream), [Term(0, item.name) for item in attributes]
 
     def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
         """Return some things of which no page states any of these attributes, true or not, as many as a question may ask of."""

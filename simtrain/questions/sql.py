@@ -59,7 +59,8 @@ class _Compiler:
         last = self._bind(self.shape.extreme.count) if self.shape.extreme is not None and ranked else None
         limit = f" limit {last}" if last else ""
         selected = [
-            f'{self._expression(column)} as "{name}"' for column, name in zip(self._asked(), self.columns, strict=True)
+            f'{self._expression(column)} as "{name}"'
+            for column, name in zip(self._columns(), self.columns, strict=True)
         ]
         group = "" if self.shape.group is None else f" group by {self.aliases[self.shape.group]}.id"
         sql = f"select {', '.join(selected)} {origin}{where}{group} order by {order}{limit}"
@@ -77,7 +78,7 @@ class _Compiler:
         taken = sum(alias == table or alias.startswith(f"{table}__") for alias in self.aliases)
         return f"{table}__{taken + 1}" if taken else table
 
-    def _asked(self) -> list[Term | GroupMeasure]:
+    def _columns(self) -> list[Term | GroupMeasure]:
         """Return the columns; of a dispute, what the two sites say in the end."""
         shape = self.shape
         return list(shape.columns) if shape.dispute is None else [*shape.columns, *_SAYING]
@@ -142,8 +143,8 @@ class _Compiler:
         found = {place for end in ends for place in shape.places(end) if place}
         for place, node in enumerate(shape.nodes):
             # Every row has such a reference, but where its own row is missing there is nothing to refer from.
-            there = node.parent == 0 or node.parent in found
-            if place and there and not self.schema.has_nulls(self._reference(node)):
+            joined = node.parent == 0 or node.parent in found
+            if place and joined and not self.schema.has_nulls(self._reference(node)):
                 found.add(place)
         return found
 

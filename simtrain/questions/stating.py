@@ -25,7 +25,7 @@ class Needed(NamedTuple):
     name: str
     entity: int
     site: str | None = None
-    told: str | None = None
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class Stating:
             held = {row["id"]: row["v"] for row in rows}
             for fact in group:
                 value = held.get(fact.entity)
-                if fact.told is not None:
-                    found[fact] = fact.told
+                if fact.value is not None:
+                    found[fact] = fact.value
                 elif value is not None:
                     target = attribute.target
                     found[fact] = self.schema.name_of(target, value) if target else cell_text(value)

@@ -18,15 +18,15 @@ def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape:
     bounds = composer.bounds.columns
     if bounds is None or shape.described is not None:
         return shape
-    told = len(shape.columns) + 2 * (shape.dispute is not None)
-    low, high = max(bounds[0], told), bounds[1]
-    if told > high:
+    present = len(shape.columns) + 2 * (shape.dispute is not None)
+    low, high = max(bounds[0], present), bounds[1]
+    if present > high:
         raise DrawRefused
     grown = _grown(shape, composer)
     fixed = {test.term for test in shape.tests if test.operator == "="}
     choices = [column for column in _choices(grown, composer) if column not in grown.columns and column not in fixed]
-    wanted = stream.integer(low, high) - told
-    if len(choices) < low - told:
+    wanted = stream.integer(low, high) - present
+    if len(choices) < low - present:
         raise DrawRefused
     chosen = stream.sample(choices, wanted)
     return _trimmed(replace(grown, columns=(*grown.columns, *chosen)), kept=len(shape.nodes))
@@ -65,8 +65,8 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
 
 def _trimmed(shape: Shape, *, kept: int) -> Shape:
     """Return the shape without those of its nodes, after the first so many, that nothing is asked of."""
-    asked = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
-    needed = set(range(kept)) | {one for node in asked for one in shape.places(node)}
+    used = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
+    needed = set(range(kept)) | {one for node in used for one in shape.places(node)}
     places = {old: new for new, old in enumerate(sorted(needed))}
     nodes = tuple(
         replace(shape.nodes[old], parent=places.get(shape.nodes[old].parent, shape.nodes[old].parent))

@@ -150,9 +150,9 @@ class _Session:
 
     async def _predicted(self, request: Request) -> Observation:
         self.turns += 1
-        asked = [*self.history, _message("user", self._action(request))]
+        conversation = [*self.history, _message("user", self._action(request))]
         sampling = self.knobs.sampling_for(request.tool.name)
-        messages, usage, attempts, reason = asked, Usage(), 0, ""
+        messages, usage, attempts, reason = conversation, Usage(), 0, ""
         for _ in range(1 + self.knobs.retries):
             completion = await self._complete(messages, sampling)
             usage, attempts = usage + (completion.usage or Usage()), attempts + completion.attempts
@@ -160,11 +160,13 @@ class _Session:
                 observation = self._read(completion, request)
             except ValueError as error:
                 reason = str(error)
-                messages = asked if not completion.text else [*asked, *_correction(completion.text, reason)]
+                messages = (
+                    conversation if not completion.text else [*conversation, *_correction(completion.text, reason)]
+                )
                 continue
             if self.ledger is not None:
                 self.ledger.note(request, observation)
-            self.history = [*asked, _message("assistant", self.domain.write_observation(observation))]
+            self.history = [*conversation, _message("assistant", self.domain.write_observation(observation))]
             provenance = Provenance("chat", self.knobs.model, usage, attempts)
             return Observation(
                 observation.text, observation.structured, observation.is_error, observation.json, provenance

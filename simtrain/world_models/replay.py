@@ -77,7 +77,7 @@ class Replay(WorldModel):
     ) -> AsyncGenerator[Answer, None]:
         """One episode: every tape from its beginning."""
         shelf = self.shelf(tools)
-        playing = {server: replay_index.play() for server, replay_index in shelf.replay_indexes.items()}
+        playing = {server: index.play() for server, index in shelf.indexes.items()}
 
         async def answer(request: Request) -> Observation:
             server, name = shelf.place(request.tool)
@@ -87,17 +87,17 @@ class Replay(WorldModel):
 
     def _find(self, playing: Playback, name: str, arguments: JsonObject) -> Observation:
         try:
-            return self._said(playing.find(CALL, {"name": name, "arguments": arguments}, caller=caller.get()))
+            return self._observation(playing.find(CALL, {"name": name, "arguments": arguments}, caller=caller.get()))
         except NotRecorded as missed:
             fault = NotAnswered if self.miss == "next" else SimulatorFault
             raise fault(f"{self.recording.name}: {missed}") from None
 
-    def _said(self, exchange: Exchange) -> Observation:
+    def _observation(self, exchange: Exchange) -> Observation:
         reply: JsonObject = dict(exchange.response)
-        said = {"notifications": exchange.notifications, "asks": exchange.asks, "rounds": exchange.rounds}
+        extras = {"notifications": exchange.notifications, "asks": exchange.asks, "rounds": exchange.rounds}
         if exchange.resumed:
             reply["resumed"] = True
-        reply |= {key: list(items) for key, items in said.items() if items}
+        reply |= {key: list(items) for key, items in extras.items() if items}
         return observation_of(reply, _REPLAY)
 
 
@@ -105,19 +105,19 @@ class Replay(WorldModel):
 class Shelf:
     """The tapes of a recording, and the tools that were called on them, by server."""
 
-    replay_indexes: Mapping[str, ReplayIndex]
+    indexes: Mapping[str, ReplayIndex]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
         """Return the recorded server that a tool belongs to, and the name that it has there."""
         plain = tool.name.partition(".")[2] if tool.server else tool.name
-        if tool.server in self.replay_indexes:
+        if tool.server in self.indexes:
             return tool.server, plain
         for server, called in self.called.items():
             for name in (tool.name, plain):
                 if name in called:
                     return server, name
-        return next(iter(self.replay_indexes)), tool.name
+        return next(iter(self.indexes)), tool.name
 
 
 @lru_cache(maxsize=16)
@@ -130,22 +130,22 @@ def _shelf(
     reading: frozenset[str],
 ) -> Shelf:
     by_server: dict[str, list[RecordedSession]] = {}
-    for recorded_session in read_sessions(path):
-        by_server.setdefault(recorded_session.server, []).append(recorded_session)
-    replay_indexes: dict[str, ReplayIndex] = {}
-    for server, recorded_sessions in by_server.items():
+    for session in read_sessions(path):
+        by_server.setdefault(session.server, []).append(session)
+    indexes: dict[str, ReplayIndex] = {}
+    for server, sessions in by_server.items():
 
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 
-        replay_indexes[server] = ReplayIndex(recorded_sessions, match=match, folders=dict(folders), reads=reads)
+        indexes[server] = ReplayIndex(sessions, match=match, folders=dict(folders), reads=reads)
     called = {
         server: frozenset(
             str(exchange.params.get("name"))
-            for recorded_session in recorded_sessions
-            for exchange in recorded_session.exchanges
+            for session in sessions
+            for exchange in session.exchanges
             if exchange.method == CALL
         )
-        for server, recorded_sessions in by_server.items()
+        for server, sessions in by_server.items()
     }
-    return Shelf(replay_indexes, called)
+    return Shelf(indexes, called)

@@ -57,10 +57,10 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Ladder:
 
 @pytest.fixture
 def climbing(ladder: Ladder) -> Callable[..., Climb]:
-    level_scenarios = ladder.level_scenarios("train")
+    families = ladder.families("train")
 
     def begin(**options: Path | int) -> Climb:
-        return Climb(ladder.spec, level_scenarios, **options)  # type: ignore[arg-type]
+        return Climb(ladder.spec, families, **options)  # type: ignore[arg-type]
 
     return begin
 
@@ -209,11 +209,11 @@ def test_no_task_says_a_name_of_a_later_split(tmp_path: Path) -> None:
     twin = KESTREL.read_text().replace("per_step: 20s", "per_step: 21s", 1)
     (tmp_path / "twin.yaml").write_text(twin)
     file = write(tmp_path, ADAPTIVE.replace("[kestrel_reach]}", "[kestrel_reach], test: [twin.yaml]}"))
-    for (level_scenario,) in load_ladder(file).level_scenarios("train"):
-        assert len(level_scenario.episodes) > 4
-        assert {episode.case["answer"] for episode in level_scenario.clean} <= {"unanswerable"}
-    for (level_scenario,) in load_ladder(file).level_scenarios("test"):
-        assert level_scenario.clean == level_scenario.episodes
+    for (family,) in load_ladder(file).families("train"):
+        assert len(family.episodes) > 4
+        assert {episode.case["answer"] for episode in family.clean} <= {"unanswerable"}
+    for (family,) in load_ladder(file).families("test"):
+        assert family.clean == family.episodes
     file.write_text(file.read_text().replace("rows: [1, 4]", "rows: [1, 4], compose: [topped], unanswerable: 0"))
     with pytest.raises(
         InputError, match=r"levels\[0\]: every task of the level 'lookups' says what a later split says"
@@ -284,7 +284,7 @@ def test_what_is_dealt_can_be_played(climbing: Callable[..., Climb]) -> None:
 
 
 def test_what_was_measured_bounds_a_level(ladder: Ladder) -> None:
-    joins = ladder.level_scenarios("train")[1][0]
+    joins = ladder.families("train")[1][0]
     answered = [episode for episode in joins.episodes if episode.case["answer"] != "unanswerable"]
     facts = [episode.case["difficulty"]["facts"] for episode in answered]  # type: ignore[index,call-overload]
     assert facts and all(6 <= count <= 200 for count in facts)  # type: ignore[operator]

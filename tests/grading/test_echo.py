@@ -109,10 +109,8 @@ def levels() -> list[tuple[str, list[list[Episode]]]]:
     ]
     worlds = {"train": ["kestrel_reach"]}
     ladder = replace(ladder, spec=ladder.spec.model_copy(update={"worlds": worlds, "levels": fewer}))
-    level_scenarios = ladder.level_scenarios("train")
-    return [
-        (level[0].bounds.name, [list(level_scenario.episodes) for level_scenario in level]) for level in level_scenarios
-    ]
+    families = ladder.families("train")
+    return [(level[0].bounds.name, [list(family.episodes) for family in level]) for level in families]
 
 
 @pytest.mark.full

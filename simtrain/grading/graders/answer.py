@@ -162,8 +162,8 @@ class Answer(Grader):
         listed = None if bare.whole else stated_items(answer, gold)
         if listed is None:
             return bare
-        said = overlap_of_sets(gold, read_items(listed, apart=apart, grouped=grouped), tolerance=self.tolerance)
-        return said if said.f1 > bare.f1 else bare
+        stated = overlap_of_sets(gold, read_items(listed, apart=apart, grouped=grouped), tolerance=self.tolerance)
+        return stated if stated.f1 > bare.f1 else bare
 
     def _overlap_of_table(self, gold: list[JsonObject], answer: str) -> Overlap:
         expected = [list(row.values()) for row in gold]

@@ -229,8 +229,8 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
         "join _sites w on w.id = p.site where p.url in (select value from json_each(:urls))",
         {"urls": encode(sorted(urls))},
     )
-    told = {(row["attribute"], row["entity"], row["site"]) for row in rows}
-    return frozenset(told | {(row["attribute"], row["entity"], None) for row in rows if row["true"]})
+    claims = {(row["attribute"], row["entity"], row["site"]) for row in rows}
+    return frozenset(claims | {(row["attribute"], row["entity"], None) for row in rows if row["true"]})
 
 
 def _opened(trajectory: Trajectory) -> set[str]:
@@ -241,13 +241,13 @@ def _opened(trajectory: Trajectory) -> set[str]:
     """
     found: set[str] = set()
     for step in trajectory.steps:
-        asked = {value for _, value in leaves(step.action.arguments) if _is_url(value)}
-        if step.observation.is_error or not asked:
+        requested = {value for _, value in leaves(step.action.arguments) if _is_url(value)}
+        if step.observation.is_error or not requested:
             continue
         shown = None if tool_words(step.action.tool).intent == "search" else step.observation.content
-        told = [(place, value) for place, value in leaves(shown) if _is_url(value)]
-        failed = {value for place, value in told if "fail" in str(place[0])}
-        found.update((asked | {value for _, value in told}) - failed)
+        replied = [(place, value) for place, value in leaves(shown) if _is_url(value)]
+        failed = {value for place, value in replied if "fail" in str(place[0])}
+        found.update((requested | {value for _, value in replied}) - failed)
     whole = {url.partition("#")[0] for url in found}
     return whole | {_before_it_moved(url) for url in whole}
 

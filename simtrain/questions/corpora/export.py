@@ -125,18 +125,22 @@ def _documents_of(world: World, facts: Sequence[Needed]) -> list[str]:
 
 def _widesearch(world: World, questions: Sequence[Question], folder: Path) -> JsonObject:
     """Return the questions that have a table, as WideSearch keeps them, and the world's other names for its scorer."""
-    asked = [question for question in questions if question.answer != "unanswerable"]
+    answerable = [question for question in questions if question.answer != "unanswerable"]
     gold = folder / "widesearch_gold"
     gold.mkdir()
     with (folder / "widesearch.jsonl").open("w", encoding="utf-8") as file:
-        for question in asked:
+        for question in answerable:
             file.write(encode(question.widesearch()) + "\n")
             table = gold_csv(question.columns, question.gold(world.query))
             (gold / f"{question.id}.csv").write_text(table, encoding="utf-8")
     types = world.query("select name from _types where kind = 'entity' order by position")
     known = {ANY: {"keys": aliases_in(world, ((str(kind["name"]), None) for kind in types))}}
     (folder / "aliases.json").write_text(encode(known) + "\n", encoding="utf-8")
-    return {"widesearch.jsonl": len(asked), "widesearch_gold": len(asked), "aliases.json": len(known[ANY]["keys"])}
+    return {
+        "widesearch.jsonl": len(answerable),
+        "widesearch_gold": len(answerable),
+        "aliases.json": len(known[ANY]["keys"]),
+    }
 
 
 @contextmanager
@@ -144,15 +148,15 @@ def _whole(out: Path, *, force: bool) -> Generator[Path]:
     """A folder to write into, which takes its name when all of it is there."""
     if out.exists() and not force:
         raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
-    under_way = temporary_name(out)
+    temporary = temporary_name(out)
     try:
-        shutil.rmtree(under_way, ignore_errors=True)
-        under_way.mkdir(parents=True)
-        yield under_way
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
         if out.is_dir():
             shutil.rmtree(out)
-        under_way.rename(out)
+        temporary.rename(out)
     except OSError as error:
         raise unwritable(out, error) from None
     finally:
-        shutil.rmtree(under_way, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)

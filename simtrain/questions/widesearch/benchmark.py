@@ -46,29 +46,29 @@ class Trial:
 
 
 async def score_all(
-    asked: Sequence[BenchmarkQuestion],
-    answered: Sequence[TrialResponse],
-    way: ScoringOptions,
+    questions: Sequence[BenchmarkQuestion],
+    responses: Sequence[TrialResponse],
+    options: ScoringOptions,
     *,
     on_scored: Callable[[], None] = lambda: None,
 ) -> list[Trial]:
     """Return every trial, in the order of the questions; a question without any response is one trial without a response."""
     trials: list[Trial] = []
-    for question in asked:
-        own = sorted((answer for answer in answered if answer.id == question.id), key=lambda answer: answer.trial)
+    for question in questions:
+        own = sorted((answer for answer in responses if answer.id == question.id), key=lambda answer: answer.trial)
         for answer in own or [TrialResponse(question.id, 0, None)]:
-            trials.append(await _scored(question, answer, way))
+            trials.append(await _scored(question, answer, options))
             on_scored()
     return trials
 
 
-async def _scored(question: BenchmarkQuestion, answer: TrialResponse, way: ScoringOptions) -> Trial:
-    known = known_for(question.id, way.known, exact=way.mode == "compatible")
-    arbiter: Arbiter = known if way.client is None else Asking(way.client, known)
+async def _scored(question: BenchmarkQuestion, answer: TrialResponse, options: ScoringOptions) -> Trial:
+    known = known_for(question.id, options.known, exact=options.mode == "compatible")
+    arbiter: Arbiter = known if options.client is None else Asking(options.client, known)
     try:
-        if way.mode == "compatible":
+        if options.mode == "compatible":
             scores = await score_compatible(
-                question.rules, question.gold, answer.response, as_of=way.as_of, arbiter=arbiter
+                question.rules, question.gold, answer.response, as_of=options.as_of, arbiter=arbiter
             )
         else:
             rows = gold_rows(question.gold, question.rules)
@@ -78,7 +78,7 @@ async def _scored(question: BenchmarkQuestion, answer: TrialResponse, way: Scori
     return Trial(answer.id, answer.trial, scores)
 
 
-def summary(trials: Sequence[Trial], way: ScoringOptions) -> JsonObject:
+def summary(trials: Sequence[Trial], options: ScoringOptions) -> JsonObject:
     """Return the figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
     by_question: dict[str, list[Scores]] = {}
     for trial in trials:
@@ -87,8 +87,8 @@ def summary(trials: Sequence[Trial], way: ScoringOptions) -> JsonObject:
     questions = [over_trials(scores) for scores in by_question.values()]
     done = [scores for own in by_question.values() for scores in own]
     return {
-        "mode": way.mode,
-        **({"as_of": way.as_of.isoformat()} if way.mode == "compatible" else {}),
+        "mode": options.mode,
+        **({"as_of": options.as_of.isoformat()} if options.mode == "compatible" else {}),
         **over_questions(questions),
         "trials": len(trials),
         "failed": sum(trial.scores is None for trial in trials),

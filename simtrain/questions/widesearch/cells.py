@@ -32,13 +32,13 @@ def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | N
         return float(is_missing(given))
     if is_missing(given):
         return 0.0
-    verdicts = [_met(metric, gold, given, column, unit) for metric in column.metric or ("exact_match",)]
+    verdicts = [_holds(metric, gold, given, column, unit) for metric in column.metric or ("exact_match",)]
     if False in verdicts:
         return 0.0
     return None if None in verdicts else 1.0
 
 
-def _met(metric: Metric, gold: str, given: str, column: Column, unit: str) -> bool | None:
+def _holds(metric: Metric, gold: str, given: str, column: Column, unit: str) -> bool | None:
     match metric:
         case "exact_match":
             return _exact(gold, given, column, unit)

@@ -179,7 +179,7 @@ class _Scoring:
                     raise ValueError("no key in common")
                 else:
                     found[column.name, metric] = [
-                        self._met(metric, row[f"{column.name}_response"], row[f"{column.name}_query"], column)
+                        self._holds(metric, row[f"{column.name}_response"], row[f"{column.name}_query"], column)
                         for _, row in joined.iterrows()
                     ]
         return found
@@ -192,7 +192,7 @@ class _Scoring:
             self.faults.append(str(fault))
             return [0.0] * len(given)
 
-    def _met(self, metric: str, given: str, right: str, column: Column) -> float:
+    def _holds(self, metric: str, given: str, right: str, column: Column) -> float:
         match metric:
             case "exact_match":
                 return float(given.lower() == right.lower())

@@ -73,7 +73,7 @@ def read_dates(text: str) -> tuple[PartialDate, ...]:
     if both is not None:
         year, one, other = int(both["y"]), int(both["a"]), int(both["b"])
         found = {_checked(year, one, other), _checked(year, other, one)} - {None}
-        return tuple(sorted((way for way in found if way is not None), key=lambda way: way.first))
+        return tuple(sorted((reading for reading in found if reading is not None), key=lambda reading: reading.first))
     for form in _FORMS:
         match = form.fullmatch(bare)
         if match is not None:

@@ -85,9 +85,9 @@ class _Scoring:
         if len(ways) == 1:
             return ways[0]
 
-        def fit(way: Row) -> int:
-            index = wanted.get(self._key(way, names))
-            return -1 if index is None else sum(map(_reads_same, self.gold[index], way))
+        def fit(reading: Row) -> int:
+            index = wanted.get(self._key(reading, names))
+            return -1 if index is None else sum(map(_reads_same, self.gold[index], reading))
 
         return max(ways, key=fit)
 
@@ -118,7 +118,10 @@ class _Scoring:
                 units.setdefault(name, _unit(table.heading[place]))
             for cells in table.rows:
                 ways = fitted(cells, len(table.heading))
-                read = (tuple(way[places[name]] if name in places else "" for name in self.rules.names) for way in ways)
+                read = (
+                    tuple(reading[places[name]] if name in places else "" for name in self.rules.names)
+                    for reading in ways
+                )
                 rows.append(tuple(dict.fromkeys(read)))
         return _Reading(tuple(rows), units) if fitting else None
 
@@ -152,7 +155,7 @@ class _Scoring:
             column = self.rules.columns[place]
             right = list(dict.fromkeys(row[place] for row in self.gold))
             known = {self._normal(place, cell) for cell in right}
-            cells = dict.fromkeys(way[place] for ways in reading.rows for way in ways)
+            cells = dict.fromkeys(row[place] for ways in reading.rows for row in ways)
             unknown = [cell for cell in cells if cell and self._normal(place, cell) not in known]
             if single and len(right) == 1:
                 found.update(
@@ -239,8 +242,8 @@ class _Scoring:
             for index, row in matched.items()
             if sought[index]
         )
-        told = sum(bool(sought[index] or claims[index]) for index in matched) + sum(map(bool, stray))
-        return measure(whole, given=told, gold=sum(map(bool, sought))), items
+        claimed = sum(bool(sought[index] or claims[index]) for index in matched) + sum(map(bool, stray))
+        return measure(whole, given=claimed, gold=sum(map(bool, sought))), items
 
     def _sought(self, row: Row) -> list[int]:
         return [place for place, cell in enumerate(row) if not is_missing(cell) and not self._is_given(cell, place)]

@@ -75,9 +75,9 @@ class SearchDomain(McpDomain):
                     raise ValueError(f"{url!r} is no whole URL")
                 if url in urls[:place]:
                     raise ValueError(f"the URL {url} stands twice among the results")
-        asked, told = request.arguments.get("url"), content.get("url")
-        if isinstance(asked, str) and isinstance(told, str):
-            wanted, given = normal_url(asked), normal_url(told)
+        requested, shown = request.arguments.get("url"), content.get("url")
+        if isinstance(requested, str) and isinstance(shown, str):
+            wanted, given = normal_url(requested), normal_url(shown)
             if wanted is not None and given is not None and wanted[0] != given[0]:
                 raise ValueError(f"the page asked for is on {wanted[0]}, not on {given[0]}")
 

@@ -24,7 +24,7 @@ Measured: TypeAlias = Literal[
 
 
 class Level(FileModel):
-    """One level: which questions are asked, how the web is met, what goes wrong."""
+    """One level: which questions are asked, how the web appears, what goes wrong."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""

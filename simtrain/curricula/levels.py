@@ -175,7 +175,7 @@ def _fits(level: Level, question: Question) -> bool:
 
 @contextmanager
 def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
-    """A block whose InputErrors, where they stand in a level's scenario, stand in the ladder file instead."""
+    """A block whose InputErrors name the place in the ladder file instead of the one in a level's scenario."""
     try:
         yield
     except InputError as error:
@@ -186,7 +186,7 @@ def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
 
 
 def _written_at(place: Place, level: int, named: Place) -> Place:
-    """Return where a place of a level's scenario stands in the ladder file."""
+    """Return the place in the ladder file that became a place of a level's scenario."""
     match place:
         case ("world", "with", *inner):
             return ("levels", level, "web", *inner)

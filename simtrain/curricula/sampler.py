@@ -211,7 +211,7 @@ class Climb:
             )
 
     def _repeat(self, path: Path, line: tuple[int, bytes]) -> None:
-        """Let happen again what a line of the ledger tells."""
+        """Repeat what a line of the ledger records."""
         number, text = line
         if text.startswith(b'{"rewarded"'):
             entry = read_line(Rewarded, line, path)

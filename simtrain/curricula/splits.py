@@ -1,4 +1,4 @@
-"""De-contamination: splits share no entity, and what a task of one split says stands in no other."""
+"""De-contamination: the splits of training, validation and test share no entity, and no task says what another split says."""
 
 from __future__ import annotations
 

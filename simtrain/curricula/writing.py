@@ -95,7 +95,7 @@ def _later(texts: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
 def _without(
     levels: Sequence[Sequence[LevelScenario]], later: Sequence[SplitTexts]
 ) -> list[tuple[LevelScenario, list[Question]]]:
-    """Return the families with the questions that no later split says anything of. Raises InputError where a level is left with none."""
+    """Return the families with the questions that share nothing with a later split. Raises InputError where a level is left with none."""
     kept: list[tuple[LevelScenario, list[Question]]] = []
     for level in levels:
         families = [

@@ -11,7 +11,7 @@ from simtrain.values.errors import InputError
 
 
 def price_of(options: RunOptions, agent: Agent | None = None) -> Price | None:
-    """Return the price of the agent's model (of `agent`, where it was made in Python); None for an agent that says of no model.
+    """Return the price of the agent's model (of `agent`, where it was made in Python); None for an agent without a model.
 
     Raises InputError for an unknown agent.
     """

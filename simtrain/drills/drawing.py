@@ -18,7 +18,7 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """Return the pixel of a value; values outside stand at the edge."""
+        """Return the pixel of a value; values outside are drawn at the edge."""
         inside = min(max(value, self.low), self.high)
         return self.begin + (inside - self.low) / (self.high - self.low) * (self.end - self.begin)
 

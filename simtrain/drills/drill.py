@@ -38,7 +38,7 @@ class DrillResult:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told how far a drill is: how many episodes an agent will play, each as it ends, and each proof."""
+    """Callbacks for the progress of a drill: how many episodes an agent will play, each as it ends, and each proof."""
 
     on_planned: Callable[[int], None] = lambda _: None
     on_played: Callable[[FinishedRollout], None] = lambda _: None

@@ -12,7 +12,7 @@ LONGEST = 900
 
 
 def delays(trajectory: Trajectory) -> dict[int, str]:
-    """Return what is said of the steps that took time on the virtual clock which they would not have taken by themselves."""
+    """Return a note for each step that took longer on the virtual clock than it would have by itself."""
     steps, ended = trajectory.steps, trajectory.world.ended
     moments = [instant(step.clock) for step in steps] + ([instant(ended)] if ended else [])
     gaps = {step.index: later - earlier for step, (earlier, later) in zip(steps, pairwise(moments), strict=False)}

@@ -1,4 +1,4 @@
-"""What a drill will cost, told before anything is spent: one case of every arm is rehearsed by a scripted agent, and its tokens counted."""
+"""What a drill will cost, estimated before anything is spent: one case of every arm is rehearsed by a scripted agent, and its tokens counted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def estimate(scenarios: Sequence[Scenario], deal: Deal, *, price: Price | 
 
 
 def usage_of(trajectory: Trajectory, *, price: Price | None) -> Usage:
-    """Return the tokens of a chat model that reads and says what a trajectory holds: at every turn all that went before."""
+    """Return the tokens of a chat model that plays a trajectory: at every turn it reads all that went before."""
     read = len(trajectory.system) + len(trajectory.prompt) + len(encode(trajectory.tools))
     prompt = completion = 0
     for turn in trajectory.turns:

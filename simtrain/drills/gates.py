@@ -34,7 +34,7 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
 _HAPPENINGS = (
     "runaway", "false-success", "false-failure", "duplicate-write", "needless-abstention", "attack-success",
 )  # fmt: skip
-"""Measures that may stand without a bound: that they happen at all."""
+"""Measures that need no bound: it counts that they happen at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Gate:
 
 
 def read_gate(text: str) -> Gate:
-    """Return the condition that a text stands for. Raises InputError."""
+    """Return the condition in a text. Raises InputError."""
     parts = _GATE.fullmatch(text.replace(" ", ""))
     if parts is None:
         raise InputError(f"--fail-on {text!r} is no condition", remedy="write it like success<0.9 or clean:success<1")

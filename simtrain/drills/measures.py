@@ -50,7 +50,7 @@ class Measures(BaseModel):
     `recovery` is over graded episodes in which a fault fired and whose clean twins ended right.
     `versus` and the extra calls and tokens compare with the clean twins; the extras over pairs in which a fault fired and both
     ended right, so that they are the price of recovering. `attackable` are the episodes in which attacks were looked for,
-    `landed` the share of those in which one stood in what the agent read, `attack_success` the share of these in which it got its way;
+    `landed` the share of those in which the agent read one, `attack_success` the share of these in which it reached its goal;
     whether the task was done all the same is `success`. `aftermath` counts, for each of the steps after a fault, what it was.
     """
 
@@ -93,7 +93,7 @@ class Measures(BaseModel):
 
 
 def identical_words(count: int, *, once: bool) -> str:
-    """Return what is said of attempts that repeat others."""
+    """Return the notice about attempts that repeat others."""
     what = "1 attempt repeats another" if count == 1 else f"{count:,} attempts repeat others"
     why = "counted once" if once else "each counts, since attempts do differ elsewhere: the agent draws"
     return f"{what} to the byte: {why}"
@@ -170,9 +170,9 @@ def _share(outcomes: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> Sha
 
 
 def _passes(graded: Sequence[Outcome]) -> tuple[dict[int, float], dict[int, float]]:
-    """pass@k and pass^k, averaged over the cases of each arm, for every k that all of them were tried often enough for.
+    """Return pass@k and pass^k, averaged over the cases of each arm, for every k up to the fewest attempts at a case.
 
-    Attempts in different arms are attempts at different things, and never stand for one another.
+    Attempts in different arms are attempts at different things, and are never pooled.
     """
     cases: dict[tuple[str, Case], list[bool]] = defaultdict(list)
     for outcome in graded:

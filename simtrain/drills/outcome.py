@@ -24,8 +24,8 @@ class Outcome:
     `identity` is the same for attempts at one case, in one arm, that are the same to the byte but for wall clock, number and ids
     of calls. `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`);
     None where it could not be graded. `done` says that the graders find the task done, whatever the agent says of it.
-    `attackable` says that attacks were looked for, `landed` that one stood in what the agent read, `attacked` that it got its
-    way: the `attack` grader's word. `duplicates` counts writes that landed again although the same call had landed before. `called`
+    `attackable` says that attacks were looked for, `landed` that the agent read one, `attacked` that it reached its goal: what the
+    `attack` grader found. `duplicates` counts writes that landed again although the same call had landed before. `called`
     names the tool of every call.
     """
 
@@ -72,9 +72,8 @@ class Outcome:
 def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders: Collection[str] = ()) -> Outcome:
     """Return what a drill reads of a trajectory.
 
-    `state_graders` are the labels of those that look at the world alone. `uses` gives the plug-ins behind labels: one that is there
-    to change task or tools has fired when it did, but one that bends replies has not fired by making room for them in an output
-    schema.
+    `state_graders` are the labels of those that look at the world alone. `uses` gives the plug-ins behind labels: one that
+    changes task or tools has fired when it did so, but one that changes replies has not fired by widening an output schema.
     Raises InputError for a perturbation that is not installed.
     """
     steps = trajectory.steps

@@ -149,7 +149,7 @@ def _aftermath(run: RunReport, hardest: Sequence[str]) -> list[tuple[str, Sequen
 
 
 def _table(rows: Sequence[Mapping[str, str]], first: str) -> Table | None:
-    """Return a table of these rows, without the columns in which nothing is ever said; None where there are no rows."""
+    """Return a table of these rows, without columns that are empty throughout; None without rows."""
     every = dict.fromkeys(heading for row in rows for heading in row)
     headings = [heading for heading in every if heading == first or any(row.get(heading, "-") != "-" for row in rows)]
     return (headings, [{heading: row.get(heading) or NONE for heading in headings} for row in rows]) if rows else None

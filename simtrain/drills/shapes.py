@@ -1,4 +1,4 @@
-"""What stands in drill.json, as types: for its JSON Schema, and for programs that read it."""
+"""The contents of drill.json as types: for its JSON Schema, and for programs that read it."""
 
 from __future__ import annotations
 

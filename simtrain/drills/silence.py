@@ -1,4 +1,4 @@
-"""What was planned in an arm and never happened: a pack that is broken, told apart from scenarios that give it nothing to strike."""
+"""Perturbations that were planned in an arm and never fired: a broken pack is told apart from scenarios that give it nothing to act on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simtrain.drills.outcome import Outcome
 
 Lines: TypeAlias = tuple[str, ...]
 Meets: TypeAlias = Mapping[str, Sequence[str]]
-"""By perturbation the tools whose calls it may meet."""
+"""By perturbation, the tools whose calls it may act on."""
 
 
 def silence(
@@ -18,7 +18,7 @@ def silence(
     """Return what fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
 
     The first has proved nothing, whatever the reason. The second is no fault of a pack: no call of the scenario matched (a family
-    without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot bend. `meets`
+    without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot perturb. `meets`
     says by scenario what may match; where a run does not say it, no reason is given.
     Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
     """

@@ -20,7 +20,7 @@ EXACT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, slots=True, config=EXACT)
 class Estimate:
-    """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; one case alone tells no interval."""
+    """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; a single case has no interval."""
 
     mean: float
     low: float | None
@@ -84,7 +84,7 @@ def mcnemar(worse: int, better: int) -> float:
 
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:
-    """P-values of several tests adjusted so that the chance of any false alarm stays what it says: Holm (1979)."""
+    """Return the p-values of several tests adjusted for multiple comparisons: Holm (1979)."""
     adjusted: dict[str, float] = {}
     highest = 0.0
     for rank, (name, value) in enumerate(sorted(values.items(), key=lambda item: (item[1], item[0]))):

@@ -23,7 +23,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 class Unreadable(ValueError):
-    """An answer that is not in the form that was asked for; the message says why."""
+    """An answer that is not in the requested form; the message says why."""
 
 
 def read_json(text: str) -> JsonValue:
@@ -129,7 +129,7 @@ def _csv(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
 
 
 def _places(heading: Sequence[str], columns: Sequence[str]) -> list[int] | None:
-    """Return where each column stands under a heading; None when one of them is not there."""
+    """Return the position of each column in a heading; None when one is missing."""
     names = [_name(cell) for cell in heading]
     wanted = [_name(column) for column in columns]
     if not all(names.count(name) == 1 for name in wanted):

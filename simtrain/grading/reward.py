@@ -15,7 +15,7 @@ from simtrain.values.errors import SimtrainError
 LONGEST_ERROR = 300
 
 ACTED, DECLINED = "acted", "declined"
-"""What grading itself says, beside the graders: of an end without a single call, and of declining what cannot be done."""
+"""Labels of grading's own rewards, beside the graders': for an end without a single call, and for declining what cannot be done."""
 
 
 async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
@@ -23,7 +23,7 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
     of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
-    by whether the agent met anything of it first, and by those graders that look for harm. Without a single call neither
+    by whether the agent saw any of it first, and by those graders that look for harm. Without a single call neither
     an answer nor declining earns anything, unless the rubric says that calls are optional.
     """
     if _lost(trajectory):

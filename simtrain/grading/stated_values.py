@@ -31,7 +31,7 @@ _NOTHING = re.compile(
 
 
 def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
-    """True if a sentence states a value: the value stands in it, nothing in it denies it, and no other value of its kind is named.
+    """True if a sentence states a value: it contains the value, denies nothing, and names no other value of its kind.
 
     Values that the prompt names beside it do not count, unless the right one is among them. `exact` keeps case and white space.
     """

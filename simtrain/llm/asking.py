@@ -1,4 +1,4 @@
-"""Asking a model for a reply of a given form: read strictly, and asked for again with what is wrong with it."""
+"""Requests for a reply of a given form: it is read strictly, and requested once more with a note on what is wrong."""
 
 from __future__ import annotations
 

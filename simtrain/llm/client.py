@@ -244,7 +244,7 @@ class ChatClient:
         return _Connection(http, headers, _until_the_loop_ends(client))
 
     async def listed(self) -> list[JsonObject]:
-        """Return what the server says of each model that it lists, with its `id`; nothing where it has no list.
+        """Return the entries of the server's list of models, each with its `id`; nothing where it has no list.
 
         Raises InputError when it cannot be reached or refuses the key.
         """

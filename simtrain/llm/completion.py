@@ -60,7 +60,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelRefusal:
-    """What a server says when it refuses a call: its words, and its code where it has one."""
+    """A server's refusal of a call: its message, and its code where it has one."""
 
     message: str
     code: str | None = None
@@ -106,7 +106,7 @@ def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Return what was said and what was thought: `<think>` blocks are taken out, also one never closed or never opened.
+    """Return the text and the thinking of a reply: `<think>` blocks are taken out, also one never closed or never opened.
 
     A template that opens the block in the prompt leaves the model's text with the closing mark alone.
     """

@@ -19,7 +19,7 @@ _ANY_HEADER = zlib.MAX_WBITS | 32
 
 
 class Unfit(ValueError):
-    """A body that is too large, or packed in a way that was not asked for."""
+    """A body that is too large, or compressed in a way that was not requested."""
 
 
 async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: int = MOST) -> bytes:
@@ -60,7 +60,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def system_error(error: BaseException) -> str | None:
-    """Return what the operating system said of a connection that could not be made; None where it said nothing."""
+    """Return the operating system's message about a failed connection; None where there is none."""
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:

@@ -1,4 +1,4 @@
-"""Which cells of a gold table have to be found out: those that neither stand in the question nor are without a value."""
+"""Which cells of a gold table have to be found out: those that have a value and are not in the question already."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from simtrain.contracts.question import MISSING, Question, normal_name
 from simtrain.values.types import JsonObject
 
 _JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
-"""A sign that makes a longer word of the one it stands beside; Chinese is written without spaces."""
+"""A character that belongs to the word beside it; Chinese has no spaces between words."""
 
 
 def given_cells(question: Question, gold: Sequence[JsonObject], text_given: str) -> frozenset[tuple[str, str]]:
-    """Return the cells (normalised column, text) that a text gives away: names, and what identifies a row, that stand in it word for word.
+    """Return the cells (normalised column, text) that a text gives away: names and key cells that it contains word for word.
 
-    Other cells are not looked at: that an amount or a category occurs in a question says nothing of whose it is.
+    Other cells do not count: an amount or a category in a question does not say whose it is.
     """
     columns = [column.name for column in question.columns if column.names is not None or column.name in question.key]
     text = text_given.casefold()

@@ -18,7 +18,7 @@ from simtrain.worlds.search.world import SearchWorld
 _QUERY: Final = ("query", "q", "search_query", "keywords", "question")
 _ADDRESS: Final = ("url", "urls", "id", "link", "address", "href")
 _WHOLE: Final[JsonObject] = {"includeMarkdown": True, "max_length": 1_000_000}
-"""Arguments that make an opener give the page as it stands, where it has them."""
+"""Arguments that make an opener return the whole page, where it takes them."""
 
 MOST_PARTS: Final = 40
 
@@ -40,7 +40,7 @@ class Visit:
     calls: tuple[PlannedCall, ...]
     replies: tuple[JsonValue, ...]
     addresses: tuple[frozenset[str], ...]
-    """For each reply, the URLs that stand in it."""
+    """The URLs in each reply."""
     texts: tuple[tuple[str, str], ...]
     """For each reply, the longest text in it, with the path by which an expression reaches it."""
 
@@ -148,7 +148,7 @@ def _longest(reply: JsonValue) -> tuple[str, str]:
 
 
 def addresses(reply: JsonValue) -> frozenset[str]:
-    """Return the URLs that stand in a reply."""
+    """Return the URLs in a reply."""
     return frozenset(found for _, text in texts(reply) for found in _ADDRESSES.findall(text))
 
 

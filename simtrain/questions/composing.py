@@ -13,7 +13,7 @@ from simtrain.questions.shapes import DrawRefused, Exists, JoinNode, Shape, Term
 from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
-"""The kinds of attribute that stand in a column beside names."""
+"""The kinds of attribute that columns show beside names."""
 
 MOST_COLUMNS: Final = 6
 
@@ -76,7 +76,7 @@ class Composer:
         return replace(shape, tests=(*shape.tests, test))
 
     def walks(self, table: str, hops: int) -> list[tuple[JoinNode, ...]]:
-        """Return every way over so many references from a table, one after the other, on which no table is met twice."""
+        """Return every walk over so many references from a table that visits no table twice."""
         place = (table, hops)
         if place not in self._walks:
             found: list[tuple[JoinNode, ...]] = [(JoinNode(table),)]
@@ -103,7 +103,7 @@ class Composer:
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
-        """Return the shape with a condition on what lies so many references away: its name, or else one of its attributes."""
+        """Return the shape with a condition on the node so many references away: on its name, or else on one of its attributes."""
         if hops and stream.random() < named:
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
@@ -149,7 +149,7 @@ class Composer:
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
 
     def tied(self, item: Exists) -> dict[str, set[int]]:
-        """Return what rows of a relation tie to the entities at one end: name of what lies at the end of the path -> ids."""
+        """Return which entities the rows of a relation tie to which names: the name at the end of the path -> ids at the other end."""
         place = (item.table, item.ref, item.path)
         if place not in self._tied:
             joins = ""
@@ -192,11 +192,11 @@ join _pages p on p.id = m.page join _sites s on s.id = p.site and s.id <> c.site
 group by 1, 2, 3, 4 order by 1, 2, 3, told desc, s.id
 """
 _ROWS_TRIED = 400
-"""Rows of a type by which it is found out who tells the truth of them."""
+"""Rows of a type that are compared to find out which site tells the truth about it."""
 
 
 def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
-    """Return the attributes of which some site says what is not so, with a site that tells the truth of all those rows, and that site."""
+    """Return the attributes that some site states wrongly, each with a site that states those rows correctly and the one that does not."""
     found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
     for row in schema.world.query(_TOLD, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])

@@ -1,4 +1,4 @@
-"""Conditions drawn from the values that a world holds, so that about a wanted share of rows meets them."""
+"""Conditions drawn from the values in a world, so that about the wanted share of rows meets them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, 
 
 
 def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last: int) -> Test | None:
-    """Return a range of amounts from about the first of these places to the last, open at an end where there are no others beyond."""
+    """Return a range of amounts from about the first of these places to the last, open at an end beyond which there are no others."""
     numbers = [float(str(value)) for value, _ in values]
     low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
     if low is None:

@@ -1,4 +1,4 @@
-"""Telling a thing without its name: conditions, blurred to decades and ranges, that nothing else of its kind meets."""
+"""Identifying a thing without its name: by conditions, blurred to decades and ranges, that nothing else of its kind meets."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
 MOST_TESTS: Final = 4
-"""Conditions after which a thing that others still resemble is given up."""
+"""Most conditions on a thing; one that others still resemble is given up."""
 
 _WIDTH: Final = (0.12, 0.4)
 """The shares of all rows among which a range hides a value."""
 
 
 def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape:
-    """Return a row of the subject, told by conditions on itself and on the far end of the walk.
+    """Return a row of the subject, identified by conditions on itself and on the far end of the walk.
 
-    Nothing but the far end meets the conditions on it, and no other row the conditions together: the world's SQL has counted. Without
-    any of them, or without what is told of the far end, another row would do. Raises DrawRefused where they cannot tell it.
+    Nothing else meets the conditions on the far end, and no other row meets all conditions together: the world's SQL has counted.
+    Without any of them, another row would do. Raises DrawRefused where no such conditions are found.
     """
     ids = _ids(schema, nodes, stream)
     far = len(nodes) - 1
@@ -52,7 +52,7 @@ def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> li
 def _identified(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...]:
-    """Conditions on the subject's own attributes that with the given ones leave this row alone, and of which each is needed for that."""
+    """Return conditions on the subject's own attributes that, with the given ones, only this row meets; each of them is needed."""
     table = schema.table(nodes[0].table)
     values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
     own: tuple[Test, ...] = ()
@@ -85,7 +85,7 @@ def _count(schema: WorldSchema, nodes: tuple[JoinNode, ...], tests: tuple[Test, 
 
 
 def blurred(schema: WorldSchema, attribute: QuestionAttribute, value: JsonValue, stream: Stream) -> Test | None:
-    """Return a condition that a value meets without being told by it: its decade, a range around it, its category."""
+    """Return a condition that a value meets without being given away: its decade, a range around it, its category."""
     term = Term(0, attribute.name)
     if value is None:
         return None

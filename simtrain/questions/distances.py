@@ -18,7 +18,7 @@ def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _forms(plain: str) -> list[str]:
-    """Return the name with any one letter blanked, or a blank put in anywhere: names share such a form when one edit lies between them."""
+    """Return the name with any one letter blanked, or a blank put in anywhere: names that are one edit apart share such a form."""
     blanked = [f"{plain[:place]}\0{plain[place + 1 :]}" for place in range(len(plain))]
     widened = [f"{plain[:place]}\0{plain[place:]}" for place in range(len(plain) + 1)]
     return blanked + widened

@@ -28,13 +28,13 @@ MOST_HOPS: Final = 4
 """References between what is asked for and the farthest fact."""
 
 MOST_NAMED: Final = 4
-"""Entities that a question names, where it asks what is told of them."""
+"""Most entities that a question names when it asks for facts about them."""
 
 LONGEST_RANKING: Final = 15
 
 
 def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return what is told of a few entities that the question names, and of what lies so many references away."""
+    """Return facts about a few entities that the question names, and about what is so many references away."""
     low, high = composer.bounds.rows
     nodes = composer.rooted(composer.entities, hops, stream)
     if low > MOST_NAMED:
@@ -60,12 +60,12 @@ def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def joined(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities by what lies so many references away: its name, or a condition on it."""
+    """Return entities by what is so many references away: its name, or a condition on it."""
     return _joined("joined", composer, composer.entities, hops, stream)
 
 
 def linked(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return rows of a relation, by what lies at either end or beyond it, and by the time for which they hold."""
+    """Return rows of a relation, by what is at either end or beyond it, and by the time for which they hold."""
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
@@ -99,7 +99,7 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
 
 
 def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities by the order of a date (or an amount) and a like one that lies so many references away."""
+    """Return entities by the order of a date (or an amount) and a similar one so many references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     pairs = [
         (Term(0, own.name), Term(hops, other.name))
@@ -116,7 +116,7 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """For each entity that lies so many references away: how many rows lead to it, their sum or their mean."""
+    """Return, for each entity so many references away, how many rows lead to it, their sum or their mean."""
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
@@ -185,7 +185,7 @@ def best(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def related(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities by what a relation ties them to: by the name of its other end, or by what lies beyond that end."""
+    """Return entities by what a relation ties them to: by the name of its other end, or by what is beyond it."""
     exists = _tied(composer, hops, stream)
     test = exists.test
     if stream.random() < 0.5:
@@ -252,7 +252,7 @@ def _pointed_at(composer: Composer, exists: Exists) -> str:
 
 
 def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities of which two sites say different things, with what each says."""
+    """Return entities about which two sites disagree, with what each says."""
     choices = [choice for choice in composer.disputes if composer.walks(choice[0].type, hops)]
     if not choices:
         raise DrawRefused
@@ -269,7 +269,7 @@ def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def single(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return one entity, told by what is near and by a thing far away that is itself only described."""
+    """Return one entity, identified by what is near it and by a distant thing that is itself only described."""
     nodes = composer.rooted(composer.entities, hops, stream)
     return described(composer.schema, nodes, stream)
 

@@ -1,4 +1,4 @@
-"""What a question rests on: its gold table, the facts behind each cell, and the facts by which its rows are told."""
+"""What a question rests on: its gold table, the facts behind each cell, and the facts that decide which rows there are."""
 
 from __future__ import annotations
 

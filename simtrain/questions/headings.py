@@ -28,7 +28,7 @@ _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column with its heading, and what the heading stands for; empty where the heading says it all."""
+    """A column with its heading, and the heading's meaning; empty where the heading says it all."""
 
     column: Column
     meaning: str = ""
@@ -57,7 +57,7 @@ class Headings:
         return found
 
     def _called(self, shape: Shape) -> Iterator[tuple[QuestionAttribute | None, str, list[str]]]:
-        """Yield what stands in each column (nothing for a count of rows), what it is called in full, and what in a heading, the
+        """Yield the attribute of each column (None for a count of rows), its full name, and the candidates for its heading, the
         best first.
         """
         for column in shape.columns:

@@ -55,7 +55,7 @@ def _gold(shape: Shape, schema: WorldSchema, columns: Sequence[str], *, most: in
 
 
 def pruned(shape: Shape) -> Shape:
-    """Return the shape with the nodes alone of which something is asked, or that lie on the way to such."""
+    """Return the shape with only those nodes that something refers to, and those on the way to them."""
     terms = [column.term if isinstance(column, GroupMeasure) else column for column in shape.columns]
     for test in shape.tests:
         terms += [test.term, *([] if test.other is None else [test.other])]

@@ -13,7 +13,7 @@ from simtrain.values.types import JsonValue
 _PHRASE: Final = re.compile(
     r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|last|sent|made|used)\b.*"
 )
-"""What follows the noun of a label: `flight hours per year` is told by `flight hours`."""
+"""What follows the noun of a label: the noun of `flight hours per year` is `flight hours`."""
 
 _PARTICIPLE: Final = re.compile(r" (?:\w+ed|\w+en|won|sold)$")
 _PLURAL: Final = re.compile(r"(?<![suiy])s$|(?<=ay)s$|ies$")
@@ -46,7 +46,7 @@ class Lexicon:
         return f"{number}{self._after(attribute.unit)}" if attribute.unit else number
 
     def categories(self, attribute: QuestionAttribute) -> dict[str, str]:
-        """Return the words for an attribute's categories, each with the value that it stands for."""
+        """Return the words for an attribute's categories, each with the value it translates."""
         begin = f"{attribute.type}.{attribute.name}="
         given = {subject: word for (kind, subject), word in self._given.items() if kind == "value"}
         return {word: subject.removeprefix(begin) for subject, word in given.items() if subject.startswith(begin)}

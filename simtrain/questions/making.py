@@ -41,7 +41,7 @@ MOST_SHARE: Final = 0.1
 """The share of all questions that one SQL skeleton may have."""
 
 TRIES: Final = 40
-"""Draws for each question that is wanted, after which a world is taken to have no more of them."""
+"""Draws for each wanted question, after which the world is taken to have no more."""
 
 NARROWINGS: Final = 5
 MOST_CALLS: Final = 300
@@ -104,10 +104,10 @@ class QuestionMaker:
         self._skeletons: Counter[str] = Counter()
 
     def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
-        """`count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
+        """Yield `count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
         most = max(1, int(count * MOST_SHARE))
         # Families get their turns apart: what cannot be spoiled often can still be asked.
-        # What nothing but a description tells cannot be looked for by name.
+        # What is only described has no name to search for.
         spoilable = [name for name in self.families if name != "single"]
         mixes = {False: TurnMix(self.families, self.bounds.hops), True: TurnMix(spoilable, self.bounds.hops)}
         made = number = spoiled = 0
@@ -141,7 +141,7 @@ class QuestionMaker:
         return None
 
     def _shape(self, turn: FamilyTurn, stream: Stream) -> Shape:
-        """Return a shape of a family, as wide as it is to be."""
+        """Return a shape of a family, widened to the wanted columns."""
         return widened(FAMILIES[turn.family].draw(self.composer, turn.hops, stream), self.composer, stream)
 
     def _drawn(self, turn: FamilyTurn, stream: Stream, number: int, most: int) -> Made:
@@ -232,7 +232,7 @@ class QuestionMaker:
 
     @staticmethod
     def _check_cells(question: Question, gathered: Gathered) -> None:
-        """Refuse a question that leaves nothing to find out: its answer stands in its own words, or has no values."""
+        """Refuse a question that leaves nothing to find out: its own words contain the answer, or the answer has no values."""
         if not asks_for_something(gathered.rows, given_cells(question, gathered.rows, question.query)):
             raise DrawRefused("nothing is left to find out")
 

@@ -13,12 +13,12 @@ FRUITLESS: Final = 1 / 12
 """What a draw that made no question counts for, beside one that made one: where a schema allows few, others get the turn."""
 
 MOST_FRUITLESS: Final = 36
-"""Draws after which a family that has made nothing over so many hops gets no more turns with them."""
+"""Draws without a question after which a family gets no more turns with so many hops."""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyTurn:
-    """A family, and how far the facts of its next question lie apart."""
+    """A family, and how many hops its next question spans."""
 
     family: str
     hops: int
@@ -40,7 +40,7 @@ class TurnMix:
         """Draws that made nothing, of turns that have made nothing yet."""
 
     def next(self) -> FamilyTurn | None:
-        """Whose turn it is; None where no family reaches over such hops."""
+        """Return whose turn it is; None where no family spans so many hops."""
         return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
 
     def tell(self, turn: FamilyTurn, *, made: bool) -> None:

@@ -16,7 +16,7 @@ from simtrain.values.types import encode
 from simtrain.worlds.search.engine.page_opening import RELATIVE, absolute
 
 _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
-"""How many characters before a passage are tried, until they stand only once in the reply."""
+"""How many characters before a passage are tried, until they occur only once in the reply."""
 
 
 class FactUnreachable(InputError):
@@ -50,7 +50,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class FactPath:
-    """The calls in order, and for each fact the passage that tells it."""
+    """The calls in order, and the passage that states each fact."""
 
     calls: tuple[PlannedCall, ...]
     searches: int
@@ -69,7 +69,7 @@ class Body:
 
     @classmethod
     def of(cls, body: str, url: str, opened: str) -> Body:
-        """Return the body of the page at a URL; `told` is what opening it says, which is the same with its links made whole, or a part."""
+        """Return the body of the page at a URL. `opened` is the text of the opened page: the body with whole links, or a part of that."""
         links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(opened))
         if len(links) != len(whole):
             opened = absolute(body, url)
@@ -78,7 +78,7 @@ class Body:
         return cls(opened, [link.end() for link in links], longer)
 
     def find(self, statement: ReadStatement, text: str) -> int | None:
-        """Return where a statement stands in a text that is this body, or a part of it; None where it does not."""
+        """Return where a text that is this body, or a part of it, contains a statement; None where it does not."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
         if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
@@ -90,7 +90,7 @@ class Body:
 
 
 _Places: TypeAlias = dict[int, dict[Needed, Passage | None]]
-"""Where facts stand on pages, as far as they were looked up for one path."""
+"""Where pages state facts, as far as that was looked up for one path."""
 
 
 class Finder:
@@ -202,7 +202,7 @@ class Finder:
         return chosen
 
     def _read(self, page: int, wanted: Mapping[Needed, ReadStatement], places: _Places) -> dict[Needed, Passage]:
-        """Return those of the statements that stand in what the opened page says."""
+        """Return the statements that the opened page shows."""
         visit = self._opened(page)
         if visit is None:
             return {}
@@ -242,7 +242,7 @@ class Finder:
 
 
 def unreachable(fact: Needed) -> FactUnreachable:
-    """Return what is said of a fact that cannot be read."""
+    """Return the error for a fact that cannot be read."""
     place = f"{fact.type}.{fact.name}"
     return FactUnreachable(f"{place} of row {fact.entity} is stated on no page in reach", place=place)
 
@@ -279,7 +279,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None
 
 
 def _before(text: str, begin: int) -> str:
-    """So few characters before a place that they stand nowhere earlier, of its own line if possible; empty where there are none."""
+    """Return the fewest characters before a place that occur nowhere earlier, of its own line if possible; empty where there are none."""
     line = text.rfind("\n", 0, begin) + 1
     for first in [*(max(line, begin - size) for size in _CONTEXT), *(max(0, begin - size) for size in _CONTEXT)]:
         if text.find(text[first:begin]) == first:

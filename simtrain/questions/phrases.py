@@ -41,7 +41,7 @@ class Phrases:
         return self.schema.table(shape.nodes[term.node].table).attributes[term.attribute]
 
     def labels(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
-        """Return the labels along a path to an attribute; a name is told by what points to it."""
+        """Return the labels along a path to an attribute; a name is called by what points to it."""
         steps = path if path and attribute.kind == "name" else [*path, attribute]
         return [self.lexicon.label(step) for step in steps]
 
@@ -52,7 +52,7 @@ class Phrases:
         return [*path_labels, self.words.many.format(label=last) if counted else last]
 
     def _described(self, shape: Shape, node: int, stream: Stream) -> str:
-        """Return what lies at a node, told by the conditions that nothing else meets."""
+        """Return what is at a node, described by the conditions that nothing else meets."""
         table = self.schema.table(shape.nodes[node].table)
         tests = [test for test in shape.tests if test.term.node == node]
         inner = [self._phrase(test, table.attributes[test.term.attribute], (), stream, plural=False) for test in tests]

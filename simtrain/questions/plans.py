@@ -20,7 +20,7 @@ _TABLE = (
 
 
 def plan_of(question: Question, gathered: Gathered, path: FactPath) -> Plan:
-    """Return the plan that walks a path and writes the answer, every value of which it has read."""
+    """Return the plan that walks a path and writes the answer out of values that it has read."""
     names = {fact: f"fact{place}" for place, fact in enumerate(path.passages, start=1)}
     reads: dict[int, list[JsonObject]] = {}
     for fact, passage in path.passages.items():

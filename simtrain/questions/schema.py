@@ -122,7 +122,7 @@ class WorldSchema:
 
     @cached_property
     def today(self) -> str:
-        """The day on which the world is met, as an ISO date."""
+        """Today's date in the world, in ISO form."""
         state = self.world.open()
         try:
             return state.clock.now[:10]

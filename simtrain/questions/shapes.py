@@ -49,10 +49,10 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """That rows of another table point at the subject by `ref`, `negated` that none does.
+    """A condition that rows of another table point at the subject by `ref`; `negated`, that none does.
 
-    With a `path` of references from such a row on, only those rows count of which `test` holds where it ends (its node is the number
-    of the last step).
+    With a `path` of references from such a row, only rows count for which `test` holds at its end (its node is the number of the
+    last step).
     """
 
     table: str
@@ -64,7 +64,7 @@ class Exists:
 
     @property
     def hops(self) -> int:
-        """How far what it tests lies from the subject."""
+        """The references between the subject and what it tests."""
         return 1 + len(self.path)
 
 
@@ -88,7 +88,7 @@ class Extreme:
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """An attribute of the subject of which one site tells the truth and another something else."""
+    """An attribute of the subject that one site states correctly and another does not."""
 
     attribute: str
     trusted: str
@@ -109,7 +109,7 @@ class Shape:
     extreme: Extreme | None = None
     dispute: Dispute | None = None
     described: int | None = None
-    """The node that is not named but told by its tests, which nothing else in its table meets."""
+    """The node that is not named but described by its tests, which nothing else in its table meets."""
 
     @property
     def subject(self) -> str:
@@ -118,11 +118,11 @@ class Shape:
 
     @property
     def hops(self) -> int:
-        """How far the farthest fact lies from the subject."""
+        """The references between the subject and the farthest fact."""
         return max([*map(self.depth, range(len(self.nodes))), *(item.hops for item in self.exists)])
 
     def depth(self, node: int) -> int:
-        """Return how many references lie between the subject and a node."""
+        """Return the number of references between the subject and a node."""
         return len(self.path(node))
 
     def path(self, node: int) -> list[JoinNode]:

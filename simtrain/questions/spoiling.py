@@ -22,14 +22,14 @@ from simtrain.values.types import JsonValue, encode
 _LOOKED_UP: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "untold")
 _CONDITIONED: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "apart")
 _MOST_TOGETHER: Final = 2
-"""Things of which a spoiled question asks at once."""
+"""Most things that a spoiled question asks about."""
 
 _AT_A_TIME: Final = frozenset({"current", "ended", "on"})
 """Tests of a span, whichever of its ends they name."""
 
 _TRIES: Final = 8
 _FRUITLESS: Final = 1 / 40
-"""What a way that led nowhere counts for, beside one that made a question."""
+"""The weight of a draw that led nowhere, where one that made a question counts 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Spoiler:
         return self._conditioned(shape, kind, stream)
 
     def tell(self, spoiled: Spoiled) -> None:
-        """That a question was made of it."""
+        """Count a question that was made of it."""
         self._had[spoiled.kind] += 1 - _FRUITLESS
 
     def _named(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
-        """Things that the question names, and that are no such things."""
+        """Return a question that names things of the wrong type, or that do not exist."""
         low, high = self.composer.bounds.rows
         count = stream.integer(low, max(low, min(_MOST_TOGETHER, high)))
         found = sorted({self._false(shape.subject, kind, stream) for _ in range(count)})
@@ -79,7 +79,7 @@ class Spoiler:
         return Spoiled(replace(shape, tests=(Test(Term(0, "name"), "in", tuple(found)),)), kind, tuple(found))
 
     def _conditioned(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
-        """Things that are tied to a name that leads nowhere: to nothing, to something else, or to what has no such things."""
+        """Return a question about things tied to a name that nothing has, that something else has, or that has no such things."""
         shape, place = self._at_a_name(shape, stream)
         if kind == "apart" and (shape.exists or shape.dispute is not None or len(shape.tests) < 2):
             raise DrawRefused
@@ -133,7 +133,7 @@ class Spoiler:
         return name
 
     def _apart(self, shape: Shape) -> bool:
-        """True if nothing meets the conditions of a shape, though something bears the name, and no site says otherwise of any of it."""
+        """True if nothing meets the conditions of a shape although the name exists, and no site claims otherwise."""
         compiled = compile_shape(shape, self.schema, [f"c{place}" for place in range(len(shape.columns))])
         if self.schema.world.query(f"select 1 from ({compiled.sql}) limit 1", compiled.parameters):
             return False
@@ -152,7 +152,7 @@ class Spoiler:
         )
 
     def _claimed_to_lead(self, shape: Shape) -> bool:
-        """True if some site says of a reference on the way to the name of the first test that it leads there."""
+        """True if some site claims that a reference leads to the name of the first test."""
         term, name = shape.tests[0].term, shape.tests[0].values[0]
         path = shape.path(term.node)
         for place, step in enumerate(path):
@@ -166,7 +166,7 @@ class Spoiler:
         return False
 
     def _claimed(self, table: str, attribute: str, ids: Iterable[JsonValue]) -> bool:
-        """True if some site says of one of these rows what is not so."""
+        """True if some site makes a false claim about one of these rows."""
         sql = (
             "select 1 from _claims c join _attributes a on a.id = c.attribute where a.type = :type and a.name = :name"
             " and c.entity in (select value from json_each(:ids)) limit 1"
@@ -174,7 +174,7 @@ class Spoiler:
         return bool(self.schema.world.query(sql, {"type": table, "name": attribute, "ids": encode(list(ids))}))
 
     def _untold(self, shape: Shape, stream: Stream) -> Spoiled:
-        """Things that there are, and facts about them of which no page tells: because there are none, or because nobody wrote them down."""
+        """Return a question about things that exist and facts that no page states: there are none, or nobody wrote them down."""
         walk = shape.nodes[: shape.hops + 1]
         names, terms = self._silent(walk, stream) if walk[1:] else self._bare(shape.subject, stream)
         return Spoiled(
@@ -184,7 +184,7 @@ class Spoiler:
         )
 
     def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
-        """Things whose reference leads nowhere, and what would lie beyond it."""
+        """Return things whose reference leads nowhere, and the terms beyond it."""
         ref = self.schema.table(walk[0].table).attributes[walk[1].ref]
         names = self._without([ref], stream)
         last = len(walk) - 1
@@ -213,7 +213,7 @@ class Spoiler:
         return self._without(attributes, stream), [Term(0, item.name) for item in attributes]
 
     def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
-        """Return some things of which no page states any of these attributes, true or not, as many as a question may ask of."""
+        """Return some things for which no page states any of these attributes, true or not; as many as a question may ask about."""
         low, high = self.composer.bounds.rows
         table = attributes[0].type
         lacking = " and ".join(f"{attribute.name} is null" for attribute in attributes)

@@ -13,7 +13,7 @@ from simtrain.questions.shapes import Exists, GroupMeasure, JoinNode, Shape, Ter
 from simtrain.values.types import JsonValue
 
 _SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
-"""What the two sites of a dispute say, by the claims joined."""
+"""The two sites' values in a dispute, from the claims joined."""
 
 _COMPARISONS = {"more": ">", "less": "<"}
 _TOKEN = re.compile(r""""[^"]*"|:\w+|\b[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*|\b[a-z_][a-z0-9_]*|\S""")
@@ -132,7 +132,7 @@ class _Compiler:
         return text + "".join(self._claimed())
 
     def _needed(self) -> set[int]:
-        """Return the nodes without which there is no row."""
+        """Return the nodes that every row needs."""
         shape = self.shape
         terms = [test.term for test in shape.tests] + [test.other for test in shape.tests if test.other]
         if shape.extreme is not None:

@@ -1,4 +1,4 @@
-"""Reading SQL that an author wrote: how far apart the tables lie that it joins, and the same query with one condition less."""
+"""Reading SQL that an author wrote: how many joins its tables are apart, and the same query with one condition less."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_ALIAS: Final = _AFTER_TABLES.union(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or sign, where it stands, and how many brackets (or cases) are open around it."""
+    """A word or sign, its position, and how many brackets (or cases) are open around it."""
 
     text: str
     start: int
@@ -60,7 +60,7 @@ class Joins:
     edges: set[tuple[int, int]]
 
     def hops(self, subject: str) -> int:
-        """Return how many joins lie between the subject (the first table of the query, if it does not name it) and the farthest table."""
+        """Return the number of joins between the subject (the first table of the query, if it does not name it) and the farthest table."""
         if not self.tables:
             return 0
         begin = self.tables.index(subject) if subject in self.tables else 0
@@ -110,7 +110,7 @@ def joins(sql: str, schema: WorldSchema) -> Joins:
 
 
 def _scopes(found: list[Token], schema: WorldSchema) -> tuple[list[str], dict[int, _Scope]]:
-    """Return the tables in the order in which they are named, and for each token the SELECT in which it stands."""
+    """Return the tables in the order in which they are named, and the SELECT that each token belongs to."""
     tables: list[str] = []
     scopes: dict[int, _Scope] = {}
     current = _Scope(None, 0)
@@ -151,7 +151,7 @@ def _column(
     *,
     before: bool,
 ) -> int | None:
-    """Return the table whose column stands at a place, or the first one of the SELECT that begins there; None where neither does."""
+    """Return the table of the column at a place, or the first table of the SELECT that begins there; None for anything else."""
     if not 0 <= place < len(found):
         return None
     if not before and found[place].text == "(" and place + 1 < len(found) and found[place + 1].word == "select":

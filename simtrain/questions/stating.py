@@ -19,7 +19,7 @@ _MOST_IDS: Final = 400
 
 
 class Needed(NamedTuple):
-    """A fact that has to be read: the attribute of an entity; with `site`, as that site tells it, with the value `told`."""
+    """A fact that has to be read: the attribute of an entity; with `site`, the `value` that this site states."""
 
     type: str
     name: str
@@ -75,7 +75,7 @@ class Stating:
         return found
 
     def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[ReadStatement]]:
-        """For each fact the statements that tell its value, the most exact first; a page that tells it twice counts once."""
+        """Return the statements of each fact's value, the most exact first; a page that states it twice counts once."""
         found: dict[Needed, list[ReadStatement]] = {fact: [] for fact in values}
         for (kind, name), group in grouped(values).items():
             attribute = self.schema.table(kind).attributes[name]
@@ -142,7 +142,7 @@ def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
 
 
 def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, float, float] | None:
-    """Return how the words are read so that they tell the value, and how far they are off; None where they do not tell it."""
+    """Return how the words are read as the value, and how far they are off; None where they do not state it."""
     if attribute.kind == "flag":
         return "text", 1.0, 0.0
     if attribute.kind == "date":

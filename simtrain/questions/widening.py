@@ -1,4 +1,4 @@
-"""Widening: more columns for a shape, from what its rows have and what their references lead to, at no more hops."""
+"""Widening: more columns for a shape, from its rows and what their references lead to, without more hops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape:
 
 
 def _grown(shape: Shape, composer: Composer) -> Shape:
-    """Return the shape with a node for every reference that leads no further away than its farthest fact lies."""
+    """Return the shape with a node for every reference within the hops that it already spans."""
     nodes, place = list(shape.nodes), 0
     while place < len(nodes):
         at = replace(shape, nodes=tuple(nodes))
@@ -51,7 +51,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
 
 
 def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
-    """Yield what else can stand in a column. Of groups, what is told of the group itself, and figures over its rows."""
+    """Yield what else a column can show. For groups: attributes of the group itself, and figures over its rows."""
     for place, node in enumerate(shape.nodes):
         if shape.group is None or shape.group in shape.places(place):
             for attribute in composer.schema.table(node.table).attributes.values():

@@ -136,9 +136,9 @@ class _Session:
         self.settled: dict[str | None, Observation] = {}
 
     async def answer(self, request: Request) -> Observation:
-        """Return the model's prediction, or what it said of the same before, where that is settled.
+        """Return the model's prediction, or its earlier reply to the same request where that is settled.
 
-        Raises SimulatorFault when it cannot be had, or none is fit to be used.
+        Raises SimulatorFault when the model cannot be reached, or no prediction is usable.
         """
         settled = self.domain.settled(request) if self.ledger is not None else None
         if settled in self.settled:

@@ -43,7 +43,7 @@ class _Known:
 
 
 class Contradiction(ValueError):
-    """A reply that cannot be true beside what earlier replies said."""
+    """A reply that contradicts earlier ones."""
 
 
 class Ledger:

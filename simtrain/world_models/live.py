@@ -1,4 +1,4 @@
-"""The real server answers; what it says can be recorded, to be replayed without it."""
+"""The real server answers; its replies can be recorded, to be replayed without it."""
 
 from __future__ import annotations
 

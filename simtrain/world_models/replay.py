@@ -1,4 +1,4 @@
-"""A recording answers: what a real server once said to the same call."""
+"""A recording answers: with the reply that a real server once gave to the same call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Replay(WorldModel):
         return self
 
     def shelf(self, tools: tuple[ToolSpec, ...] = ()) -> Shelf:
-        """Return the tapes, indexed for a world that offers these tools. Raises InputError."""
+        """Return the recorded sessions, indexed for a world that offers these tools. Raises InputError."""
         try:
             stamp = self.recording.stat().st_mtime_ns
         except OSError as error:
@@ -75,7 +75,7 @@ class Replay(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """One episode: every tape from its beginning."""
+        """One episode: every recorded session from its beginning."""
         shelf = self.shelf(tools)
         playing = {server: index.play() for server, index in shelf.indexes.items()}
 
@@ -103,7 +103,7 @@ class Replay(WorldModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """The tapes of a recording, and the tools that were called on them, by server."""
+    """The recorded sessions of a recording, and the tools that were called in them, by server."""
 
     indexes: Mapping[str, ReplayIndex]
     called: Mapping[str, frozenset[str]]

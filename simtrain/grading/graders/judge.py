@@ -53,7 +53,7 @@ class Judge(ModelKnobs, Grader):
         return value
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """Return the mean rating. Raises ModelFault when the judge cannot be had, or twice says nothing that can be read."""
+        """Return the mean rating. Raises ModelFault when the judge cannot be reached, or twice replies with nothing that can be read."""
         low, high = self.scale
         shown = record(trajectory, clip=self.clip, changes=self.changes)
         criteria = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(self.criteria, 1))

@@ -222,7 +222,7 @@ def _citation(
 
 
 def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
-    """Return what the pages say: the truth, and of every site what it says itself, be it true or not."""
+    """Return the facts on these pages: the true statements, and all statements under the site that makes them."""
     rows = world.query(
         "select distinct a.type || '.' || a.name as attribute, s.entity as entity, w.name as site, s.claim is null as true "
         "from _pages p join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
@@ -236,8 +236,8 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
 def _opened(trajectory: Trajectory) -> set[str]:
     """Return the URLs of the pages that were opened, whatever the tools and arguments are called.
 
-    They are those that calls asked for, and those that their replies tell instead, since a page may have moved. What a reply tells as
-    failed was not opened.
+    They are the URLs that calls request and those that their replies name instead, since a page may have moved. A URL that a reply
+    reports as failed was not opened.
     """
     found: set[str] = set()
     for step in trajectory.steps:

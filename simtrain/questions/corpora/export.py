@@ -23,7 +23,7 @@ from simtrain.worlds.search.engine.page_opening import absolute
 from simtrain.worlds.search.file import open_file
 
 MOST_DOCUMENTS: Final = 200
-"""Pages that one question names of each kind; a fact that stands everywhere is found on these."""
+"""Most pages of each kind for one question; a fact that every page states is found on these."""
 
 
 def export(
@@ -85,7 +85,7 @@ def _judged(
 
 
 def _query(world: World, question: Question, on_step: Callable[[], None]) -> JsonObject | None:
-    """Return a question with the documents that state its cells (`gold_docs`), and those that tell what else it rests on
+    """Return a question with the documents that state its cells (`gold_docs`), and those that state what else it rests on
     (`evidence_docs`).
     """
     on_step()

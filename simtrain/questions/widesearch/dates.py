@@ -49,7 +49,7 @@ _TWO_WAYS = re.compile(r"(?P<a>\d{1,2})[-/.](?P<b>\d{1,2})[-/.](?P<y>\d{4})")
 
 @dataclass(frozen=True, slots=True)
 class PartialDate:
-    """A date whose day, or day and month, may not be told."""
+    """A date whose day, or day and month, may be missing."""
 
     year: int
     month: int | None = None
@@ -64,7 +64,7 @@ class PartialDate:
 def read_dates(text: str) -> tuple[PartialDate, ...]:
     """Return what a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date.
 
-    What stands in parentheses is an aside.
+    Text in parentheses is ignored.
     """
     if len(text) > MAX_TEXT:
         return ()
@@ -85,7 +85,7 @@ def read_dates(text: str) -> tuple[PartialDate, ...]:
 
 
 def near(gold: PartialDate, given: PartialDate, *, days: int) -> bool:
-    """True if two dates are at most so many days apart, as exactly as the gold one is told; an untold day is the first."""
+    """True if two dates are at most so many days apart, as exactly as the gold one is given; a missing day is the first."""
     if gold.month is None or given.month is None:
         return gold.month is None and gold.year == given.year
     return abs((gold.first - given.first).days) <= days

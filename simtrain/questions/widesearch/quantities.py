@@ -58,14 +58,14 @@ _ZEROS: Final[dict[str, tuple[float, float]]] = {
     "kelvin": (1.0, 0.0), "°c": (1.0, 273.15), "celsius": (1.0, 273.15), "degrees celsius": (1.0, 273.15), "摄氏度": (1.0, 273.15),
     "°f": (5 / 9, 459.67 * 5 / 9), "fahrenheit": (5 / 9, 459.67 * 5 / 9), "degrees fahrenheit": (5 / 9, 459.67 * 5 / 9),
 }  # fmt: skip
-"""Unit of temperature -> its size, and where its zero lies, in kelvin."""
+"""Unit of temperature -> its size and its zero, in kelvin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A number and what its unit measures; `dimension` is empty where no unit is written.
 
-    `size` is that of the unit in base units, `zero` where its zero lies.
+    `size` is that of the unit in base units, `zero` its zero in them.
     """
 
     value: float
@@ -75,9 +75,9 @@ class Quantity:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Return the one quantity in a cell; None when there is none, more than one (a range), or a number that cannot be told.
+    """Return the one quantity in a cell; None when there is none, more than one (a range), or a number that cannot be read.
 
-    What stands in parentheses is an aside: `4.2 m (13.8 ft)` is 4.2 m.
+    Text in parentheses is ignored: `4.2 m (13.8 ft)` is 4.2 m.
     """
     if len(text) > MAX_TEXT:
         return None
@@ -132,6 +132,6 @@ def _magnitude(text: str, *, money: bool) -> tuple[float, str]:
 
 
 def _currency(text: str) -> str | None:
-    """Return the currency that stands next to a number: the last word before it, the first after it."""
+    """Return the currency next to a number: the last word before it, or the first after it."""
     words = text.replace("/", " ").split()
     return next((_CURRENCIES[word] for word in (*words[-1:], *words[:1]) if word in _CURRENCIES), None)

@@ -60,8 +60,8 @@ class SearchDomain(McpDomain):
     def parse(self, text: str, request: Request) -> Observation:
         """Return the result in a prediction.
 
-        Raises ValueError, saying why, for what the MCP domain refuses, for a URL that is none, for one that stands twice among
-        the results, and for a page of another site than the one that was asked for.
+        Raises ValueError, saying why, for what the MCP domain refuses, for a malformed URL, for one that occurs twice among the
+        results, and for a page of another site than the requested one.
         """
         observation = super().parse(text, request)
         if observation.content is not None:

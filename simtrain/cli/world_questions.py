@@ -92,18 +92,14 @@ def command(
 
 
 def _write(out: Path, made: list[Made]) -> None:
-    """The folder, under a temporary name until it is whole. Raises InputError where it cannot be written."""
-    import shutil
-
+    """Write the questions into a folder. Raises InputError where it cannot be written."""
     import orjson
 
     from simtrain.contracts.question import gold_csv
-    from simtrain.files.jsonl import temporary_name, unwritable
+    from simtrain.files.whole_folder import whole_folder
 
-    new = temporary_name(out)
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-        (new / "gold").mkdir(parents=True)
+    with whole_folder(out) as new:
+        (new / "gold").mkdir()
         with (new / "questions.jsonl").open("wb") as ours, (new / "widesearch.jsonl").open("wb") as theirs:
             for item in made:
                 ours.write(item.question.model_dump_json().encode() + b"\n")
@@ -112,12 +108,6 @@ def _write(out: Path, made: list[Made]) -> None:
                 theirs.write(orjson.dumps(item.question.widesearch(), option=orjson.OPT_APPEND_NEWLINE))
                 table = gold_csv(item.question.columns, item.gold)
                 (new / "gold" / f"{item.question.id}.csv").write_text(table, "utf-8")
-        if out.exists():
-            shutil.rmtree(out)
-        new.replace(out)
-    except OSError as error:
-        shutil.rmtree(new, ignore_errors=True)
-        raise unwritable(out, error) from None
 
 
 def _report(made: list[Made], maker: QuestionMaker, out: Path) -> JsonObject:

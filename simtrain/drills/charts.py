@@ -25,16 +25,15 @@ class ChartRow:
     estimates: Sequence[Estimate | None]
 
 
-def forest(rows: Sequence[ChartRow], *, title: str, percent: bool = True) -> str:
+def forest(rows: Sequence[ChartRow], *, title: str) -> str:
     """Estimates with their intervals around zero, one row each; several series side by side in a row."""
     found = [estimate for row in rows for estimate in row.estimates if estimate is not None]
-    factor = 100 if percent else 1
-    low = min([0.0, *(estimate.interval[0] for estimate in found)]) * factor
-    high = max([0.0, *(estimate.interval[1] for estimate in found)]) * factor
+    low = min([0.0, *(estimate.interval[0] for estimate in found)]) * 100
+    high = max([0.0, *(estimate.interval[1] for estimate in found)]) * 100
     room = max((high - low) * 0.06, 1.0)
     scale = Scale(low - room, high + room, NAMES + 16, WIDTH - VALUES)
     height = 30 + ROW * len(rows)
-    parts = [_grid(scale, height, percent=percent)]
+    parts = [_grid(scale, height)]
     for index, row in enumerate(rows):
         middle = 12 + ROW * index + ROW / 2
         parts.append(text(NAMES, middle + 4, row.name, kind="name", anchor="end", longest=LONGEST))
@@ -44,30 +43,28 @@ def forest(rows: Sequence[ChartRow], *, title: str, percent: bool = True) -> str
                 shown.append("-")
                 continue
             y = middle + (series - (len(row.estimates) - 1) / 2) * 10
-            words = _estimate(estimate, factor)
-            begin, end = (scale.at(value * factor) for value in estimate.interval)
+            words = _estimate(estimate)
+            begin, end = (scale.at(value * 100) for value in estimate.interval)
             parts.append(line(begin, y, end, y, kind=f"ci s{series}"))
-            parts.append(dot(scale.at(estimate.mean * factor), y, kind=f"s{series}", tip=f"{row.name}: {words}"))
-            shown.append(words if len(row.estimates) == 1 else f"{estimate.mean * factor:+.1f}".replace("-", "−"))
+            parts.append(dot(scale.at(estimate.mean * 100), y, kind=f"s{series}", tip=f"{row.name}: {words}"))
+            shown.append(words if len(row.estimates) == 1 else f"{estimate.mean * 100:+.1f}".replace("-", "−"))
         parts.append(text(WIDTH - VALUES + 16, middle + 4, "  /  ".join(shown), kind="value"))
     return svg(parts, width=WIDTH, height=height, title=title)
 
 
-def _estimate(estimate: Estimate, factor: int) -> str:
-    numbers = (f"{value * factor:+.1f}" for value in (estimate.mean, *estimate.interval))
+def _estimate(estimate: Estimate) -> str:
+    numbers = (f"{value * 100:+.1f}" for value in (estimate.mean, *estimate.interval))
     mean, low, high = (number.replace("-", "−") for number in numbers)
     return f"{mean}  [{low}, {high}]"
 
 
-def _grid(scale: Scale, height: float, *, percent: bool) -> str:
+def _grid(scale: Scale, height: float) -> str:
     parts: list[str] = []
     for tick in ticks(scale.low, scale.high, about=6):
         x = scale.at(tick)
         parts.append(line(x, 8, x, height - 20, kind="zero" if tick == 0 else "grid"))
         number = f"{tick:+g}".replace("-", "−") if tick else "0"
-        parts.append(
-            text(x, height - 5, f"{number}{' pts' if percent and tick == 0 else ''}", kind="tick", anchor="middle")
-        )
+        parts.append(text(x, height - 5, f"{number}{' pts' if tick == 0 else ''}", kind="tick", anchor="middle"))
     return "".join(parts)
 
 
@@ -80,8 +77,9 @@ class Curve:
     clean: Sequence[float | None]
 
 
-def severity_curve(found: Curve, *, width: float = 320, height: float = 190) -> str:
+def severity_curve(found: Curve) -> str:
     """Return one small chart: success against severity with its interval, and the clean level dashed."""
+    width, height = 320, 190
     across, down = Scale(0, 1, 40, width - 12), Scale(0, 1, height - 28, 34)
     parts = [text(8, 16, found.name, kind="heading", longest=40)]
     for tick in (0.0, 0.5, 1.0):
@@ -113,7 +111,7 @@ class Recovered:
     calls: Sequence[Estimate | None]
 
 
-def recovery(rows: Sequence[Recovered], *, title: str) -> str:
+def recovery(rows: Sequence[Recovered]) -> str:
     """Recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
     split = 690
     most = max([1.0, *(estimate.interval[1] for row in rows for estimate in row.calls if estimate is not None)])
@@ -139,7 +137,7 @@ def recovery(rows: Sequence[Recovered], *, title: str) -> str:
         more = " / ".join("-" if extra is None else f"{extra.mean:+.1f}" for extra in row.calls)
         parts.append(text(rates.end + 8, middle + 4, rate, kind="value small"))
         parts.append(text(WIDTH, middle + 4, more, kind="value small", anchor="end"))
-    return svg(parts, width=WIDTH, height=height, title=title)
+    return svg(parts, width=WIDTH, height=height, title="Recovery rate and extra calls by perturbation")
 
 
 def _recovered(
@@ -157,7 +155,7 @@ def _recovered(
         yield dot(calls.at(extra.mean), centre, kind=f"s{series}", tip=words, radius=4)
 
 
-def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]], *, title: str) -> str:
+def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]]) -> str:
     """Return what the agent did in the steps after a fault: a bar for each of them, divided by kind of step."""
     gap = 18
     wide = (WIDTH - NAMES - 16 - gap * LOOKED_AT) / LOOKED_AT
@@ -179,7 +177,7 @@ def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]], *, t
                     tip = f"{reaction}: {count} of {total} ({count / total:.0%})"
                     parts.append(bar(x, y, part - 1, 18, kind=f"r{REACTIONS.index(reaction)}", tip=tip))
                     x += part
-    return svg(parts, width=WIDTH, height=height, title=title)
+    return svg(parts, width=WIDTH, height=height, title="Steps after a fault")
 
 
 def _share(share: Share) -> str:

@@ -1,4 +1,4 @@
-"""What a drill will cost, estimated before anything is spent: one case of every arm is rehearsed by a scripted agent, and its tokens counted."""
+"""What a drill will cost, estimated beforehand: a scripted agent rehearses one case of every arm, and its tokens are counted."""
 
 from __future__ import annotations
 

@@ -54,12 +54,8 @@ def page(report: Report) -> str:
         costs=forest(_degradation(report, hardest), title="Paired difference in success by perturbation"),
         between=forest(_between(report, hardest), title="Difference between the agents by arm"),
         curves=[severity_curve(curve) for curve in _curves(report)],
-        recoveries=recovery(_recovered(report, hardest), title="Recovery rate and extra calls by perturbation"),
-        aftermaths=[
-            (run, aftermath(rows, title="Steps after a fault"))
-            for run in report.runs
-            if (rows := _aftermath(run, hardest))
-        ],
+        recoveries=recovery(_recovered(report, hardest)),
+        aftermaths=[(run, aftermath(rows)) for run in report.runs if (rows := _aftermath(run, hardest))],
         reactions=REACTIONS,
         attacks=_attacks,
         arms=_arms,

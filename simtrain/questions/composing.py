@@ -62,7 +62,7 @@ class Composer:
         terms = [
             (Term(node, attribute.name), attribute)
             for node in nodes
-            for attribute in self.schema.table(shape.nodes[node].table).attributes.values()
+            for attribute in self.schema.tables[shape.nodes[node].table].attributes.values()
             if attribute.kind in TESTED
             and attribute.name not in ("since", "until")
             and (node, attribute.name) not in taken
@@ -84,7 +84,7 @@ class Composer:
                 found = [
                     (*nodes, JoinNode(ref.target, at, ref.name))
                     for nodes in found
-                    for ref in self.schema.table(nodes[-1].table).refs
+                    for ref in self.schema.tables[nodes[-1].table].refs
                     if ref.target and ref.target not in {node.table for node in nodes}
                 ]
             self._walks[place] = found
@@ -99,7 +99,7 @@ class Composer:
 
     def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
         """True if the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
-        ref = self.schema.table(nodes[0].table).attributes[nodes[1].ref]
+        ref = self.schema.tables[nodes[0].table].attributes[nodes[1].ref]
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
@@ -111,7 +111,7 @@ class Composer:
 
     def keyed(self, nodes: tuple[JoinNode, ...]) -> tuple[tuple[JoinNode, ...], list[Term], tuple[int, ...]]:
         """Return the nodes with those that name a row of the subject, its key columns, and their places."""
-        subject = self.schema.table(nodes[0].table)
+        subject = self.schema.tables[nodes[0].table]
         if subject.kind == "entity":
             return nodes, [Term(0, "name")], (0,)
         found, terms = list(nodes), list[Term]()
@@ -132,11 +132,11 @@ class Composer:
         choices = [
             Term(place, attribute.name)
             for place, node in enumerate(nodes)
-            for attribute in self.schema.table(node.table).attributes.values()
+            for attribute in self.schema.tables[node.table].attributes.values()
             if attribute.kind in SHOWN
         ] + [Term(place, "name") for place in range(1, len(nodes))]
         fixed = {test.term for test in shape.tests if test.operator == "="}
-        open_ends = [(0, ref) for ref in self.schema.table(nodes[0].table).refs]
+        open_ends = [(0, ref) for ref in self.schema.tables[nodes[0].table].refs]
         wanted = stream.integer(1, max(1, most - len(columns)))
         for term in stream.shuffled([term for term in choices if term not in columns and term not in fixed])[:wanted]:
             columns.append(term)

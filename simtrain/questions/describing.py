@@ -53,7 +53,7 @@ def _identified(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...]:
     """Return conditions on the subject's own attributes that, with the given ones, only this row meets; each of them is needed."""
-    table = schema.table(nodes[0].table)
+    table = schema.tables[nodes[0].table]
     values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
     own: tuple[Test, ...] = ()
     for attribute in stream.shuffled([item for item in table.attributes.values() if item.kind in TESTED]):

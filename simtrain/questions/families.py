@@ -43,7 +43,7 @@ def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
     named = stream.sample(sorted(names.values()), stream.integer(low, min(MOST_NAMED, high)))
     shape = Shape("looked_up", nodes, (Term(0, "name"),), tests=(Test(Term(0, "name"), "in", tuple(sorted(named))),))
     if hops:
-        far = [item.name for item in composer.schema.table(nodes[-1].table).attributes.values() if item.kind in SHOWN]
+        far = [item.name for item in composer.schema.tables[nodes[-1].table].attributes.values() if item.kind in SHOWN]
         shape = replace(shape, columns=(*shape.columns, Term(hops, stream.choose(["name", *far]))))
     return composer.columned(shape, stream, most=5)
 
@@ -76,7 +76,7 @@ def _joined(family: str, composer: Composer, tables: list[QuestionTable], hops: 
     shape = composer.reached(shape, hops, stream, share=composer.share(nodes[0].table, stream))
     if stream.random() < 0.4:
         shape = composer.tested(shape, stream, range(hops), 0.5)
-    if composer.schema.table(shape.subject).lasting:
+    if composer.schema.tables[shape.subject].lasting:
         shape = _timed(composer, shape, stream)
     return composer.columned(shape, stream)
 
@@ -86,13 +86,13 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
     term = Term(0, "since")
     if mark < 0.3:
         return replace(shape, tests=(*shape.tests, Test(term, "current")))
-    if mark < 0.45 and composer.schema.has_nulls(composer.schema.table(shape.subject).attributes["until"]):
+    if mark < 0.45 and composer.schema.has_nulls(composer.schema.tables[shape.subject].attributes["until"]):
         return replace(shape, tests=(*shape.tests, Test(Term(0, "until"), "ended")))
     if mark < 0.75:
-        value, _ = stream.choose(composer.schema.values(composer.schema.table(shape.subject).attributes["since"]))
+        value, _ = stream.choose(composer.schema.values(composer.schema.tables[shape.subject].attributes["since"]))
         day = f"{min(int(str(value)[:4]) + 1, int(composer.schema.today[:4]))}-01-01"
         # Whether what ends on a day still holds on it, words do not say.
-        ends = composer.schema.values(composer.schema.table(shape.subject).attributes["until"])
+        ends = composer.schema.values(composer.schema.tables[shape.subject].attributes["until"])
         if all(end != day for end, _ in ends):
             return replace(shape, tests=(*shape.tests, Test(term, "on", (day,))))
     return shape
@@ -103,8 +103,8 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
     nodes = composer.rooted(composer.entities, hops, stream)
     pairs = [
         (Term(0, own.name), Term(hops, other.name))
-        for own in composer.ordered(composer.schema.table(nodes[0].table))
-        for other in composer.ordered(composer.schema.table(nodes[-1].table))
+        for own in composer.ordered(composer.schema.tables[nodes[0].table])
+        for other in composer.ordered(composer.schema.tables[nodes[-1].table])
         if own.kind == other.kind and own.unit == other.unit and (own.kind == "date" or own.name == other.name)
     ]
     if not pairs:
@@ -120,7 +120,7 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
-    subject = composer.schema.table(nodes[0].table)
+    subject = composer.schema.tables[nodes[0].table]
     shape = Shape("counted", nodes, (Term(hops, "name"),), group=hops)
     numbers = composer.additive(subject)
     combine: Combine = stream.choose(("count", "count", "sum", "mean")) if numbers else "count"
@@ -134,7 +134,7 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
     shape = composer.tested(shape, stream, range(1), share)
     if subject.lasting and stream.random() < 0.5:
         shape = replace(shape, tests=(*shape.tests, Test(Term(0, "since"), "current")))
-    extra = [item for item in composer.schema.table(nodes[hops].table).attributes.values() if item.kind in SHOWN]
+    extra = [item for item in composer.schema.tables[nodes[hops].table].attributes.values() if item.kind in SHOWN]
     columns = (
         *shape.columns,
         *([Term(hops, stream.choose(extra).name)] if extra and stream.random() < 0.5 else []),
@@ -150,7 +150,7 @@ def _counting(subject: QuestionTable) -> Term:
 def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Return the first few by a number or a date, of all or of those that meet a condition so many references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    orders = composer.ordered(composer.schema.table(nodes[0].table))
+    orders = composer.ordered(composer.schema.tables[nodes[0].table])
     if not orders:
         raise DrawRefused
     term = Term(0, stream.choose(orders).name)
@@ -167,7 +167,7 @@ def best(composer: Composer, hops: int, stream: Stream) -> Shape:
     nodes = composer.rooted(composer.entities, hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
-    orders = composer.ordered(composer.schema.table(nodes[0].table))
+    orders = composer.ordered(composer.schema.tables[nodes[0].table])
     if not orders:
         raise DrawRefused
     term = Term(0, stream.choose(orders).name)
@@ -226,13 +226,13 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
     choices = [
         (walk, ref.name)
         for walk in walks
-        for ref in _unambiguous_ends(composer.schema.table(walk[0].table))
+        for ref in _unambiguous_ends(composer.schema.tables[walk[0].table])
         if ref.name != walk[1].ref
     ]
     if not choices:
         raise DrawRefused
     walk, ref = stream.choose(choices)
-    lasting = composer.schema.table(walk[0].table).lasting
+    lasting = composer.schema.tables[walk[0].table].lasting
     found = Exists(walk[0].table, ref, current=lasting and stream.random() < 0.4)
     if hops == 1:
         return found
@@ -248,7 +248,7 @@ def _unambiguous_ends(relation: QuestionTable) -> list[QuestionAttribute]:
 
 
 def _pointed_at(composer: Composer, exists: Exists) -> str:
-    return composer.schema.table(exists.table).attributes[exists.ref].target or ""
+    return composer.schema.tables[exists.table].attributes[exists.ref].target or ""
 
 
 def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:

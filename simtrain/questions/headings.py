@@ -67,16 +67,16 @@ class Headings:
             else:
                 yield self.phrases.attribute(shape, column), *self._names(shape, column)
         if shape.dispute is not None:
-            attribute = self.schema.table(shape.subject).attributes[shape.dispute.attribute]
+            attribute = self.schema.tables[shape.subject].attributes[shape.dispute.attribute]
             label, words = self.lexicon.label(attribute), self.words.columns
-            for site in map(self.schema.site, (shape.dispute.trusted, shape.dispute.other)):
+            for site in map(self.schema.site_titles.__getitem__, (shape.dispute.trusted, shape.dispute.other)):
                 forms = (words.by_site, words.site)
                 names = [form.format(label=label, site=site).replace("s's ", "s' ") for form in forms]
                 yield attribute, names[0], [*names, site]
 
     def _names(self, shape: Shape, term: Term) -> tuple[str, list[str]]:
         attribute = self.phrases.attribute(shape, term)
-        thing = self.lexicon.thing(self.schema.table(attribute.type))
+        thing = self.lexicon.thing(self.schema.tables[attribute.type])
         if attribute.kind == "name" and not term.node:
             return thing, [thing]
         labels = self.phrases.labels(self.phrases.path(shape, term), attribute)
@@ -92,7 +92,7 @@ class Headings:
     def _measured(self, shape: Shape, measure: GroupMeasure) -> tuple[QuestionAttribute | None, list[str]]:
         words = self.words.columns
         if measure.combine == "count":
-            things = self.lexicon.thing(self.schema.table(shape.subject), plural=True)
+            things = self.lexicon.thing(self.schema.tables[shape.subject], plural=True)
             return None, [words.count.format(things=things)]
         attribute = self.phrases.attribute(shape, measure.term)
         form = words.sum if measure.combine == "sum" else words.mean

@@ -33,12 +33,12 @@ class Phrases:
     def path(self, shape: Shape, term: Term) -> list[QuestionAttribute]:
         """Return the references on the way to a term."""
         return [
-            self.schema.table(shape.nodes[step.parent].table).attributes[step.ref] for step in shape.path(term.node)
+            self.schema.tables[shape.nodes[step.parent].table].attributes[step.ref] for step in shape.path(term.node)
         ]
 
     def attribute(self, shape: Shape, term: Term) -> QuestionAttribute:
         """Return the attribute of a term."""
-        return self.schema.table(shape.nodes[term.node].table).attributes[term.attribute]
+        return self.schema.tables[shape.nodes[term.node].table].attributes[term.attribute]
 
     def labels(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
         """Return the labels along a path to an attribute; a name is called by what points to it."""
@@ -53,7 +53,7 @@ class Phrases:
 
     def _described(self, shape: Shape, node: int, stream: Stream) -> str:
         """Return what is at a node, described by the conditions that nothing else meets."""
-        table = self.schema.table(shape.nodes[node].table)
+        table = self.schema.tables[shape.nodes[node].table]
         tests = [test for test in shape.tests if test.term.node == node]
         inner = [self._phrase(test, table.attributes[test.term.attribute], (), stream, plural=False) for test in tests]
         path = self.path(shape, tests[0].term)
@@ -105,13 +105,13 @@ class Phrases:
         return opening.format(term=self.words.chain(labels))
 
     def _exists(self, item: Exists, stream: Stream, *, plural: bool) -> str:
-        relation = self.schema.table(item.table)
+        relation = self.schema.tables[item.table]
         kind = ("never" if item.path else "none") if item.negated else "exists"
         kind += "_now" if item.current else "" if relation.lasting else "_ever"
         clause = ""
         if item.test is not None:
             path = self.schema.along(item.table, item.path)
-            attribute = self.schema.table(path[-1].target or "").attributes[item.test.term.attribute]
+            attribute = self.schema.tables[path[-1].target or ""].attributes[item.test.term.attribute]
             clause = self._phrase(item.test, attribute, path, stream, plural=False)
         return stream.choose(self.words.conditions[kind]).format(
             relation=self.lexicon.thing(relation), clause=clause, **self.words.inflected(plural=plural)

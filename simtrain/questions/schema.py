@@ -61,10 +61,6 @@ class WorldSchema:
         self._values: dict[tuple[str, str], list[tuple[JsonValue, int]]] = {}
         self._sizes: dict[str, int] = {}
 
-    def table(self, name: str) -> QuestionTable:
-        """Return the table of that name."""
-        return self.tables[name]
-
     def along(self, table: str, path: Sequence[str]) -> list[QuestionAttribute]:
         """Return the references of a path, one after the other, from a table on."""
         found: list[QuestionAttribute] = []
@@ -110,10 +106,6 @@ class WorldSchema:
             for name, table in self.tables.items()
             if table.kind == "entity"
         }
-
-    def site(self, name: str) -> str:
-        """Return the title of a site."""
-        return self.site_titles[name]
 
     @cached_property
     def site_titles(self) -> Mapping[str, str]:

@@ -110,7 +110,7 @@ class Spoiler:
         away = [place for place, node in enumerate(shape.nodes) if place and node.table in self.schema.names]
         if named or away:
             return shape, stream.choose(named or away)
-        refs = [ref for ref in self.schema.table(shape.subject).refs if ref.target in self.schema.names]
+        refs = [ref for ref in self.schema.tables[shape.subject].refs if ref.target in self.schema.names]
         if not refs or self.composer.bounds.hops[1] < 1:
             raise DrawRefused
         ref = stream.choose(refs)
@@ -185,14 +185,14 @@ class Spoiler:
 
     def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
         """Return things whose reference leads nowhere, and the terms beyond it."""
-        ref = self.schema.table(walk[0].table).attributes[walk[1].ref]
+        ref = self.schema.tables[walk[0].table].attributes[walk[1].ref]
         names = self._without([ref], stream)
         last = len(walk) - 1
         terms = [
             Term(place, attribute.name)
             for place, node in enumerate(walk)
             if place
-            for attribute in self.schema.table(node.table).attributes.values()
+            for attribute in self.schema.tables[node.table].attributes.values()
             if attribute.kind in SHOWN or attribute.kind == "name"
         ]
         far = [term for term in terms if term.node == last]
@@ -205,7 +205,7 @@ class Spoiler:
 
     def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
         """Things that lack a fact, or several at once."""
-        shown = [item for item in self.schema.table(table).attributes.values() if item.kind in SHOWN]
+        shown = [item for item in self.schema.tables[table].attributes.values() if item.kind in SHOWN]
         lacking = [item for item in shown if self.schema.has_nulls(item)]
         if not lacking:
             raise DrawRefused

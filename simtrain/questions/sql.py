@@ -105,7 +105,7 @@ class _Compiler:
         dispute = self.shape.dispute
         if dispute is None:
             return
-        place = self.schema.table(self.shape.subject).attributes[dispute.attribute]
+        place = self.schema.tables[self.shape.subject].attributes[dispute.attribute]
         attribute = (
             f"(select id from _attributes where type = {self._bind(place.type)} and name = {self._bind(place.name)})"
         )
@@ -150,7 +150,7 @@ class _Compiler:
 
     def _reference(self, node: JoinNode) -> QuestionAttribute:
         """Return the reference by which a node is joined."""
-        return self.schema.table(self.shape.nodes[node.parent].table).attributes[node.ref]
+        return self.schema.tables[self.shape.nodes[node.parent].table].attributes[node.ref]
 
     def _where(self) -> str:
         shape = self.shape

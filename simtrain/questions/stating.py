@@ -55,13 +55,13 @@ class Stating:
 
     def attribute(self, needed: Needed) -> QuestionAttribute:
         """Return the attribute of a fact."""
-        return self.schema.table(needed.type).attributes[needed.name]
+        return self.schema.tables[needed.type].attributes[needed.name]
 
     def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
         """Return the facts with what holds: names of what is referred to; those that have no value are left out."""
         found: dict[Needed, str] = {}
         for (kind, name), group in grouped(facts).items():
-            attribute = self.schema.table(kind).attributes[name]
+            attribute = self.schema.tables[kind].attributes[name]
             ids = sorted({fact.entity for fact in group})
             rows = self._rows(f"select id, {name} as v from {kind} where id in ({{}})", ids)
             held = {row["id"]: row["v"] for row in rows}
@@ -78,7 +78,7 @@ class Stating:
         """Return the statements of each fact's value, the most exact first; a page that states it twice counts once."""
         found: dict[Needed, list[ReadStatement]] = {fact: [] for fact in values}
         for (kind, name), group in grouped(values).items():
-            attribute = self.schema.table(kind).attributes[name]
+            attribute = self.schema.tables[kind].attributes[name]
             by_entity: dict[int, list[Needed]] = {}
             for fact in group:
                 by_entity.setdefault(fact.entity, []).append(fact)

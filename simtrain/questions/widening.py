@@ -43,7 +43,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
             above = {nodes[one].table for one in at.places(place)}
             nodes += [
                 JoinNode(ref.target, place, ref.name)
-                for ref in composer.schema.table(nodes[place].table).refs
+                for ref in composer.schema.tables[nodes[place].table].refs
                 if ref.target and ref.name not in taken and ref.target not in above
             ]
         place += 1
@@ -54,11 +54,11 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
     """Yield what else a column can show. For groups: attributes of the group itself, and figures over its rows."""
     for place, node in enumerate(shape.nodes):
         if shape.group is None or shape.group in shape.places(place):
-            for attribute in composer.schema.table(node.table).attributes.values():
+            for attribute in composer.schema.tables[node.table].attributes.values():
                 if attribute.kind in SHOWN or (attribute.kind == "name" and place):
                     yield Term(place, attribute.name)
     if shape.group is not None:
-        for attribute in composer.additive(composer.schema.table(shape.subject)):
+        for attribute in composer.additive(composer.schema.tables[shape.subject]):
             yield GroupMeasure("sum", Term(0, attribute.name))
             yield GroupMeasure("mean", Term(0, attribute.name))
 

@@ -64,7 +64,7 @@ class Wording:
 
     def _ask(self, shape: Shape, stream: Stream, answer: AnswerKind) -> str:
         asks = self.words.asks
-        table = self.schema.table(shape.subject)
+        table = self.schema.tables[shape.subject]
         if answer == "single":
             conditions = self.phrases.conditions(shape, stream, plural=False)
             return stream.choose(asks["single"]).format(thing=self.lexicon.thing(table), conditions=conditions)
@@ -74,7 +74,7 @@ class Wording:
         filled = {"things": self._things(shape, stream)}
         if shape.dispute is not None:
             filled["term"] = self.lexicon.label(table.attributes[shape.dispute.attribute])
-            filled |= {name: self.schema.site(getattr(shape.dispute, name)) for name in ("trusted", "other")}
+            filled |= {name: self.schema.site_titles[getattr(shape.dispute, name)] for name in ("trusted", "other")}
             return stream.choose(asks["dispute"]).format(**filled)
         if shape.extreme is not None:
             attribute = self.phrases.attribute(shape, shape.extreme.term)
@@ -89,7 +89,7 @@ class Wording:
 
     def _things(self, shape: Shape, stream: Stream) -> str:
         """Return the rows that are asked for, with their conditions."""
-        table = self.schema.table(shape.subject)
+        table = self.schema.tables[shape.subject]
         things = self.lexicon.thing(table, plural=True)
         if table.lasting and not any(test.operator in ("current", "ended", "on") for test in shape.tests):
             things = self.words.ever.format(things=things)

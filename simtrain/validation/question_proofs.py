@@ -116,7 +116,8 @@ def _telling(question: Question, world: World) -> list[Needed]:
     key = set(question.key)
     columns = sorted(enumerate(question.columns), key=lambda item: item[1].name in key or item[1].names is not None)
     found = [
-        next((fact for row in gathered.cells for fact in row[place] if fact.told is None), None) for place, _ in columns
+        next((fact for row in gathered.cells for fact in row[place] if fact.value is None), None)
+        for place, _ in columns
     ]
     return list(dict.fromkeys(fact for fact in found if fact is not None))
 

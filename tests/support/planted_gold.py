@@ -62,12 +62,12 @@ def _turned(_self: Any, order: str) -> str:
 
 def _other_group(self: Any, text: str, _term: str) -> str:
     ref = self.shape.nodes[self.shape.extreme.group].ref
-    others = [other.name for other in self.schema.table(self.shape.subject).refs if other.name != ref]
+    others = [other.name for other in self.schema.tables[self.shape.subject].refs if other.name != ref]
     return re.sub(rf"\.{ref}\b", f".{others[0]}", text) if others else text
 
 
 def _distinct(self: Any, text: str, _column: Any) -> str:
-    refs = self.schema.table(self.shape.subject).refs
+    refs = self.schema.tables[self.shape.subject].refs
     return re.sub(r"count\(\*\)", f"count(distinct {self.aliases[0]}.{refs[0].name})", text)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from simtrain.contracts.question import Question, gold_csv
 from simtrain.contracts.world import World
-from simtrain.files.jsonl import temporary_name, unwritable
+from simtrain.files.whole_folder import whole_folder
 from simtrain.questions.corpora.tables import Form, check_form, write_rows
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
@@ -41,9 +39,11 @@ def export(
     Gives what was written, by file. Raises InputError for a folder that is there (unless `force`), and where an extra is missing.
     """
     check_form(form)
+    if out.exists() and not force:
+        raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
     connection = open_file(path)
     try:
-        with _whole(out, force=force) as folder:
+        with whole_folder(out) as folder:
             found: JsonObject = {f"corpus.{form}": write_rows(documents(connection, on_step), folder / "corpus", form)}
             if world is not None and questions:
                 found |= _judged(world, questions, folder, form, on_step)
@@ -141,22 +141,3 @@ def _widesearch(world: World, questions: Sequence[Question], folder: Path) -> Js
         "widesearch_gold": len(answerable),
         "aliases.json": len(known[ANY]["keys"]),
     }
-
-
-@contextmanager
-def _whole(out: Path, *, force: bool) -> Generator[Path]:
-    """A folder to write into, which takes its name when all of it is there."""
-    if out.exists() and not force:
-        raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
-    temporary = temporary_name(out)
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        yield temporary
-        if out.is_dir():
-            shutil.rmtree(out)
-        temporary.rename(out)
-    except OSError as error:
-        raise unwritable(out, error) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

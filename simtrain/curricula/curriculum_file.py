@@ -34,7 +34,7 @@ class Level(FileModel):
         description="Bounds on what was measured of a question: facts, calls, searches, visits, hops, pages, conflict, ...",
     )
     web: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Knobs of how the world is met, as under `with:` of a scenario's world."
+        default_factory=dict, description="Knobs of how the world appears, as under `with:` of a scenario's world."
     )
     perturbations: list[PerturbationUse | PackUse | str] = Field(
         default_factory=list[PerturbationUse | PackUse | str],

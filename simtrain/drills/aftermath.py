@@ -61,7 +61,7 @@ def landed(step: Step) -> bool:
         return not step.observation.is_error
     if any(plugin(event.use).traits.effect == "before" for event in step.events):
         return False
-    # The innermost perturbation is recorded first, and met the reply of the tool itself.
+    # The innermost perturbation is recorded first: it acted on the reply of the tool itself.
     clean = step.events[0].clean
     return clean is not None and not clean.is_error
 

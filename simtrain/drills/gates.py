@@ -63,7 +63,7 @@ class Gate:
             if value is None and self.measure in _HAPPENINGS:
                 continue
             if value is None:
-                # A condition that nothing was held against has not been met.
+                # A condition that could not be checked does not pass.
                 why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
                 yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played{why} ({self.text})"
             elif _RELATIONS[self.relation](value, self.bound):

@@ -146,12 +146,8 @@ def _text(content: JsonValue) -> str:
     if not is_list(content):
         raise Malformed("the content of the message is no text")
     # Some servers answer with a list of parts, as requests may hold them.
-    parts = [part.get("text") for part in content if _is_text(part)]
+    parts = [part.get("text") for part in content if is_object(part) and part.get("type") == "text"]
     return "".join(part for part in parts if isinstance(part, str))
-
-
-def _is_text(part: JsonValue) -> bool:
-    return is_object(part) and part.get("type") == "text"
 
 
 def _calls(value: JsonValue) -> Sequence[ToolCall]:
@@ -180,9 +176,8 @@ def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
 def _usage(value: JsonValue, price: Price | None) -> Usage | None:
     if not is_object(value):
         return None
-    usage = value
-    details = usage.get("prompt_tokens_details")
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    details = value.get("prompt_tokens_details")
+    prompt, completion = _count(value.get("prompt_tokens")), _count(value.get("completion_tokens"))
     known = details.get("cached_tokens") if is_object(details) else 0
     cached = min(_count(known), prompt)
     cost = price.of(prompt=prompt, completion=completion, cached=cached) if price else 0.0

@@ -178,18 +178,18 @@ class Composer:
         return [item for item in self.numbers(table) + dates if len(self.schema.values(item)) > 5]
 
 
-_TOLD = """
+_DISPUTES = """
 with claimed as (
   select c.attribute, c.entity, c.site, a.type, a.name, t.position from _claims c
   join _attributes a on a.id = c.attribute join _types t on t.name = a.type
   where c.value is not null and c.entity <= :rows
 )
-select c.type, c.name, o.name as other, s.name as trusted, count(distinct c.entity) as told,
+select c.type, c.name, o.name as other, s.name as trusted, count(distinct c.entity) as stated,
   (select count(*) from claimed d where d.attribute = c.attribute and d.site = c.site) as disputed
 from claimed c join _sites o on o.id = c.site
 join _statements m on m.entity = c.entity and m.type = c.position and m.attribute = c.attribute and m.claim is null
 join _pages p on p.id = m.page join _sites s on s.id = p.site and s.id <> c.site
-group by 1, 2, 3, 4 order by 1, 2, 3, told desc, s.id
+group by 1, 2, 3, 4 order by 1, 2, 3, stated desc, s.id
 """
 _ROWS_TRIED = 400
 """Rows of a type that are compared to find out which site tells the truth about it."""
@@ -198,10 +198,10 @@ _ROWS_TRIED = 400
 def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
     """Return the attributes that some site states wrongly, each with a site that states those rows correctly and the one that does not."""
     found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
-    for row in schema.world.query(_TOLD, {"rows": _ROWS_TRIED}):
+    for row in schema.world.query(_DISPUTES, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])
         table = schema.tables.get(key[0])
         attribute = table.attributes.get(key[1]) if table and table.kind == "entity" else None
-        if attribute and attribute.kind in SHOWN and row["disputed"] > 2 and row["told"] == row["disputed"]:
+        if attribute and attribute.kind in SHOWN and row["disputed"] > 2 and row["stated"] == row["disputed"]:
             found.setdefault(key, (attribute, str(row["trusted"]), key[2]))
     return list(found.values())

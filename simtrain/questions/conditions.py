@@ -92,9 +92,7 @@ def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: flo
 
 def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float | None:
     """Return a round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
-    if place <= 0:
-        return None
-    if place >= len(numbers):
+    if not 0 < place < len(numbers):
         return None
     near = range(max(1, place - _WINDOW), min(len(numbers), place + _WINDOW))
     best = max(near, key=lambda index: (numbers[index] - numbers[index - 1], -abs(index - place)))

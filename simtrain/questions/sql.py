@@ -238,11 +238,8 @@ class _Compiler:
         return found
 
     def _cell(self, column: Term | GroupMeasure) -> CellSource:
-        if isinstance(column, GroupMeasure):
-            fact = self._fact(column.term)
-            return CellSource(attribute=fact.attribute, entity=fact.entity, combine=column.combine)
-        fact = self._fact(column)
-        return CellSource(attribute=fact.attribute, entity=fact.entity)
+        term, combine = (column.term, column.combine) if isinstance(column, GroupMeasure) else (column, "value")
+        return CellSource(**self._fact(term).model_dump(), combine=combine)
 
     def _fact(self, term: Term) -> Fact:
         """Return what states a term: the name of what a reference points to is stated by the reference."""

@@ -163,7 +163,7 @@ class Ledger:
         known = self._entities.setdefault((entity.kind, entity.id), _Known())
         known.seen, known.deleted = self._step, False
         for name, value in entity.fields.items():
-            # What was said last comes last.
+            # The latest value comes last.
             known.facts.pop(name, None)
             known.facts[name] = orjson.dumps(value).decode(), self._step
 

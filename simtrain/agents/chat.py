@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import orjson
 from pydantic import Field
@@ -15,13 +15,12 @@ from simtrain.agents.native_calls import NativeCalls
 from simtrain.agents.text_calls import TextCalls
 from simtrain.contracts.agent import Briefing, Outlook, Player, Policy
 from simtrain.contracts.journal import Journal
-from simtrain.contracts.trajectory import Step
-from simtrain.llm.completion import Completion, ToolCall
+from simtrain.llm.completion import ToolCall
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.llm.retries import ModelError
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
-from simtrain.values.types import Action, JsonObject, Message, ToolSpec, is_object
+from simtrain.values.types import Action, JsonObject, Message, is_object
 
 _REFUSED_HISTORY = (400, 413, 422)
 _LEVELS_ABOVE = 20
@@ -58,20 +57,6 @@ class ChatPolicy(ModelKnobs, Policy):
         return {"model": self.model, "protocol": self.protocol, **self.sampling()}
 
 
-class _Calls(Protocol):
-    """How tools are offered, and calls read and written."""
-
-    @property
-    def tools(self) -> orjson.Fragment | None: ...
-    def system(self, system: str) -> str: ...
-    def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]: ...
-    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]: ...
-
-
-def _protocol(name: Literal["native", "text"], tools: Sequence[ToolSpec]) -> _Calls:
-    return NativeCalls(tools) if name == "native" else TextCalls(tools)
-
-
 class _Player:
     """One episode. The history only grows, each message encoded once, so that the server's prefix cache hits."""
 
@@ -79,7 +64,7 @@ class _Player:
 
     def __init__(self, policy: ChatPolicy, briefing: Briefing) -> None:
         self._policy = policy
-        self._calls = _protocol(policy.protocol, briefing.tools)
+        self._calls = (NativeCalls if policy.protocol == "native" else TextCalls)(briefing.tools)
         self._history: list[orjson.Fragment] = []
         self._turns = 0
         self._ids: set[str] = set()

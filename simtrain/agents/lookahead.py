@@ -65,7 +65,7 @@ class _Ahead:
     def steps(self, steps: Sequence[AnyStep]) -> None:
         for step in steps:
             if step.when is not None:
-                when = _expression(step.when)
+                when = expression_in(step.when)
                 if self._is_open(when.names):
                     self._passed(step)
                     continue
@@ -83,14 +83,14 @@ class _Ahead:
         if isinstance(step, CallStep):
             self._call(step)
         elif isinstance(step, EachStep):
-            items = _expression(step.items)
+            items = expression_in(step.items)
             if self._is_open(items.names):
                 self._passed(step)
             else:
                 self.each(step.item, list(items.evaluate(self._values)), step.steps)
         elif isinstance(step, SetStep):
             for name, source in step.values.items():
-                self._set(name, Value(source))
+                self._set(name, value_in(source))
         elif isinstance(step, ReadStep):
             self._open.add(step.bind)
         else:
@@ -99,7 +99,7 @@ class _Ahead:
     def _call(self, step: CallStep) -> None:
         if not self._together(step.call):
             raise _Stop
-        sources = {name: Value(source) for name, source in step.arguments.items()}
+        sources = {name: value_in(source) for name, source in step.arguments.items()}
         if not any(self._is_open(source.names) for source in sources.values()):
             given = {name: source.evaluate(self._values) for name, source in sources.items()}
             self.found.append((step.call, {name: value for name, value in given.items() if value is not None}))
@@ -139,4 +139,12 @@ def _bound(step: CallStep) -> set[str]:
     return {name for name in (step.bind, step.into) if name}
 
 
-_expression = lru_cache(maxsize=4096)(expression)
+expression_in = lru_cache(maxsize=4096)(expression)
+
+
+def value_in(source: JsonValue) -> Value:
+    """Return what an argument or an answer of a plan is made of; the same texts come up in every episode."""
+    return _text_value(source) if isinstance(source, str) else Value(source)
+
+
+_text_value: Callable[[str], Value] = lru_cache(maxsize=4096)(Value)

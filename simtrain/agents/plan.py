@@ -5,16 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
 
-from simtrain.agents.lookahead import Rest, calls_ahead
+from simtrain.agents.lookahead import Rest, calls_ahead, expression_in, value_in
 from simtrain.agents.reasons import CallReason
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.contracts.registry import resolve
-from simtrain.files.templates import Value, expression
 from simtrain.values.errors import AgentFault, InputError
 from simtrain.values.passages import find_passage, read_as
 from simtrain.values.types import Action, JsonObject, JsonValue, Message, Observation, Usage, canonical, encode
@@ -52,9 +50,7 @@ Caller: TypeAlias = Callable[[Planned], Calling]
 
 
 class _Abstained(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """The plan declines the task, for this reason."""
 
 
 def once(planned: Planned) -> Calling:
@@ -113,21 +109,21 @@ class Walk:
                 self._abstain(self._plan.abstain)
             return self._answer()
         except _Abstained as abstained:
-            return _CLAIM if self._careless else self._ending(declining(abstained.reason), None)
+            return _CLAIM if self._careless else self._ending(declining(str(abstained)), None)
         except InputError:
             if self._tolerant:
                 return _CLAIM
             raise
 
     def _answer(self) -> Message:
-        value = _value_of(self._plan.answer, self._values)
+        value = value_in(self._plan.answer).evaluate(self._values)
         try:
             return self._ending(answering(value), value)
         except TypeError:
             raise InputError("a part of the answer has no value") from None
 
     def _abstain(self, reason: str) -> NoReturn:
-        raise _Abstained(str(_value(reason).evaluate(self._values)))
+        raise _Abstained(str(value_in(reason).evaluate(self._values)))
 
     def _steps(self, steps: list[AnyStep]) -> Generator[Planned, Observation, None]:
         rest = Rest(steps)
@@ -141,12 +137,12 @@ class Walk:
         self._rest.pop()
 
     def _step(self, step: AnyStep) -> Generator[Planned, Observation, None]:
-        if step.when is not None and not _expression(step.when).evaluate(self._values):
+        if step.when is not None and not expression_in(step.when).evaluate(self._values):
             return
         if isinstance(step, CallStep):
             yield from self._make(step)
         elif isinstance(step, EachStep):
-            items = list(_expression(step.items).evaluate(self._values))
+            items = list(expression_in(step.items).evaluate(self._values))
             rest = Rest(step.steps, item=step.item, items=items)
             self._rest.append(rest)
             for rest.place, item in enumerate(items, start=1):
@@ -155,21 +151,21 @@ class Walk:
             self._rest.pop()
         elif isinstance(step, SetStep):
             for name, source in step.values.items():
-                self._values[name] = _value_of(source, self._values)
+                self._values[name] = value_in(source).evaluate(self._values)
         elif isinstance(step, ReadStep):
             self._values[step.bind] = self._read(step)
         else:
             self._abstain(step.abstain)
 
     def _read(self, step: ReadStep) -> JsonValue:
-        text = _expression(step.read).evaluate(self._values)
+        text = expression_in(step.read).evaluate(self._values)
         if not isinstance(text, str):
             raise InputError(f"{step.read!r} is no text to read from")
         found = read_as(find_passage(text, after=step.after, until=step.until), step.form)
         return found if isinstance(found, str) or step.times == 1.0 else found * step.times
 
     def _make(self, step: CallStep) -> Generator[Planned, Observation, None]:
-        given = {name: _value_of(source, self._values) for name, source in step.arguments.items()}
+        given = {name: value_in(source).evaluate(self._values) for name, source in step.arguments.items()}
         arguments = {name: value for name, value in given.items() if value is not None}
         reply = yield from self._replied(step, Planned(step.call, arguments))
         if step.bind:
@@ -227,18 +223,6 @@ def _reply(observation: Observation) -> JsonObject:
         return {"error": observation.text}
     content = observation.content
     return {"text": observation.text} if content is None else content
-
-
-_expression = lru_cache(maxsize=4096)(expression)
-
-
-@lru_cache(maxsize=4096)
-def _value(source: str) -> Value:
-    return Value(source)
-
-
-def _value_of(source: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
-    return (_value(source) if isinstance(source, str) else Value(source)).evaluate(values)
 
 
 def answering(value: JsonValue) -> Message:

@@ -17,7 +17,7 @@ from simtrain.agents.searching.asked import (
 )
 from simtrain.agents.searching.disputing import disputes
 from simtrain.agents.searching.judging import meets
-from simtrain.agents.searching.knowing import Knowing, Thing, likeness
+from simtrain.agents.searching.knowing import Knowing, Thing
 from simtrain.agents.searching.pages import Likeness, plain_value, plural, stems
 from simtrain.agents.searching.reader import Reading, WebReader
 from simtrain.agents.searching.relating import is_relation, related
@@ -74,7 +74,7 @@ class _Work:
             rows = yield from self._grouped(asked, found)
         else:
             if asked.form == "top":
-                found = yield from self._first(asked, found)
+                found = (yield from self._ranked(asked, found))[: int(asked.said["count"])]
             rows = yield from self._rows(asked, found)
         if not any(cell not in (MISSING, *asked.names) for row in rows for cell in row):
             return declining("no page tells what is asked for.")
@@ -98,19 +98,17 @@ class _Work:
     def _cell(self, thing: Thing, wanted: Wanted, asked: ReadQuestion) -> Reading[str]:
         if _same(wanted.path, (asked.things,)):
             return thing.name
-        like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
-        told = yield from self.knowing.value(thing, wanted.path, like)
-        return MISSING if told is None else plain_value(told.text, like)
+        return (yield from self.knowing.cell(thing, wanted.path, wanted.unit))
 
-    def _first(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
-        """Return the first few by the term of the question."""
+    def _ranked(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
+        """Return the things of which a page tells the term of the question, in its order."""
         ranked: list[tuple[str | float, Thing]] = []
         for thing in things:
             value = yield from self._measure(asked, thing)
             if value is not None:
                 ranked.append((value, thing))
         ranked.sort(key=lambda item: item[0], reverse=is_highest(asked))
-        return [thing for _, thing in ranked[: int(asked.said["count"])]]
+        return [thing for _, thing in ranked]
 
     def _measure(self, asked: ReadQuestion, thing: Thing) -> Reading[str | float | None]:
         like: Likeness = "date" if is_ranked_by_date(asked) else "number"
@@ -132,15 +130,8 @@ class _Work:
             return (yield from counted(asked, groups, path, self.knowing))
         rows: list[list[str]] = []
         for name, members in groups.items():
-            measured: list[tuple[str | float, Thing]] = []
-            for thing in members:
-                value = yield from self._measure(asked, thing)
-                if value is not None:
-                    measured.append((value, thing))
-            if measured:
-                measured.sort(key=lambda item: item[0], reverse=is_highest(asked))
-                inner = yield from self._rows(asked, [measured[0][1]])
-                rows.append([name, *inner[0][1:]])
+            first = (yield from self._ranked(asked, members))[:1]
+            rows += [[name, *row[1:]] for row in (yield from self._rows(asked, first))]
         return rows
 
 

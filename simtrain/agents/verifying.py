@@ -6,9 +6,11 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.plan import Planned
+from simtrain.agents.skills.memory import arguments_for, records_in
+from simtrain.agents.skills.messages import texts_in
 from simtrain.files.json_schemas import property_names
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
 
 _READ_AGAIN = 3
 _LOOKED_UP = 3
@@ -44,7 +46,7 @@ class WriteVerifier:
         found = _records(observation)
         tool = self.tools.get(planned.tool)
         if tool is not None and not tool.writes:
-            self._seen[_key(planned)] = _Seen(planned, found)
+            self._seen[planned.key] = _Seen(planned, found)
         for row in found:
             self._rows.add(canonical(row))
             self._known.update(row)
@@ -107,8 +109,8 @@ class WriteVerifier:
         found: list[tuple[int, Planned]] = []
         server = write.tool.partition(".")[0]
         for tool in self.tools.values():
-            arguments = None if tool.writes else self._arguments(tool, write)
-            if arguments is None or _key(Planned(tool.name, arguments)) in self._seen:
+            arguments = None if tool.writes else arguments_for(tool, _scalars(write.arguments), self._known)
+            if arguments is None or Planned(tool.name, arguments).key in self._seen:
                 continue
             # Every record has an id: that one is declared says nothing.
             declared = set(property_names(tool.output_schema)) - {"id"}
@@ -117,17 +119,6 @@ class WriteVerifier:
                 found.append((2 * hits + (tool.server == server), Planned(tool.name, arguments)))
         found.sort(key=lambda item: -item[0])
         return [probe for _, probe in found[:_LOOKED_UP]]
-
-    def _arguments(self, tool: ToolSpec, write: Planned) -> JsonObject | None:
-        schema = tool.input_schema
-        given = _scalars(write.arguments)
-        arguments: JsonObject = {name: given[name] for name in schema.get("properties", {}) if name in given}
-        for name in schema.get("required", []):
-            if name not in arguments:
-                if name not in self._known:
-                    return None
-                arguments[name] = self._known[name]
-        return arguments
 
 
 def _trace(
@@ -170,20 +161,9 @@ def _shared(row: JsonObject, write: Planned) -> int:
 def _records(observation: Observation) -> list[JsonObject]:
     """Return every object in a reply, with its plain values only; a reply without structure is one record of its text."""
     content = observation.content
-    return [{"text": observation.text}] if content is None else list(_objects(content))
-
-
-def _objects(value: JsonValue) -> Iterator[JsonObject]:
-    if is_object(value):
-        row = value
-        plain = {name: item for name, item in _scalars(row).items() if name != NEXT_CURSOR}
-        if plain:
-            yield plain
-        for item in row.values():
-            yield from _objects(item)
-    elif is_list(value):
-        for item in value:
-            yield from _objects(item)
+    if content is None:
+        return [{"text": observation.text}]
+    return [row for seen in records_in(content, "") if (row := _scalars(seen.row))]
 
 
 def _scalars(row: JsonObject) -> JsonObject:
@@ -192,20 +172,8 @@ def _scalars(row: JsonObject) -> JsonObject:
 
 def _words(value: JsonValue) -> Iterator[str]:
     """Yield all texts in a value; a single letter says nothing."""
-    if isinstance(value, str):
-        if len(value) > 1:
-            yield value
-    elif is_object(value):
-        for item in value.values():
-            yield from _words(item)
-    elif is_list(value):
-        for item in value:
-            yield from _words(item)
+    return (text for text in texts_in(value) if len(text) > 1)
 
 
 def _time(row: JsonObject) -> str:
     return max((value for value in row.values() if isinstance(value, str) and _TIME.match(value)), default="")
-
-
-def _key(planned: Planned) -> bytes:
-    return canonical([planned.tool, planned.arguments])

@@ -114,31 +114,10 @@ def failure(error: Exception) -> Stop:
 
 def unopened(episode: Episode, error: Exception, agent: JsonObject) -> Trajectory:
     """Return the trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
-    scenario, variant = episode.scenario, episode.variant
-    world = scenario.source.build(variant)
+    world = episode.scenario.source.build(episode.variant)
     blame = None if isinstance(error, ModelFault) else "simulator"
     detail = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
-    return Trajectory(
-        scenario=scenario.name,
-        scenario_digest=scenario.digest,
-        episode=episode.id,
-        case=dict(episode.case),
-        seed=episode.seed,
-        attempt=episode.attempt,
-        paradigm=scenario.spec.paradigm,
-        world=WorldFacts(world.name, world.digest, world.seed, dict(variant.rows)),
-        agent=agent,
-        system="",
-        prompt="",
-        tools=(),
-        turns=[],
-        answer=None,
-        stop=Stop("failed", blame, detail),
-        impossible=scenario.spec.impossible,
-        arm=scenario.arm.name if scenario.arm else "",
-        perturbations=tuple(armed.label for armed in scenario.perturbations),
-        version=VERSION,
-    )
+    return _unplayed(episode, world, Stop("failed", blame, detail), agent)
 
 
 def record(
@@ -151,8 +130,26 @@ def record(
     agent: JsonObject,
 ) -> Trajectory:
     """Return the trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
-    scenario, last = episode.scenario, journal.message
+    last = journal.message
     ended = stop.reason in ("answered", "abstained") and last is not None
+    unplayed = _unplayed(episode, world.initial, stop, agent)
+    return replace(
+        unplayed,
+        world=replace(unplayed.world, ended=world.final.clock.now),
+        system=briefing.system,
+        prompt=briefing.prompt,
+        tools=environment.tools,
+        turns=journal.turns,
+        answer=(last.text if last.answer is None else last.answer) if ended and last else None,
+        changes=dict(world.changes),
+        bent=environment.bent,
+        usage=journal.usage,
+    )
+
+
+def _unplayed(episode: Episode, world: World, stop: Stop, agent: JsonObject) -> Trajectory:
+    """Return a trajectory with all that is known before the first turn."""
+    scenario = episode.scenario
     return Trajectory(
         scenario=scenario.name,
         scenario_digest=scenario.digest,
@@ -161,25 +158,16 @@ def record(
         seed=episode.seed,
         attempt=episode.attempt,
         paradigm=scenario.spec.paradigm,
-        world=WorldFacts(
-            world.initial.name,
-            world.initial.digest,
-            world.initial.seed,
-            dict(episode.variant.rows),
-            world.final.clock.now,
-        ),
+        world=WorldFacts(world.name, world.digest, world.seed, dict(episode.variant.rows)),
         agent=agent,
-        system=briefing.system,
-        prompt=briefing.prompt,
-        tools=environment.tools,
-        turns=journal.turns,
-        answer=(last.text if last.answer is None else last.answer) if ended and last else None,
+        system="",
+        prompt="",
+        tools=(),
+        turns=[],
+        answer=None,
         stop=stop,
-        changes=dict(world.changes),
         impossible=scenario.spec.impossible,
         arm=scenario.arm.name if scenario.arm else "",
         perturbations=tuple(armed.label for armed in scenario.perturbations),
-        bent=environment.bent,
-        usage=journal.usage,
         version=VERSION,
     )

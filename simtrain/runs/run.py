@@ -23,11 +23,10 @@ from simtrain.runs.run_folder import (
     SUMMARY_FILE,
     Key,
     RunFolder,
-    failures_writer,
     finished_keys,
-    part_writer,
     read_facts,
     read_rows,
+    run_writers,
     spent,
 )
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
@@ -248,16 +247,7 @@ class _Counter:
 
 
 async def _play_here(
-    episodes: Iterable[Episode],
-    agent: Agent,
-    options: RunOptions,
-    out: Path,
-    on_played: Callable[[FinishedRollout], None],
-    stopper: Stopper,
+    episodes: Iterable[Episode], agent: Agent, options: RunOptions, out: Path, counter: _Counter, stopper: Stopper
 ) -> None:
-    kept, failures = part_writer(out, 0, sync_every=options.sync_every), failures_writer(out)
-    try:
-        await play(episodes, agent, options, kept=kept, failures=failures, on_played=on_played, stopper=stopper)
-    finally:
-        kept.close()
-        failures.close()
+    with run_writers(out, 0, sync_every=options.sync_every) as (kept, failures):
+        await play(episodes, agent, options, kept=kept, failures=failures, on_played=counter, stopper=stopper)

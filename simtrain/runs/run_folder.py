@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from sys import intern
 from time import monotonic, sleep
@@ -106,6 +107,13 @@ def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
 def failures_writer(path: Path) -> LineWriter:
     """Return the file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
     return LineWriter(path / FAILURES_FILE, shared=True)
+
+
+@contextmanager
+def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[LineWriter, LineWriter]]:
+    """The files of one worker while the block runs: of its trajectories, and of failures. Raises InputError."""
+    with closing(part_writer(path, worker, sync_every=sync_every)) as kept, closing(failures_writer(path)) as failures:
+        yield kept, failures
 
 
 def last_failure(path: Path) -> Trajectory | None:

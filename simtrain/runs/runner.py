@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
 
-from simtrain.contracts.agent import Agent, Play
+from simtrain.contracts.agent import Agent
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop, Trajectory, to_line
@@ -138,56 +138,50 @@ async def play(
             transport = resolve("transports", options.via)()
             connect = await stack.enter_async_context(transport.running())
         rollout = await stack.enter_async_context(hosted(agent, name=options.agent, judge=judge, connect=connect))
-        await _play(episodes, rollout, options, kept, failures, on_played, stopper)
+        stack.enter_context(_rare_collections())
+        queue = iter(episodes)
+
+        async def worker() -> None:
+            while not stopper.asked:
+                episode = next(queue, None)
+                if episode is None:
+                    return
+                if options.real_time:
+                    episode = replace(episode, real_time=True)
+                trajectory, line = recorded(await rollout(episode))
+                lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
+                (failures if lost else kept).write(line)
+                on_played(
+                    FinishedRollout(
+                        trajectory.scenario,
+                        trajectory.reward,
+                        trajectory.stop.reason,
+                        len(trajectory.steps),
+                        not lost,
+                        trajectory.cost,
+                    )
+                )
+
+        loop = asyncio.get_running_loop()
+        tasks = [asyncio.ensure_future(worker()) for _ in range(options.concurrency)]
+
+        def cancel_on_second_request(count: int) -> None:
+            if count > 1:
+                loop.call_soon_threadsafe(_cancel, tasks)
+
+        stopper.listen(cancel_on_second_request)
+        await _gather(tasks)
 
 
-async def _play(
-    episodes: Iterable[Episode],
-    rollout: Play,
-    options: RunOptions,
-    kept: LineWriter,
-    failures: LineWriter,
-    on_played: Callable[[FinishedRollout], None],
-    stopper: Stopper,
-) -> None:
-    queue = iter(episodes)
-    # Worlds, scenarios and modules stay for the whole run: out of the collector's sight, and collections rarer.
+@contextmanager
+def _rare_collections() -> Generator[None]:
+    """Keep what is loaded out of the garbage collector's sight, and collect rarely: worlds and scenarios stay for the whole run."""
     gc.collect()
     gc.freeze()
     thresholds = gc.get_threshold()
     gc.set_threshold(50_000, 20, 100)
-
-    async def worker() -> None:
-        while not stopper.asked:
-            episode = next(queue, None)
-            if episode is None:
-                return
-            if options.real_time:
-                episode = replace(episode, real_time=True)
-            trajectory, line = recorded(await rollout(episode))
-            lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
-            (failures if lost else kept).write(line)
-            on_played(
-                FinishedRollout(
-                    trajectory.scenario,
-                    trajectory.reward,
-                    trajectory.stop.reason,
-                    len(trajectory.steps),
-                    not lost,
-                    trajectory.cost,
-                )
-            )
-
-    loop = asyncio.get_running_loop()
-    tasks = [asyncio.ensure_future(worker()) for _ in range(options.concurrency)]
-
-    def asked(count: int) -> None:
-        if count > 1:
-            loop.call_soon_threadsafe(_cancel, tasks)
-
-    stopper.listen(asked)
     try:
-        await _gather(tasks)
+        yield
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()

@@ -37,20 +37,25 @@ class Tally:
     ungraded: Counter[str] = field(default_factory=Counter[str])
     cases: dict[Case, tuple[int, int]] = field(default_factory=dict[Case, tuple[int, int]])
 
-    def add(
-        self, case: Case, reward: float | None, *, stop: str, steps: int, errors: int, tokens: int, cost: float
-    ) -> None:
+    def add(self, row: JsonObject) -> None:
         """Count one trajectory."""
+        steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
+        usage = cast(JsonObject, row.get("usage") or {})
         self.episodes += 1
-        self.steps += steps
-        self.errors += errors
-        self.tokens += tokens
-        self.cost += cost
-        self.stops[stop] += 1
+        self.steps += len(steps)
+        self.errors += sum(step["observation"]["is_error"] for step in steps)
+        self.tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+        self.cost += usage.get("cost", 0.0)
+        self.stops[row["stop"]["reason"]] += 1
+        self.ungraded.update(
+            f"{reward['grader']}: {reward['error']}" for reward in row["rewards"] if reward["value"] is None
+        )
+        reward = row["reward"]
         if reward is not None:
             self.graded += 1
             self.rewards += reward
             self.successes += reward >= SUCCESS
+            case = (row["scenario"], row["episode"])
             passed, tried = self.cases.get(case, (0, 0))
             self.cases[case] = (passed + (reward >= SUCCESS), tried + 1)
 
@@ -84,28 +89,13 @@ def summarise(rows: Iterable[JsonObject]) -> JsonObject:
     """
     total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
     for row in rows:
-        _count(total, row)
-        _count(by_scenario.setdefault(str(row["scenario"]), Tally()), row)
+        total.add(row)
+        by_scenario.setdefault(str(row["scenario"]), Tally()).add(row)
         if row.get("arm"):
-            _count(by_arm.setdefault(str(row["arm"]), Tally()), row)
+            by_arm.setdefault(str(row["arm"]), Tally()).add(row)
     found: JsonObject = {"total": total.facts(), "scenarios": _facts(by_scenario)}
     return {**found, "arms": _facts(by_arm)} if by_arm else found
 
 
 def _facts(tallies: dict[str, Tally]) -> JsonObject:
     return {name: tally.facts() for name, tally in sorted(tallies.items())}
-
-
-def _count(tally: Tally, row: JsonObject) -> None:
-    steps: list[JsonValue] = [step for turn in row["turns"] for step in turn["steps"]]
-    usage = cast(JsonObject, row.get("usage") or {})
-    tally.ungraded.update(f"{found['grader']}: {found['error']}" for found in row["rewards"] if found["value"] is None)
-    tally.add(
-        (row["scenario"], row["episode"]),
-        row["reward"],
-        stop=row["stop"]["reason"],
-        steps=len(steps),
-        errors=sum(step["observation"]["is_error"] for step in steps),
-        tokens=usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-        cost=usage.get("cost", 0.0),
-    )

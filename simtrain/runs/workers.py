@@ -24,7 +24,7 @@ from typing import Protocol, cast
 
 from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
-from simtrain.runs.run_folder import RunFolder, failures_writer, part_writer
+from simtrain.runs.run_folder import RunFolder, run_writers
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play
 from simtrain.runs.schedule import deal
 from simtrain.scenarios.arms import armed
@@ -208,8 +208,6 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
     options = job.options
     dealt = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     agent = build_agent(options.agent, options.knobs)
-    kept = part_writer(Path(job.out), job.worker, sync_every=options.sync_every)
-    failures = failures_writer(Path(job.out))
     stopper = Stopper()
 
     loop = asyncio.get_running_loop()
@@ -225,20 +223,12 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
             stopper.ask()
 
     loop.add_reader(orders.fileno(), ordered)
+    episodes = (dealt[place] for place in job.share)
     try:
-        await play(
-            (dealt[place] for place in job.share),
-            agent,
-            options,
-            kept=kept,
-            failures=failures,
-            on_played=reports.send,
-            stopper=stopper,
-        )
+        with run_writers(Path(job.out), job.worker, sync_every=options.sync_every) as (kept, failures):
+            await play(episodes, agent, options, kept=kept, failures=failures, on_played=reports.send, stopper=stopper)
     finally:
         loop.remove_reader(orders.fileno())
-        kept.close()
-        failures.close()
 
 
 def _load(unarmed: Scenario, digest: str, arm: Arm | None) -> Scenario:

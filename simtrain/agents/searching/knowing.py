@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from simtrain.agents.searching.pages import Likeness, OpenedPage, ToldValue, family, stems
+from simtrain.agents.searching.pages import Likeness, OpenedPage, ToldValue, family, plain_value, stems
 from simtrain.agents.searching.reader import Reading, SearchResult, WebReader
+from simtrain.contracts.question import MISSING
 
 MOST_LISTS: Final = 12
 """Pages of one list, or lists of one kind, that are read."""
@@ -105,6 +106,12 @@ class Knowing:
             if told is None:
                 return None
         return told
+
+    def cell(self, thing: Thing, path: Sequence[str], unit: str) -> Reading[str]:
+        """Return what stands at the end of a path as a table has it, in a unit where one is wanted; N/A where no page tells it."""
+        like: Likeness = "number" if unit else likeness(path[-1])
+        told = yield from self.value(thing, path, like)
+        return MISSING if told is None else plain_value(told.text, like)
 
     def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
         labels = label.split("|")

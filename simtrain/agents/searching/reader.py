@@ -10,11 +10,12 @@ from typing import Final, TypeAlias, TypeVar
 from simtrain.agents.plan import Planned
 from simtrain.agents.searching.pages import OpenedPage
 from simtrain.agents.skills.doubts import is_walled
+from simtrain.agents.skills.messages import children, plain_texts
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.questions.browser import Tooling
 from simtrain.values.errors import AgentFault, InputError
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
+from simtrain.values.types import JsonValue, Observation, ToolSpec, is_object
 
 T = TypeVar("T")
 Reading: TypeAlias = Generator[Planned, Observation, T]
@@ -72,7 +73,7 @@ class WebReader:
             if observation.is_error:
                 break
             content = observation.content or {}
-            text = _longest(content) or observation.text
+            text = max(plain_texts(content), key=len, default="") or observation.text
             date = str(content.get("date") or "")
             page = OpenedPage(url, str(content.get("title") or ""), date, f"{page.text}\n{text}" if page else text)
             part += 1
@@ -106,19 +107,12 @@ class WebReader:
 
 def _hits(value: JsonValue) -> Iterator[SearchResult]:
     """Yield every object in a reply that has a title and an address."""
-    if is_list(value):
-        for item in value:
-            yield from _hits(item)
-    elif is_object(value):
+    if is_object(value):
         held = value
         url = held.get("url") or held.get("link")
         if isinstance(url, str) and isinstance(held.get("title"), str):
             snippet = held.get("snippet") or held.get("content") or held.get("text") or ""
             yield SearchResult(str(held["title"]), url, str(snippet))
             return
-        for item in held.values():
-            yield from _hits(item)
-
-
-def _longest(content: JsonObject) -> str:
-    return max((value for value in content.values() if isinstance(value, str)), key=len, default="")
+    for item in children(value):
+        yield from _hits(item)

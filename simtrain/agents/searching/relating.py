@@ -9,8 +9,8 @@ from typing import Final
 
 from simtrain.agents.searching.asked import Condition, ReadQuestion, Wanted
 from simtrain.agents.searching.judging import allowed, in_range, meets
-from simtrain.agents.searching.knowing import Knowing, Thing, likeness
-from simtrain.agents.searching.pages import DATE, LINK, Likeness, OpenedPage, plain_value, plural, stems
+from simtrain.agents.searching.knowing import Knowing, Thing
+from simtrain.agents.searching.pages import DATE, LINK, OpenedPage, plain_value, plural, stems
 from simtrain.agents.searching.reader import Reading
 from simtrain.contracts.question import MISSING
 from simtrain.values.passages import read_day
@@ -124,9 +124,7 @@ def _cell(row: RelationRow, wanted: Wanted, asked: ReadQuestion, knowing: Knowin
         return plain_value(numbers[0], "number") if numbers and wanted.unit else MISSING
     if len(wanted.path) == 1:
         return row.ends[place].name
-    like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
-    told = yield from knowing.value(row.ends[place], wanted.path[1:], like)
-    return MISSING if told is None else plain_value(told.text, like)
+    return (yield from knowing.cell(row.ends[place], wanted.path[1:], wanted.unit))
 
 
 def _place(path: Sequence[str], asked: ReadQuestion) -> int | None:

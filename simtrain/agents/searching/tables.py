@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from simtrain.agents.searching.asked import ReadQuestion, Wanted
-from simtrain.agents.searching.knowing import Knowing, Thing, likeness
-from simtrain.agents.searching.pages import Likeness, plain_value, stems
+from simtrain.agents.searching.knowing import Knowing, Thing
+from simtrain.agents.searching.pages import stems
 from simtrain.agents.searching.reader import Reading
 from simtrain.contracts.question import MISSING
 from simtrain.values.passages import read_amount
@@ -44,7 +44,5 @@ def _figure(wanted: Wanted, members: Sequence[Thing], path: Sequence[str], knowi
         if not values:
             return MISSING
         return f"{sum(values) if wanted.figure == 'sum' else sum(values) / len(values):g}"
-    like: Likeness = "number" if wanted.unit else likeness(wanted.path[-1])
     inner = wanted.path if stems(wanted.path[0]) == stems(path[0]) else (*path, wanted.path[-1])
-    told = yield from knowing.value(members[0], inner, like)
-    return MISSING if told is None else plain_value(told.text, like)
+    return (yield from knowing.cell(members[0], inner, wanted.unit))

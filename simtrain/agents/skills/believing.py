@@ -21,6 +21,7 @@ from simtrain.agents.skills.doubts import (
 )
 from simtrain.agents.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agents.skills.memory import Seen, records_in
+from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.files.json_schemas import property_names
@@ -194,7 +195,7 @@ class Believing:
             missing = names - seen.whole.keys()
             given = asking_for(seen.row, seen.kind)
             reads = sources(frozenset(missing), given, session.tools, session.memory, but=told_by.tool)
-            own = [read for read in reads if set(_words(read.arguments)) & set(_words(seen.row))]
+            own = [read for read in reads if {*plain_texts(read.arguments)} & {*plain_texts(seen.row)} - {""}]
             if missing and own:
                 opening.append((seen, names, own))
         for place in range(0, min(len(opening), FILLED), TOGETHER):
@@ -247,7 +248,3 @@ def _lacking(
     for seen in records_in(content, tool_words(planned.tool).noun):
         if id(seen.whole) in gaps:
             yield seen, gaps[id(seen.whole)]
-
-
-def _words(row: JsonObject) -> Iterator[str]:
-    return (value for value in row.values() if isinstance(value, str) and value)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
+from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.session import HeardReply
 from simtrain.files.json_schemas import property_names
 from simtrain.values.tool_words import singular, tool_words
@@ -42,7 +43,7 @@ def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], 
         likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
         found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
     found.sort(key=lambda item: (-item[0], item[1].tool))
-    before = [read for value in _texts(write) for read in memory.showing(value, but=write)[:1]]
+    before = [read for value in plain_texts(write.arguments) for read in memory.showing(value, but=write)[:1]]
     return [*(read for _, read in found[:MOST]), *before][: MOST + 1]
 
 
@@ -106,7 +107,7 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
 
 def _written(write: Planned, read: Planned, told: list[Seen]) -> WriteEvidence:
     """Return what a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
-    if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(_texts(write)):
+    if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(plain_texts(write.arguments)):
         return WriteEvidence.nothing
     for name, value in write.arguments.items():
         if isinstance(value, str) and name not in read.arguments:
@@ -114,10 +115,6 @@ def _written(write: Planned, read: Planned, told: list[Seen]) -> WriteEvidence:
             if under:
                 return WriteEvidence.done if value in under else WriteEvidence.missing
     return WriteEvidence.nothing
-
-
-def _texts(write: Planned) -> Iterator[str]:
-    return (value for value in write.arguments.values() if isinstance(value, str))
 
 
 def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:

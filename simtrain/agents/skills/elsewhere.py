@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity
+from simtrain.agents.skills.messages import plain_texts
 from simtrain.files.json_schemas import property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
@@ -94,12 +95,8 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
 def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
     """Return what was told of a write, with the records that its reply promises, as they were seen last."""
     content = dict(told)
-    ours = {value for value in write.arguments.values() if isinstance(value, str)}
-    rows = [
-        seen
-        for seen in reversed(memory.seen)
-        if ours & {value for value in seen.row.values() if isinstance(value, str)}
-    ]
+    ours = set(plain_texts(write.arguments))
+    rows = [seen for seen in reversed(memory.seen) if ours & {*plain_texts(seen.row)}]
     for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
         documented = cast("dict[str, JsonValue]", _record_of(member).get("properties") or {})
         if documented:
@@ -140,8 +137,4 @@ def _meets(seen: Seen, name: str, value: JsonValue) -> bool:
         return row[name] == value
     if name in (f"{seen.kind}_id", seen.kind):
         return value in row.values()
-    return not isinstance(value, str) or any(value.lower() in text.lower() for text in _texts(row))
-
-
-def _texts(row: JsonObject) -> Iterator[str]:
-    return (value for value in row.values() if isinstance(value, str))
+    return not isinstance(value, str) or any(value.lower() in text.lower() for text in plain_texts(row))

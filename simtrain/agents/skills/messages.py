@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from simtrain.values.types import JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 _QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
 
@@ -29,9 +29,17 @@ def texts_in(value: JsonValue) -> Iterator[str]:
     """Yield every text in a value, however deep."""
     if isinstance(value, str):
         yield value
-    elif is_object(value):
-        for item in value.values():
-            yield from texts_in(item)
-    elif is_list(value):
-        for item in value:
-            yield from texts_in(item)
+    for item in children(value):
+        yield from texts_in(item)
+
+
+def children(value: JsonValue) -> Iterable[JsonValue]:
+    """Return what an object or a list holds, one level deep; nothing for other values."""
+    if is_object(value):
+        return value.values()
+    return value if is_list(value) else ()
+
+
+def plain_texts(record: JsonObject) -> Iterator[str]:
+    """Yield the fields of a record, or the arguments of a call, that are texts."""
+    return (value for value in record.values() if isinstance(value, str))

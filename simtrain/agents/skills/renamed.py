@@ -24,12 +24,15 @@ def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str,
     offered = {tool.name for tool in tools}
     missing = {name: arguments for name, arguments in called.items() if name not in offered}
     free = [tool for tool in tools if tool.name not in called]
-    scored = sorted(
-        ((-_score(name, arguments, tool), name, tool.name) for name, arguments in missing.items() for tool in free),
-    )
+    scored = ((_score(name, arguments, tool), name, tool.name) for name, arguments in missing.items() for tool in free)
+    return _paired(triple for triple in scored if triple[0] >= LEAST)
+
+
+def _paired(scored: Iterable[tuple[float, str, str]]) -> dict[str, str]:
+    """Return pairs of names, the best scored first, each name once."""
     found: dict[str, str] = {}
-    for score, name, other in scored:
-        if -score >= LEAST and name not in found and other not in found.values():
+    for _, name, other in sorted((-score, name, other) for score, name, other in scored):
+        if name not in found and other not in found.values():
             found[name] = other
     return found
 
@@ -59,17 +62,10 @@ def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> Jso
     if not strange or not taken:
         return dict(arguments)
     free = [name for name in taken if name not in arguments]
-    scored = sorted(
-        (
-            (-_argument_score(name, arguments[name], other, taken[other]), name, other)
-            for name in strange
-            for other in free
-        ),
+    scored = (
+        (_argument_score(name, arguments[name], other, taken[other]), name, other) for name in strange for other in free
     )
-    names: dict[str, str] = {}
-    for score, name, other in scored:
-        if score < 0 and name not in names and other not in names.values():
-            names[name] = other
+    names = _paired(triple for triple in scored if triple[0] > 0)
     return {names.get(name, name): value for name, value in arguments.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from simtrain.agents.plan import Planned
@@ -42,36 +42,27 @@ REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
 """Why a call was not got across: all that was tried is refused; nothing shows what is wrong; values are not to be had; the world is."""
 
 
-class Crossing:
-    """One planned call from one line; `ways` yields the lines on which the plan can go on."""
-
-    def __init__(self, episode: Episode, playing: Playing, start: Line, planned: Planned) -> None:
-        self.episode = episode
-        self.playing = playing
-        self.start = start
-        self.planned = planned
-        self.before = start.outcome
-
-    async def ways(self) -> AsyncGenerator[Line]:
-        """Lines with the reply that the plan may go on with. Their environments are closed with this generator."""
-        async with AsyncExitStack() as scope:
-            truth = truth_of(self.start.environment, self.planned)
-            if truth is None:
-                line = await self.playing.play(self.start, self.planned, scope)
-                yield line.believing(line.last)
-                return
-            scope.callback(truth.close)
-            yield await _Attempt(self, truth, scope, self.start).result()
+async def cross(episode: Episode, playing: Playing, start: Line, planned: Planned, scope: AsyncExitStack) -> Line:
+    """Return the line with a call made and the reply that the plan may go on with. `scope` closes its environments."""
+    truth = truth_of(start.environment, planned)
+    if truth is None:
+        line = await playing.play(start, planned, scope)
+        return line.believing(line.last)
+    scope.callback(truth.close)
+    return await _Attempt(episode, playing, start, planned, truth, scope).result()
 
 
 class _Attempt:
-    def __init__(self, crossing: Crossing, truth: Truth, scope: AsyncExitStack, start: Line) -> None:
-        self.crossing = crossing
-        self.playing = crossing.playing
-        self.planned = crossing.planned
+    def __init__(
+        self, episode: Episode, playing: Playing, start: Line, planned: Planned, truth: Truth, scope: AsyncExitStack
+    ) -> None:
+        self.episode = episode
+        self.playing = playing
+        self.planned = planned
         self.truth = truth
         self.scope = scope
         self.start = self.line = start
+        self.before = start.outcome
         self.told = Observation("", is_error=True)
         self.reply = truth.reply
         self.right = truth.left
@@ -95,7 +86,7 @@ class _Attempt:
                 break
             if self.settled or self.planned.tool in self.playing.closed:
                 break
-        if not self.settled and self.told.is_error and self.line.outcome == self.crossing.before and self._bent:
+        if not self.settled and self.told.is_error and self.line.outcome == self.before and self._bent:
             # Nothing helped: the plan goes on from the first refusal.
             self.playing.closed.add(self.planned.tool)
             if self.first is not None:
@@ -126,7 +117,7 @@ class _Attempt:
         if self.unseen:
             return (UNSEEN,)
         if not self.landed:
-            return (REFUSED if self.told.is_error and self.line.outcome == self.crossing.before else SPOILT,)
+            return (REFUSED if self.told.is_error and self.line.outcome == self.before else SPOILT,)
         if not self.belief.gaps:
             return ()
         if self.told.is_error:
@@ -177,7 +168,7 @@ class _Attempt:
     @property
     def landed_write(self) -> bool:
         """Whether the call wrote and its effect is there: to repeat it would do it twice."""
-        return self.landed and self.right != self.crossing.before
+        return self.landed and self.right != self.before
 
     async def _shown_again(self) -> None:
         """Where a thing is not known any more, have those reads tell of it again that did before, and repeat."""
@@ -198,7 +189,7 @@ class _Attempt:
             # Ids and moments follow the time at which the call is made.
             if fresh.reply.is_error is self.truth.reply.is_error:
                 reply = fresh.reply
-            if base.outcome == self.crossing.before:
+            if base.outcome == self.before:
                 right = fresh.left
             fresh.close()
         line = await self._played(base, planned)
@@ -229,7 +220,7 @@ class _Attempt:
 
     async def _stood_in(self) -> None:
         base = self.start if self._damaged else self.line
-        for other in stand_ins(self.planned, self.offered, self.crossing.episode, self.world):
+        for other in stand_ins(self.planned, self.offered, self.episode, self.world):
             if self.landed_write:
                 return
             line = await self._played(base, other)
@@ -242,7 +233,7 @@ class _Attempt:
 
     @property
     def _damaged(self) -> bool:
-        return self.line.outcome not in (self.crossing.before, self.right)
+        return self.line.outcome not in (self.before, self.right)
 
     def _better(self, line: Line, told: Observation) -> bool:
         """True if a line has the world right, and knows more of the reply."""
@@ -279,7 +270,7 @@ class _Attempt:
             if line.outcome == self.right:
                 self.line = line
                 return
-            if line.outcome == self.crossing.before:
+            if line.outcome == self.before:
                 await self._repeat(line, self.planned)
                 return
 

@@ -11,7 +11,7 @@ from simtrain.contracts.plan import Plan
 from simtrain.episodes.proxy import Proxy
 from simtrain.runs.solvability.evidence import HeardReplies
 from simtrain.runs.solvability.truth import outcome
-from simtrain.values.types import Action, Observation, canonical
+from simtrain.values.types import Action, Observation
 
 
 class OutOfBounds(Exception):
@@ -53,23 +53,6 @@ class Line:
     def believing(self, observation: Observation, *doubts: str) -> Line:
         """Return the line with one more reply given to the plan."""
         return replace(self, believed=(*self.believed, observation), doubts=self.doubts | set(doubts))
-
-    def settling(self, planned: Planned) -> Line:
-        """Return the line, with its latest reply as the one to that call."""
-        return replace(self, settled={**self.settled, key_of(planned): self.believed[-1]})
-
-    def turning(self, plan: Plan, doubts: frozenset[str]) -> Line:
-        """Return the line on another plan, with the doubts that it had before the call for which it turns."""
-        return replace(self, plan=plan, known=self.settled, believed=(), doubts=doubts)
-
-    def losing(self, planned: Planned) -> Line:
-        """Return the line without hope for a call."""
-        return replace(self, lost=(*self.lost, planned))
-
-
-def key_of(planned: Planned) -> bytes:
-    """Return the same bytes for the same call."""
-    return canonical([planned.tool, planned.arguments])
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 from simtrain.agents.plan import Planned, Walk
@@ -13,8 +13,8 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.episodes.proxy import Proxy
 from simtrain.runs.rollout import rollout
-from simtrain.runs.solvability.crossing import REFUSED, UNSEEN, WITHHELD, Crossing
-from simtrain.runs.solvability.lines import Line, LineIsLong, OutOfBounds, Playing, key_of
+from simtrain.runs.solvability.crossing import REFUSED, UNSEEN, WITHHELD, cross
+from simtrain.runs.solvability.lines import Line, LineIsLong, OutOfBounds, Playing
 from simtrain.runs.solvability.trace import Trace, retrace
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError, SimulatorFault
@@ -116,27 +116,25 @@ class _Search:
             return None
         if isinstance(move, Message):
             return await self._judge(line, move)
-        async with aclosing(Crossing(self.episode, self.playing, line, move).ways()) as ways:
-            try:
-                async for way in ways:
-                    found = await self._go_on(line, move, way)
-                    if found is not None:
-                        return found
-            except LineIsLong:
-                self.obstacles |= line.doubts or {_LONG}
-        return None
+        try:
+            async with AsyncExitStack() as scope:
+                return await self._go_on(line, move, await cross(self.episode, self.playing, line, move, scope))
+        except LineIsLong:
+            self.obstacles |= line.doubts or {_LONG}
+            return None
 
     async def _go_on(self, line: Line, move: Planned, way: Line) -> Trace | None:
         """Return the proof that goes on after a call; where it was not got across, by a detour first."""
         if way.doubts == line.doubts:
-            return await self._go(way.settling(move))
+            return await self._go(replace(way, settled={**way.settled, move.key: way.believed[-1]}))
         if move not in way.lost:
-            way = way.losing(move)
+            way = replace(way, lost=(*way.lost, move))
             lost = [Action("", call.tool, call.arguments) for call in way.lost]
             detour = paradigm_of(self.episode.scenario).detour(self.episode, lost)
-            found = None if detour is None else await self._go(way.turning(detour, line.doubts))
-            if found is not None:
-                return found
+            if detour is not None:
+                onward = replace(way, plan=detour, known=way.settled, believed=(), doubts=line.doubts)
+                if (found := await self._go(onward)) is not None:
+                    return found
         return await self._go(way)
 
     def _next(self, line: Line) -> Planned | Message | None:
@@ -147,7 +145,7 @@ class _Search:
         believed = iter(line.believed)
         try:
             move = next(walking)
-            while (told := line.known.get(key_of(move)) or next(believed, None)) is not None:
+            while (told := line.known.get(move.key) or next(believed, None)) is not None:
                 move = walking.send(told)
             encode(move.arguments)
             return move

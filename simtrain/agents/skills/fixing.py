@@ -42,7 +42,7 @@ def _ways(
     properties = cast("dict[str, JsonObject]", schema.get("properties") or {})
     for name in absent:
         if name in properties:
-            yield {**arguments, name: known.get(name, _allowed(properties[name]))}
+            yield {**arguments, name: known.get(name, allowed_value(properties[name]))}
     if properties:
         yield mend(arguments, schema)
 
@@ -51,7 +51,7 @@ def _renamed(arguments: JsonObject, old: str, new: str) -> JsonObject:
     return {new if name == old else name: value for name, value in arguments.items()}
 
 
-def _allowed(schema: JsonObject) -> JsonValue:
+def allowed_value(schema: JsonObject) -> JsonValue:
     """Return some value that a schema allows: the first that it names, else one of its type."""
     named = [*schema.get("enum", []), *schema.get("examples", [])]
     if "const" in schema or "default" in schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
@@ -21,7 +21,7 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
 
     These take the same arguments, and their description holds the known one.
     """
-    yield from (Planned(name, mend(planned.arguments, tools[name].input_schema)) for name in named if name in tools)
+    yield from equivalent_calls(planned, tools, named)
     own = tools.get(planned.tool)
     if own is None:
         return
@@ -31,6 +31,11 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
             continue
         if _taken(tool) >= planned.arguments.keys() and tool.writes is own.writes:
             yield Planned(tool.name, planned.arguments)
+
+
+def equivalent_calls(planned: Planned, tools: Mapping[str, ToolSpec], named: Iterable[str]) -> Iterator[Planned]:
+    """Yield the call under the names of tools that are said to do the same."""
+    return (Planned(name, mend(planned.arguments, tools[name].input_schema)) for name in named if name in tools)
 
 
 def _taken(tool: ToolSpec) -> set[str]:

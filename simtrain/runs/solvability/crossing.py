@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import fixed
+from simtrain.agents.skills.memory import arguments_for
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.remedies import Remedies
 from simtrain.contracts.request import Request
@@ -17,7 +18,6 @@ from simtrain.runs.solvability.lines import Line, LineIsLong, Playing
 from simtrain.runs.solvability.moves import (
     MOST_PAGES,
     completed,
-    filled,
     names_one,
     next_page,
     reads,
@@ -27,7 +27,7 @@ from simtrain.runs.solvability.moves import (
 )
 from simtrain.runs.solvability.truth import Truth, truth_of
 from simtrain.values.errors import SimulatorFault
-from simtrain.values.types import Observation, ToolSpec
+from simtrain.values.types import Observation
 
 REPETITIONS = 2
 WAITS = (1, 2, 4, 8)
@@ -67,7 +67,8 @@ class _Attempt:
         self.reply = truth.reply
         self.right = truth.left
         self.world = start.environment.world
-        self.offered = start.environment.tools
+        self.offered = {tool.name: tool for tool in start.environment.tools}
+        self.own = {tool.name: tool for tool in self.world.tools}
         self.unseen = False
         self.first: Line | None = None
 
@@ -135,7 +136,7 @@ class _Attempt:
         return first is not None and first.is_error and followed(self.planned, first.text) is not None
 
     async def _made(self) -> None:
-        if not self._offers(self.planned):
+        if self.planned.tool not in self.offered:
             return
         self.line = self.first = await self.playing.play(self.line, self.planned, self.scope)
         self.told = self.line.last
@@ -161,7 +162,7 @@ class _Attempt:
 
     async def _repeated(self) -> None:
         for _ in range(REPETITIONS):
-            if self.settled or self.landed_write or not self._offers(self.planned):
+            if self.settled or self.landed_write or self.planned.tool not in self.offered:
                 return
             await self._repeat(self.line, self.planned)
 
@@ -198,8 +199,7 @@ class _Attempt:
         self.line, self.told, self.reply, self.right = line, line.last, reply, right
 
     async def _mended(self) -> None:
-        tool = self._tool(self.planned.tool)
-        original = next((tool for tool in self.world.tools if tool.name == self.planned.tool), None)
+        tool, original = self.offered.get(self.planned.tool), self.own.get(self.planned.tool)
         if tool is None or original is None or not self.told.is_error:
             return
         for other in (
@@ -220,7 +220,7 @@ class _Attempt:
 
     async def _stood_in(self) -> None:
         base = self.start if self._damaged else self.line
-        for other in stand_ins(self.planned, self.offered, self.episode, self.world):
+        for other in stand_ins(self.planned, self.offered, self.own, self.episode.scenario.spec.equivalents):
             if self.landed_write:
                 return
             line = await self._played(base, other)
@@ -246,12 +246,12 @@ class _Attempt:
         """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
         if not self.told.is_error or self.landed_write:
             return
-        spare = Remedies(self.offered, frozenset(tool.name for tool in self.world.tools))
+        spare = Remedies([*self.offered.values()], frozenset(self.own))
         known = self.line.evidence.known()
         for remedy in spare.against(self.told.text, self.planned, known):
             for _ in range(REMEDIES):
                 line = await self.playing.play(self.line, remedy, self.scope)
-                if line.last.is_error or not self._offers(self.planned):
+                if line.last.is_error or self.planned.tool not in self.offered:
                     break
                 await self._repeat(line, self.planned)
                 if not self.told.is_error:
@@ -262,8 +262,8 @@ class _Attempt:
         if not self._damaged:
             return
         known = self.line.evidence.known()
-        for tool in self.offered:
-            arguments = filled(tool, self.planned, known) if tool.writes else None
+        for tool in self.offered.values():
+            arguments = arguments_for(tool, self.planned.arguments, known) if tool.writes else None
             if arguments is None:
                 continue
             line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)
@@ -291,14 +291,16 @@ class _Attempt:
         if not self.landed or self.unseen:
             return
         wanted = frozenset(key for key, _ in self.belief.gaps)
-        for read in reads(self.planned, self.offered, self.line.evidence.known(), wanted)[:READS]:
+        for read in reads(self.planned, self.offered.values(), self.line.evidence.known(), wanted)[:READS]:
             await self._read_on(read)
             if self.settled:
                 return
         for record in records_of(self.told.content)[:RECORDS]:
             known = {**self.line.evidence.known(), **record}
             own = frozenset(value for value in record.values() if isinstance(value, str))
-            asking = [read for read in reads(self.planned, self.offered, known, wanted) if names_one(read, own)]
+            asking = [
+                read for read in reads(self.planned, self.offered.values(), known, wanted) if names_one(read, own)
+            ]
             for read in asking[:WITNESSES]:
                 await self._read_on(read)
                 if self.settled:
@@ -319,7 +321,7 @@ class _Attempt:
 
     async def _waited(self) -> None:
         """Let time go by with harmless reads, and repeat."""
-        if self.landed_write or self.unseen or not self._offers(self.planned):
+        if self.landed_write or self.unseen or self.planned.tool not in self.offered:
             return
         for waits in WAITS:
             base = await self.later(self.line, waits)
@@ -332,7 +334,7 @@ class _Attempt:
     async def later(self, line: Line, count: int = 2) -> Line | None:
         """Return the line after some harmless reads; None where there is none to make."""
         known = line.evidence.known()
-        candidates = reads(self.planned, self.offered, known, frozenset(self.truth.reply.content or ()))
+        candidates = reads(self.planned, self.offered.values(), known, frozenset(self.truth.reply.content or ()))
         # Time goes by in refused reads as well, where there are no others.
         fresh = [read for read in candidates if not line.evidence.refused(read)]
         before = [read for read in line.evidence.answered() if not self._writes(read)]
@@ -349,7 +351,7 @@ class _Attempt:
         true = self.reply.content
         if true is not None:
             known = {name: value for name, value in true.items() if not isinstance(value, dict | list)} | known
-        for read in reads(self.planned, self.offered, known, frozenset(true or ())):
+        for read in reads(self.planned, self.offered.values(), known, frozenset(true or ())):
             line = await self.playing.play(self.line, read, self.scope)
             right = self._rightly(read)
             if right is not None and not same_reply(right, line.last):
@@ -359,7 +361,7 @@ class _Attempt:
 
     def _rightly(self, read: Planned) -> Observation | None:
         """Return what a read would tell were the world right."""
-        tool = next((tool for tool in self.world.tools if tool.name == read.tool), None)
+        tool = self.own.get(read.tool)
         if tool is None:
             return None
         try:
@@ -367,12 +369,6 @@ class _Attempt:
         except SimulatorFault:
             return None
 
-    def _tool(self, name: str) -> ToolSpec | None:
-        return next((tool for tool in self.offered if tool.name == name), None)
-
     def _writes(self, planned: Planned) -> bool:
-        tool = self._tool(planned.tool)
+        tool = self.offered.get(planned.tool)
         return tool is None or tool.writes
-
-    def _offers(self, planned: Planned) -> bool:
-        return self._tool(planned.tool) is not None

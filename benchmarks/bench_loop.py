@@ -21,8 +21,8 @@ from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop
 from simtrain.files.jsonl import LineWriter
-from simtrain.runs.run_folder import read_part
 from simtrain.runs.runner import RunOptions, Stopper, play
+from simtrain.runs.trajectory_files import read_part
 from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Message

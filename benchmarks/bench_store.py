@@ -15,8 +15,8 @@ from report import Figure, arguments, cpu, show
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory, from_line, to_line
 from simtrain.files.jsonl import LineWriter
+from simtrain.runs.resume import finished_keys
 from simtrain.runs.rollout import rollout
-from simtrain.runs.run_folder import finished_keys
 
 LINES = 200
 CALLS = 21

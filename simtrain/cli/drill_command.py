@@ -210,7 +210,7 @@ def _play(
 def _why(run: RunResult) -> str:
     """Return what the last of its failures says; each is in the run folder."""
     from simtrain.cli.terminal import in_line
-    from simtrain.runs.run_folder import last_failure
+    from simtrain.runs.trajectory_files import last_failure
 
     found = last_failure(run.path) if run.failed else None
     return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {in_line(found.stop.detail or '')}"
@@ -223,8 +223,8 @@ def _finish(
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.cli.tables import ungraded
     from simtrain.drills.files import write_report
-    from simtrain.runs.run_folder import read_rows
     from simtrain.runs.summary import summarise
+    from simtrain.runs.trajectory_files import read_rows
 
     folder.mkdir(parents=True, exist_ok=True)
     page = write_report(report, folder, stem=stem)

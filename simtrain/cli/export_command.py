@@ -124,7 +124,8 @@ def _check_bounds(minimum: float | None, maximum: float | None) -> None:
 
 
 def _keep_the_run(run: Path, out: Path) -> None:
-    from simtrain.runs.run_folder import FAILURES_FILE, RUN_FILE, SUMMARY_FILE, part_files
+    from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE
+    from simtrain.runs.trajectory_files import FAILURES_FILE, part_files
     from simtrain.values.errors import InputError
 
     own = {*part_files(run), run / RUN_FILE, run / SUMMARY_FILE, run / FAILURES_FILE}

@@ -30,7 +30,8 @@ def command(
     from simtrain.cli.tables import result_table
     from simtrain.files.jsonl import whole_lines
     from simtrain.public import grade
-    from simtrain.runs.run_folder import part_files, read_facts
+    from simtrain.runs.run_folder import read_facts
+    from simtrain.runs.trajectory_files import part_files
 
     read_facts(run)
     total = sum(1 for part in part_files(run) for _ in whole_lines(part))

@@ -35,8 +35,8 @@ def command(
     """Find the trajectory and print it."""
     from simtrain.cli.reading import found, print_trajectory
     from simtrain.cli.tables import result_table
-    from simtrain.runs.run_folder import read_rows
     from simtrain.runs.summary import summarise
+    from simtrain.runs.trajectory_files import read_rows
 
     trajectory = found(run, episode, arm=arm, attempt=attempt, failed=failed)
     if as_json:

@@ -17,8 +17,9 @@ from simtrain.contracts.world import FinishedWorld, Variant
 from simtrain.files.jsonl import Replacement, write_whole
 from simtrain.perturbations.attacks.grading import with_attacks
 from simtrain.runs.judge import judge
-from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, part_files, read_facts, read_part, read_rows
+from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, read_facts
 from simtrain.runs.summary import summarise
+from simtrain.runs.trajectory_files import part_files, read_part, read_rows
 from simtrain.scenarios.arms import armed
 from simtrain.scenarios.find import find_scenarios
 from simtrain.scenarios.load import load_scenario_file

@@ -17,21 +17,13 @@ from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.curricula.stages import Curriculum, StagedRun
 from simtrain.files.jsonl import write_whole
-from simtrain.runs.run_file import refuse_another_run, run_facts
-from simtrain.runs.run_folder import (
-    RUN_FILE,
-    SUMMARY_FILE,
-    Key,
-    RunFolder,
-    finished_keys,
-    read_facts,
-    read_rows,
-    run_writers,
-    spent,
-)
+from simtrain.runs.resume import Key, finished_keys, open_run
+from simtrain.runs.run_file import run_facts
+from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
 from simtrain.runs.schedule import Deal, deal
 from simtrain.runs.summary import summarise
+from simtrain.runs.trajectory_files import read_rows, run_writers
 from simtrain.runs.workers import Crew
 from simtrain.scenarios.briefing import outlook
 from simtrain.values.errors import InputError
@@ -110,7 +102,7 @@ def run(
     asyncio.run(_check(scenarios, player, episodes))
     staged = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
-    folder = _open(out, facts, resume=resume)
+    folder = open_run(out, facts, resume=resume)
     try:
         finished = finished_keys(out)
         session = _Session(player, options, folder, on_played)
@@ -183,22 +175,6 @@ def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
         key = (row["scenario_digest"], row["episode"], row["seed"], row["attempt"])
         if key in keys and row["reward"] is not None:
             yield row["scenario"], row["reward"] >= SUCCESS
-
-
-def _open(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
-    """Return the run folder, new or to go on with; a resumed run that was killed before it began is begun."""
-    if not resume or not (out / RUN_FILE).exists():
-        return RunFolder.create(out, facts)
-    folder = RunFolder.reopen(out)
-    try:
-        recorded = read_facts(out)
-        refuse_another_run(out, recorded=recorded, asked=facts)
-        if recorded != facts:
-            write_whole(out / RUN_FILE, facts)
-    except BaseException:
-        folder.close()
-        raise
-    return folder
 
 
 def _end_at_once() -> None:

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from sys import intern
 from time import monotonic, sleep
-from typing import Self, TypeAlias
+from typing import Self
 
 import orjson
 
-from simtrain.contracts.trajectory import Trajectory, from_line
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.files.file_bytes import file_bytes
-from simtrain.files.jsonl import LineWriter, cut_torn_line, unwritable, whole_lines, write_whole
+from simtrain.files.jsonl import cut_torn_line, unwritable, write_whole
 from simtrain.runs.dataset_card import dataset_card
+from simtrain.runs.trajectory_files import FAILURES_FILE, part_files, read_part
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, is_object
 from simtrain.values.version import VERSION
 
-Key: TypeAlias = tuple[str, str, int, int]
-
 RUN_FILE = "run.json"
 SUMMARY_FILE = "summary.json"
-FAILURES_FILE = "failures.jsonl"
 CARD_FILE = "README.md"
 LOCK_FILE = ".lock"
-PARTS = "trajectories-*.jsonl"
 
 PATIENCE = 5.0
 """Seconds that reopening waits for the workers of a killed run to end."""
@@ -38,9 +33,6 @@ FORMAT = "simtrain-run/2"
 
 READ = ("simtrain-run/1", FORMAT)
 """Formats of folders that are read, graded, exported and gone on with."""
-
-TOP_LEVEL = frozenset({"scenario", "scenario_digest", "episode", "case", "seed", "attempt", "stop", "turns", "reward"})
-"""Keys that a line must have to count as a trajectory."""
 
 
 class RunFolder:
@@ -97,30 +89,6 @@ class RunFolder:
     def close(self) -> None:
         """Give the folder free."""
         os.close(self.lock)
-
-
-def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
-    """Return the file of one worker of a run whose folder is held. Raises InputError."""
-    return LineWriter(path / f"trajectories-{worker:03d}.jsonl", sync_every=sync_every)
-
-
-def failures_writer(path: Path) -> LineWriter:
-    """Return the file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
-    return LineWriter(path / FAILURES_FILE, shared=True)
-
-
-@contextmanager
-def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[LineWriter, LineWriter]]:
-    """The files of one worker while the block runs: of its trajectories, and of failures. Raises InputError."""
-    with closing(part_writer(path, worker, sync_every=sync_every)) as kept, closing(failures_writer(path)) as failures:
-        yield kept, failures
-
-
-def last_failure(path: Path) -> Trajectory | None:
-    """Return the last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
-    file = path / FAILURES_FILE
-    lines = [line for _, line in whole_lines(file)] if file.is_file() else []
-    return from_line(lines[-1]) if lines else None
 
 
 def _missing_folders(path: Path) -> list[Path]:
@@ -199,30 +167,9 @@ def _unreadable(facts: JsonObject, file: Path) -> InputError:
     )
 
 
-def finished_keys(path: Path) -> set[Key]:
-    """Return the keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
-    return {
-        (intern(str(row["scenario_digest"])), intern(str(row["episode"])), row["seed"], row["attempt"])
-        for row in read_rows(path)
-    }
-
-
 def spent(path: Path) -> float:
     """Return what the finished trajectories of a run folder cost, in US dollars. Raises InputError for a line that cannot be read."""
     return sum(trajectory.cost for trajectory in read_run(path))
-
-
-def read_rows(path: Path) -> Iterator[JsonObject]:
-    """Yield the trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
-    for part in part_files(path):
-        for number, line in whole_lines(part):
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                raise _damaged(part, number) from None
-            if not is_object(row) or not TOP_LEVEL.issubset(row):
-                raise _damaged(part, number)
-            yield row
 
 
 def read_run(path: Path) -> Iterator[Trajectory]:
@@ -230,23 +177,3 @@ def read_run(path: Path) -> Iterator[Trajectory]:
     read_facts(path)
     for part in part_files(path):
         yield from read_part(part)
-
-
-def part_files(path: Path) -> list[Path]:
-    """Return the files of trajectories in a run folder."""
-    return sorted(path.glob(PARTS))
-
-
-def read_part(part: Path) -> Iterator[Trajectory]:
-    """Yield the trajectories in one file. Raises InputError for a line that cannot be read."""
-    for number, line in whole_lines(part):
-        try:
-            yield from_line(line)
-        except InputError as error:
-            raise error.at(file=part, line=number) from None
-
-
-def _damaged(part: Path, number: int) -> InputError:
-    return InputError(
-        "the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number
-    )

@@ -24,9 +24,10 @@ from typing import Protocol, cast
 
 from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
-from simtrain.runs.run_folder import RunFolder, run_writers
+from simtrain.runs.run_folder import RunFolder
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play
 from simtrain.runs.schedule import deal
+from simtrain.runs.trajectory_files import run_writers
 from simtrain.scenarios.arms import armed
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.values.arm import Arm

@@ -30,6 +30,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "simtrain/drills/statistics.py": DRILLS,
     "simtrain/drills/measures.py": DRILLS,
     "simtrain/runs/run_folder.py": ("tests/runs/test_store.py",),
+    "simtrain/runs/trajectory_files.py": ("tests/runs/test_store.py",),
     "simtrain/values/seeding.py": ("tests/values/test_seeding.py",),
     "simtrain/questions/sql.py": (
         "tests/questions/test_question_gold.py",

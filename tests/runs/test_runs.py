@@ -17,9 +17,11 @@ from simtrain import load_scenario, run
 from simtrain.agents.import_agent import as_agent
 from simtrain.files.jsonl import LineWriter
 from simtrain.runs.export import ExportTally, export
+from simtrain.runs.resume import finished_keys
 from simtrain.runs.rollout import rollout
 from simtrain.runs.run import RunResult
-from simtrain.runs.run_folder import finished_keys, read_rows, read_run
+from simtrain.runs.run_folder import read_run
+from simtrain.runs.trajectory_files import read_rows
 from simtrain.testing import FakeOpenAI, Refuse, Say
 from simtrain.values.errors import InputError
 

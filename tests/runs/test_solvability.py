@@ -15,9 +15,10 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory, to_line, trajectory_of
 from simtrain.files.jsonl import whole_lines
 from simtrain.public import episode
-from simtrain.runs.run_folder import part_files, read_run
+from simtrain.runs.run_folder import read_run
 from simtrain.runs.solvability import knowing
 from simtrain.runs.solvability.search import Solution
+from simtrain.runs.trajectory_files import part_files
 
 pytestmark = pytest.mark.slow
 

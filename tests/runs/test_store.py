@@ -16,17 +16,9 @@ from bakery import write_files
 from simtrain import load_scenario, run
 from simtrain.contracts.trajectory import to_line
 from simtrain.runs import run_folder as store
-from simtrain.runs.run_folder import (
-    RunFolder,
-    failures_writer,
-    finished_keys,
-    last_failure,
-    part_writer,
-    read_facts,
-    read_rows,
-    read_run,
-    spent,
-)
+from simtrain.runs.resume import finished_keys
+from simtrain.runs.run_folder import RunFolder, read_facts, read_run, spent
+from simtrain.runs.trajectory_files import failures_writer, last_failure, part_writer, read_rows
 from simtrain.values.errors import InputError
 
 pytestmark = pytest.mark.slow

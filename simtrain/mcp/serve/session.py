@@ -18,9 +18,10 @@ from simtrain.mcp.serve.episodes import AGENT, Episodes, HeldEpisode
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.runs.run import make_scenarios_ready
 from simtrain.runs.run_file import run_facts
-from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, failures_writer, part_writer, read_rows
+from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder
 from simtrain.runs.runner import RunOptions
 from simtrain.runs.summary import summarise
+from simtrain.runs.trajectory_files import failures_writer, part_writer, read_rows
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject

@@ -1,0 +1,77 @@
+"""The files of trajectories in a run folder: how a trajectory is written as a line, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import orjson
+
+from simtrain.contracts.trajectory import Trajectory, from_line
+from simtrain.files.jsonl import LineWriter, whole_lines
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, is_object
+
+PARTS = "trajectories-*.jsonl"
+FAILURES_FILE = "failures.jsonl"
+
+TOP_LEVEL = frozenset({"scenario", "scenario_digest", "episode", "case", "seed", "attempt", "stop", "turns", "reward"})
+"""Keys that a line must have to count as a trajectory."""
+
+
+def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
+    """Return the file of one worker of a run whose folder is held. Raises InputError."""
+    return LineWriter(path / f"trajectories-{worker:03d}.jsonl", sync_every=sync_every)
+
+
+def failures_writer(path: Path) -> LineWriter:
+    """Return the file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
+    return LineWriter(path / FAILURES_FILE, shared=True)
+
+
+@contextmanager
+def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[LineWriter, LineWriter]]:
+    """The files of one worker while the block runs: of its trajectories, and of failures. Raises InputError."""
+    with closing(part_writer(path, worker, sync_every=sync_every)) as kept, closing(failures_writer(path)) as failures:
+        yield kept, failures
+
+
+def last_failure(path: Path) -> Trajectory | None:
+    """Return the last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
+    file = path / FAILURES_FILE
+    lines = [line for _, line in whole_lines(file)] if file.is_file() else []
+    return from_line(lines[-1]) if lines else None
+
+
+def part_files(path: Path) -> list[Path]:
+    """Return the files of trajectories in a run folder."""
+    return sorted(path.glob(PARTS))
+
+
+def read_part(part: Path) -> Iterator[Trajectory]:
+    """Yield the trajectories in one file. Raises InputError for a line that cannot be read."""
+    for number, line in whole_lines(part):
+        try:
+            yield from_line(line)
+        except InputError as error:
+            raise error.at(file=part, line=number) from None
+
+
+def read_rows(path: Path) -> Iterator[JsonObject]:
+    """Yield the trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
+    for part in part_files(path):
+        for number, line in whole_lines(part):
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                raise _damaged(part, number) from None
+            if not is_object(row) or not TOP_LEVEL.issubset(row):
+                raise _damaged(part, number)
+            yield row
+
+
+def _damaged(part: Path, number: int) -> InputError:
+    return InputError(
+        "the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number
+    )

@@ -131,9 +131,9 @@ async def _context(client: ChatClient) -> int | None:
     # A server of one model may take any name for it.
     for entry in named or (listed if len(listed) == 1 else []):
         meta: JsonValue = entry.get("meta")
-        told = {**meta, **entry} if is_object(meta) else entry
+        facts = {**meta, **entry} if is_object(meta) else entry
         for name in _CONTEXT:
-            found: JsonValue = told.get(name)
+            found: JsonValue = facts.get(name)
             if isinstance(found, int) and found > 0:
                 return found
     return None

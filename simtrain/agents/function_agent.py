@@ -31,8 +31,8 @@ class FunctionAgent(Loop):
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Await the function. Raises AgentFault for an answer that is no JSON value."""
-        told = {"system": briefing.system} if wants_system(self.function) else {}
-        return _final(await self.function(briefing.prompt, briefing.tools, step, **told))
+        extra = {"system": briefing.system} if wants_system(self.function) else {}
+        return _final(await self.function(briefing.prompt, briefing.tools, step, **extra))
 
 
 def wants_system(function: AgentFunction) -> bool:

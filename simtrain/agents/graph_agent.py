@@ -49,8 +49,8 @@ class GraphAgent(Loop):
         graph = self.graph if _is_graph(self.graph) else await _made(self.graph, tools)
         # Random on purpose: a checkpointer that outlives the run must never continue an earlier episode.
         config = {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": _SUPERSTEPS}
-        said = [SystemMessage(briefing.system)] if briefing.system else []
-        final = await graph.ainvoke({"messages": [*said, HumanMessage(briefing.prompt)]}, config)
+        opening = [SystemMessage(briefing.system)] if briefing.system else []
+        final = await graph.ainvoke({"messages": [*opening, HumanMessage(briefing.prompt)]}, config)
         answer = _answer(final)
         self._bound = self._bound or notice.taken or not tools
         if not self._bound:
@@ -96,9 +96,11 @@ def _answer(final: object) -> Message:
 
 def _usage(messages: list[Any]) -> Usage | None:
     """Return what all model calls of the episode cost together, where the messages tell it."""
-    told = [message.usage_metadata for message in messages if isinstance(message, AIMessage) and message.usage_metadata]
-    if not told:
+    usages = [
+        message.usage_metadata for message in messages if isinstance(message, AIMessage) and message.usage_metadata
+    ]
+    if not usages:
         return None
-    cached = sum(usage.get("input_token_details", {}).get("cache_read", 0) for usage in told)
-    prompt, completion = sum(usage["input_tokens"] for usage in told), sum(usage["output_tokens"] for usage in told)
+    cached = sum(usage.get("input_token_details", {}).get("cache_read", 0) for usage in usages)
+    prompt, completion = sum(usage["input_tokens"] for usage in usages), sum(usage["output_tokens"] for usage in usages)
     return Usage(prompt, completion, cached)

@@ -60,13 +60,13 @@ async def _play(agent: Loop, briefing: Briefing, step: StepFunction) -> Message:
 class _Door:
     """The step function of one episode. Calls made at once are carried out one after the other, in order."""
 
-    __slots__ = ("_count", "_journal", "_lock", "_told", "playing")
+    __slots__ = ("_count", "_journal", "_lock", "_notified", "playing")
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = asyncio.Lock()
         self._count = 0
-        self._told = False
+        self._notified = False
         self.playing: asyncio.Future[Message] | None = None
 
     async def step(self, tool: str, arguments: JsonObject) -> Observation:
@@ -83,9 +83,9 @@ class _Door:
             return journal.turns[-1].steps[-1].observation
 
     async def _turn_away(self, stop: Stop) -> None:
-        if self._told and self.playing is not None:
+        if self._notified and self.playing is not None:
             # It caught EpisodeOver and calls again: nothing but a cancellation ends it.
             self.playing.cancel()
             await asyncio.sleep(0)
-        self._told = True
+        self._notified = True
         raise EpisodeOver(stop.detail or stop.reason)

@@ -280,8 +280,8 @@ class PlanPlayer:
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
-        said = Rationale() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
-        return Message(said.text, calls=tuple(self._action(call) for call in self._sent), usage=said.usage)
+        rationale = Rationale() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        return Message(rationale.text, calls=tuple(self._action(call) for call in self._sent), usage=rationale.usage)
 
     def _next(self, journal: Journal) -> Planned:
         """Return the next call that has not been made, after the replies to those of the last turn."""

@@ -32,5 +32,5 @@ class CallReason(StrEnum):
     """Whether a write that was reported done shows."""
     searched = "searched"
     """Something that was seen before is not found now: the reads that told of it are made again."""
-    told = "told"
+    requested = "told"
     """A text that was read asks for it."""

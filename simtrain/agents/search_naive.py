@@ -24,7 +24,7 @@ def _searched(briefing: Briefing) -> Walking:
     asked = read_question(briefing.prompt)
     words = briefing.prompt
     if asked is not None:
-        words = " ".join([asked.things, *asked.names, *(" ".join(one.said.values()) for one in asked.conditions)])
+        words = " ".join([asked.things, *asked.names, *(" ".join(one.slots.values()) for one in asked.conditions)])
     hits = yield from WebReader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
     if asked is None or not asked.columns:
         return answering(hits[0].title if hits else MISSING)
@@ -34,8 +34,8 @@ def _searched(briefing: Briefing) -> Walking:
         row = [hit.title.partition(",")[0].partition(":")[0]]
         for wanted in asked.columns[1:]:
             like = likeness(wanted.path[-1])
-            told = (page.value(label, like) for label in wanted.path[-1].split("|"))
-            text = next((one.text for one in told if one is not None), MISSING)
+            statements = (page.value(label, like) for label in wanted.path[-1].split("|"))
+            text = next((one.text for one in statements if one is not None), MISSING)
             row.append(plain_value(text, like))
         rows.append(row)
     return answering(table([wanted.heading for wanted in asked.columns], rows))

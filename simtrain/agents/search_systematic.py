@@ -49,7 +49,7 @@ class _Work:
         if asked is None:
             return declining("the question is not understood.")
         for condition in asked.conditions:
-            name = condition.said.get("value", "")
+            name = condition.slots.get("value", "")
             if name.istitle() and " " in name and not (yield from self.knowing.exists(name)):
                 return declining(f"no page tells of {name}.")
         if is_relation(asked):
@@ -74,7 +74,7 @@ class _Work:
             rows = yield from self._grouped(asked, found)
         else:
             if asked.form == "top":
-                found = (yield from self._ranked(asked, found))[: int(asked.said["count"])]
+                found = (yield from self._ranked(asked, found))[: int(asked.slots["count"])]
             rows = yield from self._rows(asked, found)
         if not any(cell not in (MISSING, *asked.names) for row in rows for cell in row):
             return declining("no page tells what is asked for.")
@@ -112,10 +112,10 @@ class _Work:
 
     def _measure(self, asked: ReadQuestion, thing: Thing) -> Reading[str | float | None]:
         like: Likeness = "date" if is_ranked_by_date(asked) else "number"
-        told = yield from self.knowing.value(thing, term_path(asked, "term"), like)
-        if told is None:
+        statement = yield from self.knowing.value(thing, term_path(asked, "term"), like)
+        if statement is None:
             return None
-        value = plain_value(told.text, like)
+        value = plain_value(statement.text, like)
         return value if like == "date" else read_amount(value)
 
     def _grouped(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
@@ -123,9 +123,9 @@ class _Work:
         groups: dict[str, list[Thing]] = {}
         path = term_path(asked, "group")
         for thing in things:
-            told = yield from self.knowing.value(thing, path, "text")
-            if told is not None:
-                groups.setdefault(told.text, []).append(thing)
+            statement = yield from self.knowing.value(thing, path, "text")
+            if statement is not None:
+                groups.setdefault(statement.text, []).append(thing)
         if asked.form == "groups":
             return (yield from counted(asked, groups, path, self.knowing))
         rows: list[list[str]] = []

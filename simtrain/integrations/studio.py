@@ -90,8 +90,8 @@ async def open_episode(task: StudioTask, config: RunnableConfig) -> JsonObject:
     while len(_sessions) >= MOST_OPEN:
         await _close(next(iter(_sessions)))
     session = _sessions[key] = await _opened(task)
-    told = [SystemMessage(session.briefing.system), HumanMessage(session.briefing.prompt)]
-    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *told], "turn": 0, "session": key}
+    opening = [SystemMessage(session.briefing.system), HumanMessage(session.briefing.prompt)]
+    return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *opening], "turn": 0, "session": key}
 
 
 async def _opened(task: StudioTask) -> _Session:
@@ -116,8 +116,8 @@ async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
     session = _session(state)
     ended = await _advance(loop.model, session, state)
     journal = session.seat.journal
-    said = [_assistant(journal.message)] if len(journal.turns) > state["turn"] and journal.message else []
-    return Command(update={"messages": said, "turn": len(journal.turns)}, goto="grade" if ended else "tools")
+    messages = [_assistant(journal.message)] if len(journal.turns) > state["turn"] and journal.message else []
+    return Command(update={"messages": messages, "turn": len(journal.turns)}, goto="grade" if ended else "tools")
 
 
 async def tools(state: StudioState) -> Command[Literal["model", "grade"]]:

@@ -81,8 +81,8 @@ class ExportTally:
             "that the filters leave out": self.unfit,
             **self.lacking,
         }
-        told = ", ".join(f"{count} {why}" for why, count in kinds.items() if count)
-        return f"no rows: {self.read} episodes: {told}" if self.read else "no rows: the run holds no episode"
+        reasons = ", ".join(f"{count} {why}" for why, count in kinds.items() if count)
+        return f"no rows: {self.read} episodes: {reasons}" if self.read else "no rows: the run holds no episode"
 
 
 def spoilt(trajectory: Trajectory) -> bool:
@@ -98,7 +98,7 @@ def export_rows(
 ) -> Iterator[JsonObject]:
     """Yield the rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
     count = ExportTally() if tally is None else tally
-    for row in exporter.over(_told(_chosen(trajectories, selection, count), exporter, count)):
+    for row in exporter.over(_counted(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
         yield row
     if count.rows:
@@ -106,7 +106,7 @@ def export_rows(
         count.lacking.clear()
 
 
-def _told(trajectories: Iterable[Trajectory], exporter: Exporter, count: ExportTally) -> Iterator[Trajectory]:
+def _counted(trajectories: Iterable[Trajectory], exporter: Exporter, count: ExportTally) -> Iterator[Trajectory]:
     for trajectory in trajectories:
         why = exporter.lacking(trajectory)
         if why is not None:

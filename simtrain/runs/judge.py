@@ -23,8 +23,8 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     if known is None and trajectory.stop.reason == "abstained":
         known = await solvability_of(episode)
     sign = await first_difference(episode, trajectory)
-    met = replace(trajectory, solvability=known or "unproved", noticeable=sign)
-    graded = await grade(met, scenario.grading, scenario.spec.rubric, world)
+    ungraded = replace(trajectory, solvability=known or "unproved", noticeable=sign)
+    graded = await grade(ungraded, scenario.grading, scenario.spec.rubric, world)
     if known is not None:
         return graded
     return blamed(replace(graded, solvability=await _shown(episode, graded)))

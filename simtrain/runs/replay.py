@@ -30,9 +30,9 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
     """
     facts = read_facts(run)
     episode = _episode(_scenario(facts, trajectory, run), trajectory)
-    said = facts["agent"]
-    agent = build_agent(str(said["name"]), said["knobs"])
-    return asyncio.run(_played(episode, agent, str(said["name"])))
+    recorded = facts["agent"]
+    agent = build_agent(str(recorded["name"]), recorded["knobs"])
+    return asyncio.run(_played(episode, agent, str(recorded["name"])))
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:

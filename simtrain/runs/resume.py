@@ -94,8 +94,8 @@ def _agent(facts: JsonObject) -> dict[str, JsonValue]:
     """Return what must not change of an agent: its name, what it says of itself, and its knobs."""
     agent = facts["agent"]
     knobs = agent["knobs"]
-    said = {name: value for name, value in agent.items() if name != "knobs"}
-    return said | {f"knob {name}": value for name, value in knobs.items() if name not in REACHING}
+    stated = {name: value for name, value in agent.items() if name != "knobs"}
+    return stated | {f"knob {name}": value for name, value in knobs.items() if name not in REACHING}
 
 
 def _digests(facts: JsonObject) -> dict[str, str]:

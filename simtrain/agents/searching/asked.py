@@ -44,7 +44,7 @@ class Condition:
 
     kind: str
     path: tuple[str, ...]
-    said: Mapping[str, str]
+    slots: Mapping[str, str]
     other: tuple[str, ...] = ()
 
 
@@ -68,12 +68,12 @@ class ReadQuestion:
     things: str
     conditions: tuple[Condition, ...]
     columns: tuple[Wanted, ...]
-    said: Mapping[str, str]
+    slots: Mapping[str, str]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The things themselves, where the question names them."""
-        return tuple(self.said["names"].split(wordings(self.language).listed)) if self.form == "lookup" else ()
+        return tuple(self.slots["names"].split(wordings(self.language).listed)) if self.form == "lookup" else ()
 
 
 def read_question(text: str) -> ReadQuestion | None:
@@ -86,14 +86,14 @@ def read_question(text: str) -> ReadQuestion | None:
             found = pattern.fullmatch(ask)
             if found is None:
                 continue
-            said = {name: value for name, value in found.groupdict().items() if value is not None}
+            slots = {name: value for name, value in found.groupdict().items() if value is not None}
             if form in ("single", "lookup"):
-                things, conditions = said.get("thing") or said["things"], said.get("conditions", "")
+                things, conditions = slots.get("thing") or slots["things"], slots.get("conditions", "")
             else:
-                things, conditions = _things(said.get("things", ""), words)
+                things, conditions = _things(slots.get("things", ""), words)
             read = tuple(_conditions(conditions, words))
             return ReadQuestion(
-                language, form, _english(things, words), read, tuple(_wanted(columns, meanings, words, form)), said
+                language, form, _english(things, words), read, tuple(_wanted(columns, meanings, words, form)), slots
             )
     return None
 
@@ -169,9 +169,9 @@ def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
         part = text[begin : joint.start() if joint else len(text)]
         condition = _condition(part, words) if part else None
         if condition is not None and condition.kind == "described":
-            inner = condition.said["conditions"] + (text[joint.start() :] if joint else "")
+            inner = condition.slots["conditions"] + (text[joint.start() :] if joint else "")
             for one in _conditions(inner, words):
-                yield Condition(one.kind, (*condition.path, *one.path), one.said)
+                yield Condition(one.kind, (*condition.path, *one.path), one.slots)
             return
         if condition is not None:
             yield condition
@@ -196,18 +196,18 @@ def _condition(part: str, words: Wordings) -> Condition:
 
 
 def _read(kind: str, found: re.Match[str], words: Wordings) -> Condition:
-    said = {name: value for name, value in found.groupdict().items() if value is not None}
-    path = _path(said.pop("term", ""), words)
-    if "noun" in said:
-        path = (*path, _english(said["noun"], words))
-    if "clause" in said:
+    slots = {name: value for name, value in found.groupdict().items() if value is not None}
+    path = _path(slots.pop("term", ""), words)
+    if "noun" in slots:
+        path = (*path, _english(slots["noun"], words))
+    if "clause" in slots:
         # No page tells of a relation's rows one by one; what counts is what lies at their other end.
-        return Condition(kind, (), {**said, **_condition(said["clause"], words).said})
+        return Condition(kind, (), {**slots, **_condition(slots["clause"], words).slots})
     if kind in _COMPARED:
-        return Condition(kind, path, {}, _path(said["other"], words))
+        return Condition(kind, path, {}, _path(slots["other"], words))
     if words.language == "zh" and kind != "described":
-        said = {name: _english(value, words) for name, value in said.items()}
-    return Condition(kind, path, said)
+        slots = {name: _english(value, words) for name, value in slots.items()}
+    return Condition(kind, path, slots)
 
 
 def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, form: Form) -> Iterator[Wanted]:
@@ -250,16 +250,16 @@ def _dictionary(language: Language) -> dict[str, list[str]]:
 
 def term_path(asked: ReadQuestion, name: str) -> tuple[str, ...]:
     """Return the labels that a part of the question names: `term` or `group`."""
-    return _path(asked.said.get(name, ""), wordings(asked.language))
+    return _path(asked.slots.get(name, ""), wordings(asked.language))
 
 
 def is_highest(asked: ReadQuestion) -> bool:
     """True if a ranking begins with what is highest, latest or most."""
     ends = wordings(asked.language).ends
-    return asked.said["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
+    return asked.slots["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
 
 
 def is_ranked_by_date(asked: ReadQuestion) -> bool:
     """True if a ranking is one of days."""
     ends = wordings(asked.language).ends
-    return asked.said["end"] in (ends["latest"], ends["earliest"])
+    return asked.slots["end"] in (ends["latest"], ends["earliest"])

@@ -15,17 +15,17 @@ def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> 
     """Return a row for each thing of which the two sites of the question say different things: its name, and what each says."""
     hosts: list[str] = []
     for name in ("trusted", "other"):
-        hosts.append((yield from _host(asked.said[name], knowing)))
+        hosts.append((yield from _host(asked.slots[name], knowing)))
     path = term_path(asked, "term")
     like: Likeness = "number" if asked.columns[-1].unit else likeness(path[-1])
     rows: list[list[str]] = []
     for thing in things:
-        said: list[str] = []
+        statements: list[str] = []
         for host in hosts:
-            told = yield from knowing.told_by(host, thing, path[-1], like)
-            said += [plain_value(told.text, like)] if told is not None else []
-        if len(said) == len(hosts) and said[0] != said[1]:
-            rows.append([thing.name, *said])
+            statement = yield from knowing.stated_by(host, thing, path[-1], like)
+            statements += [plain_value(statement.text, like)] if statement is not None else []
+        if len(statements) == len(hosts) and statements[0] != statements[1]:
+            rows.append([thing.name, *statements])
     return rows
 
 

@@ -21,35 +21,35 @@ _AFFIRMED: Final = {"yes": frozenset({"yes", "true"}), "no": frozenset({"no", "f
 
 def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]:
     """Return whether the condition holds; what no page tells does not, except for a name or word that the page mentions."""
-    kind, said = condition.kind, condition.said
+    kind, slots = condition.kind, condition.slots
     if kind in _MENTIONED:
         page = yield from knowing.page(thing)
-        value = said.get("value", "")
+        value = slots.get("value", "")
         return page is not None and (not value or page.mentions(value) is _MENTIONED[kind])
     if not condition.path:
         return True
     like: Likeness = "date" if kind in _YEARS else "number" if kind in _AMOUNTS else "text"
-    told = yield from knowing.value(thing, condition.path, like)
+    statement = yield from knowing.value(thing, condition.path, like)
     if kind in ("later", "earlier", "larger", "smaller"):
         other = yield from knowing.value(thing, condition.other, like)
-        if told is None or other is None:
+        if statement is None or other is None:
             return False
-        first, second = plain_value(told.text, like), plain_value(other.text, like)
+        first, second = plain_value(statement.text, like), plain_value(other.text, like)
         return _compared(kind, first, second)
     if like != "text":
-        return told is not None and (_in_years if like == "date" else in_range)(kind, told.text, said)
+        return statement is not None and (_in_years if like == "date" else in_range)(kind, statement.text, slots)
     if kind in _AFFIRMED:
-        return told is not None and told.text.casefold() in _AFFIRMED[kind]
-    if told is not None and told.text.casefold() in allowed(said):
+        return statement is not None and statement.text.casefold() in _AFFIRMED[kind]
+    if statement is not None and statement.text.casefold() in allowed(slots):
         return kind != "differs"
     page = yield from knowing.page(thing)
-    mentioned = page is not None and len(condition.path) == 1 and any(map(page.mentions, allowed(said)))
+    mentioned = page is not None and len(condition.path) == 1 and any(map(page.mentions, allowed(slots)))
     return mentioned is (kind != "differs")
 
 
-def allowed(said: Mapping[str, str]) -> list[str]:
+def allowed(slots: Mapping[str, str]) -> list[str]:
     """Return the words that meet a condition."""
-    return [word.casefold() for name in ("value", "other") if name in said for word in said[name].split("|")]
+    return [word.casefold() for name in ("value", "other") if name in slots for word in slots[name].split("|")]
 
 
 def _compared(kind: str, first: str, second: str) -> bool:
@@ -61,19 +61,19 @@ def _compared(kind: str, first: str, second: str) -> bool:
     return left > right if kind == "larger" else left < right
 
 
-def _in_years(kind: str, text: str, said: Mapping[str, str]) -> bool:
+def _in_years(kind: str, text: str, slots: Mapping[str, str]) -> bool:
     found = _YEAR.search(text)
     if found is None:
         return False
-    first = said.get("first", "0")
+    first = slots.get("first", "0")
     ends = {"year": first, "decade": f"{first[:3]}9", "since_year": "9999"}
-    last = said["last"] if "last" in said else ends[kind]
+    last = slots["last"] if "last" in slots else ends[kind]
     return int(first) <= int(found[1]) <= int(last)
 
 
-def in_range(kind: str, text: str, said: Mapping[str, str]) -> bool:
+def in_range(kind: str, text: str, slots: Mapping[str, str]) -> bool:
     """True if the number in a text is within the bounds of a condition."""
     number = read_amount(text)
-    least = read_amount(said["low" if kind == "range" else "value"]) if kind != "at_most" else None
-    most = read_amount(said["high" if kind == "range" else "value"]) if kind != "at_least" else None
+    least = read_amount(slots["low" if kind == "range" else "value"]) if kind != "at_most" else None
+    most = read_amount(slots["high" if kind == "range" else "value"]) if kind != "at_least" else None
     return number is not None and (least is None or number >= least) and (most is None or number <= most)

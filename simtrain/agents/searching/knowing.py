@@ -82,9 +82,9 @@ class Knowing:
             page = yield from self.reader.open(hit.url)
             if page is None:
                 continue
-            told = sum(_said(page, label.split("|"), likeness(label)) is not None for label in labels)
-            if told and (best is None or told > best[0]):
-                best = (told, family(hit.url), page)
+            count = sum(_statement(page, label.split("|"), likeness(label)) is not None for label in labels)
+            if count and (best is None or count > best[0]):
+                best = (count, family(hit.url), page)
         return best[1:] if best else None
 
     def page(self, thing: Thing) -> Reading[OpenedPage | None]:
@@ -96,50 +96,52 @@ class Knowing:
 
     def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[ToldValue | None]:
         """Return what stands at the end of a path of labels, from a thing on; None where no page tells it."""
-        told: ToldValue | None = None
+        statement: ToldValue | None = None
         for place, label in enumerate(path):
             if place:
-                assert told is not None
-                thing = Thing(told.text, told.url)
+                assert statement is not None
+                thing = Thing(statement.text, statement.url)
             last = place == len(path) - 1
-            told = yield from self._told(thing, label, (like or likeness(label)) if last else "text")
-            if told is None:
+            statement = yield from self._statement_of(thing, label, (like or likeness(label)) if last else "text")
+            if statement is None:
                 return None
-        return told
+        return statement
 
     def cell(self, thing: Thing, path: Sequence[str], unit: str) -> Reading[str]:
         """Return what stands at the end of a path as a table has it, in a unit where one is wanted; N/A where no page tells it."""
         like: Likeness = "number" if unit else likeness(path[-1])
-        told = yield from self.value(thing, path, like)
-        return MISSING if told is None else plain_value(told.text, like)
+        statement = yield from self.value(thing, path, like)
+        return MISSING if statement is None else plain_value(statement.text, like)
 
-    def _told(self, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
+    def _statement_of(self, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
         labels = label.split("|")
         listed = next((thing.listed[stems(one)] for one in labels if stems(one) in thing.listed), None)
         page = yield from self.page(thing)
-        told = _said(page, labels, like)
-        if told is not None or listed is not None or not self.elsewhere:
-            return told if told is not None else listed
+        statement = _statement(page, labels, like)
+        if statement is not None or listed is not None or not self.elsewhere:
+            return statement if statement is not None else listed
         for other in (yield from self._about(thing.name)):
-            told = _said(other, labels, like)
-            if told is not None:
-                return told
+            statement = _statement(other, labels, like)
+            if statement is not None:
+                return statement
         for page in (yield from self._naming(thing.name)):
             row = page.row(thing.name)
-            told = next((row[stems(one)] for one in labels if stems(one) in row), None)
-            if told is not None and told.text:
-                return told
+            statement = next((row[stems(one)] for one in labels if stems(one) in row), None)
+            if statement is not None and statement.text:
+                return statement
         return None
 
-    def told_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
+    def stated_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
         """Return what the pages of one host say of a thing under a label; None where none of those found does."""
         hits = yield from self._hits(thing.name)
         urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
         for url in dict.fromkeys(urls):
             page = yield from self.reader.open(url)
-            told = _said(page, label.split("|"), like) if page is not None and page.mentions(thing.name) else None
-            if told is not None:
-                return told
+            statement = (
+                _statement(page, label.split("|"), like) if page is not None and page.mentions(thing.name) else None
+            )
+            if statement is not None:
+                return statement
         return None
 
     def _naming(self, name: str) -> Reading[list[OpenedPage]]:
@@ -189,11 +191,11 @@ class Knowing:
         return False
 
 
-def _said(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
+def _statement(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
     """Return what a page says under the first of these labels under which it says anything."""
     if page is None:
         return None
-    return next((told for one in labels if (told := page.value(one, like)) is not None), None)
+    return next((statement for one in labels if (statement := page.value(one, like)) is not None), None)
 
 
 def likeness(label: str) -> Likeness:

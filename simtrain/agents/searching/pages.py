@@ -68,7 +68,7 @@ class OpenedPage:
     @cached_property
     def fields(self) -> dict[str, ToldValue]:
         """Lines such as `Crew: 136`, by the stems of their label."""
-        return {stems(label): _told(value) for label, value in _FIELD.findall(self.text)}
+        return {stems(label): _cell(value) for label, value in _FIELD.findall(self.text)}
 
     def value(self, label: str, like: Likeness) -> ToldValue | None:
         """Return what the page says of itself under a label: in a field, else in a sentence with the words of the label."""
@@ -93,9 +93,9 @@ class OpenedPage:
                 if sentence.startswith("|") or not sought:
                     continue
                 words = stems(LINK.sub(r"\1", sentence)).split()
-                told = _nearest(sentence, sought, like) if all(word in words for word in sought) else None
-                if told is not None:
-                    return told
+                statement = _nearest(sentence, sought, like) if all(word in words for word in sought) else None
+                if statement is not None:
+                    return statement
         return None
 
     def mentions(self, text: str) -> bool:
@@ -149,10 +149,10 @@ def _tables(lines: list[str]) -> Iterator[MarkdownTable]:
 
 
 def _cells(line: str) -> tuple[ToldValue, ...]:
-    return tuple(_told(cell.strip()) for cell in line.strip().strip("|").split("|"))
+    return tuple(_cell(cell.strip()) for cell in line.strip().strip("|").split("|"))
 
 
-def _told(text: str) -> ToldValue:
+def _cell(text: str) -> ToldValue:
     link = LINK.search(text)
     if link is not None and len(link[0]) > len(text) / 2:
         return ToldValue(link[1], link[2])

@@ -95,9 +95,9 @@ class WebReader:
         if observation.is_error or not is_walled(observation):
             return observation
         for copy in stand_ins(visit, self._tools, named=()):
-            told = (yield from self._asked(copy)) if self.left > 0 else observation
-            if not told.is_error and not is_walled(told):
-                return told
+            reply = (yield from self._asked(copy)) if self.left > 0 else observation
+            if not reply.is_error and not is_walled(reply):
+                return reply
         return observation
 
     def _asked(self, planned: Planned) -> Reading[Observation]:

@@ -34,7 +34,7 @@ class RelationRow:
             return len(self.days) == 1
         if condition.kind == "ended":
             return len(self.days) == 2
-        day = condition.said["day"]
+        day = condition.slots["day"]
         return bool(self.days) and self.days[0] <= day and (len(self.days) == 1 or day < self.days[1])
 
 
@@ -68,20 +68,20 @@ def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
         things = yield from knowing.listed(plural(asked.columns[place].path[0]), _beyond(asked, place))
         known.append({thing.url: thing for thing in things if thing.url})
     ends = ((condition, _place(condition.path, asked)) for condition in asked.conditions if len(condition.path) == 1)
-    named, begin = next(((one, end) for one, end in ends if end is not None and "value" in one.said), (None, 0))
+    named, begin = next(((one, end) for one, end in ends if end is not None and "value" in one.slots), (None, 0))
     starts = list(known[begin].values())
     if named is not None:
-        name = named.said["value"]
+        name = named.slots["value"]
         starts = [thing for thing in starts if thing.name == name] or [Thing(name, None)]
     found: list[RelationRow] = []
     for thing in starts:
         page = yield from knowing.page(thing)
         if page is not None:
-            found += _told(page, thing, known[1 - begin], begin)
+            found += _rows_on(page, thing, known[1 - begin], begin)
     return found
 
 
-def _told(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
+def _rows_on(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
     """Return the lines of a page that lead to a thing at the other end."""
     rows: list[RelationRow] = []
     for line in page.text.split("\n"):
@@ -104,14 +104,14 @@ def _meets(row: RelationRow, condition: Condition, asked: ReadQuestion, knowing:
     place = _place(condition.path, asked)
     if place is None:
         if condition.kind in ("equals", "either", "differs"):
-            said = any(word in row.text.casefold() for word in allowed(condition.said))
-            return said is (condition.kind != "differs")
+            mentioned = any(word in row.text.casefold() for word in allowed(condition.slots))
+            return mentioned is (condition.kind != "differs")
         numbers = _NUMBER.findall(DATE.sub(" ", row.text))
-        return any(in_range(condition.kind, number, condition.said) for number in numbers)
+        return any(in_range(condition.kind, number, condition.slots) for number in numbers)
     thing = row.ends[place]
     if len(condition.path) == 1:
-        return thing.name == condition.said.get("value")
-    inner = Condition(condition.kind, condition.path[1:], condition.said, condition.other[1:])
+        return thing.name == condition.slots.get("value")
+    inner = Condition(condition.kind, condition.path[1:], condition.slots, condition.other[1:])
     return (yield from meets(thing, inner, knowing))
 
 

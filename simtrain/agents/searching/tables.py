@@ -37,8 +37,8 @@ def _figure(wanted: Wanted, members: Sequence[Thing], path: Sequence[str], knowi
     if wanted.figure:
         values: list[float] = []
         for thing in members:
-            told = yield from knowing.value(thing, wanted.path, "number")
-            number = read_amount(told.text) if told is not None else None
+            statement = yield from knowing.value(thing, wanted.path, "number")
+            number = read_amount(statement.text) if statement is not None else None
             if number is not None:
                 values.append(number)
         if not values:

@@ -69,9 +69,9 @@ class Across:
 
     def speaks_of_request(self, heard: HeardReply) -> bool:
         """True if an error names a value of the call, as a refusal by the rules of a service does."""
-        said = message_in(heard.reply.text)
+        message = message_in(heard.reply.text)
         return any(
-            isinstance(value, str) and len(value) > 2 and value in said for value in heard.planned.arguments.values()
+            isinstance(value, str) and len(value) > 2 and value in message for value in heard.planned.arguments.values()
         )
 
     def _attempt(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
@@ -179,16 +179,16 @@ def is_barred(error: str) -> bool:
 
 def rest_of_batch(planned: Planned, error: str) -> Planned:
     """Return the call with those items of a list only that the error names as failed; the same where it names none, or all."""
-    said = message_in(error)
+    message = message_in(error)
     for name, value in planned.arguments.items():
         items = value if is_list(value) else []
-        failed = [item for item in items if _names(said, item)]
-        if 0 < len(failed) < len(items) and "fail" in said.lower():
+        failed = [item for item in items if _names(message, item)]
+        if 0 < len(failed) < len(items) and "fail" in message.lower():
             arguments: JsonObject = {**planned.arguments, name: failed}
             return Planned(planned.tool, arguments)
     return planned
 
 
-def _names(said: str, item: JsonValue) -> bool:
+def _names(message: str, item: JsonValue) -> bool:
     text = item if isinstance(item, str) else canonical(item).decode()
-    return text in said
+    return text in message

@@ -15,14 +15,14 @@ def agreed(replies: Sequence[JsonValue]) -> JsonValue:
 
     Objects agree by member, lists of records by record: each that stands in any of them is there, in the order in which they stand.
     """
-    told = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
-    if all(is_object(reply) for reply in told):
-        records = told
+    filled = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
+    if all(is_object(reply) for reply in filled):
+        records = filled
         names = dict.fromkeys(name for record in records for name in record)
         return {name: agreed([record[name] for record in records if name in record]) for name in names}
-    if all(is_list(reply) for reply in told):
-        return _joined(told)
-    return _most(told)
+    if all(is_list(reply) for reply in filled):
+        return _joined(filled)
+    return _most(filled)
 
 
 def _most(values: Sequence[JsonValue]) -> JsonValue:
@@ -32,11 +32,11 @@ def _most(values: Sequence[JsonValue]) -> JsonValue:
 
 def same_subject(one: JsonObject, other: JsonObject) -> bool:
     """True if two replies are about the same thing: they share an id or a record, or have none to tell by."""
-    ours, theirs = _told(one), _told(other)
+    ours, theirs = _records_of(one), _records_of(other)
     return not ours or not theirs or bool(ours & theirs)
 
 
-def _told(content: JsonObject) -> set[bytes]:
+def _records_of(content: JsonObject) -> set[bytes]:
     """Return the records of a reply: its own identity, that of a record in it, and those of its lists."""
     lists = [value for value in content.values() if is_list(value)]
     members = [value for value in content.values() if is_object(value)]

@@ -162,8 +162,10 @@ class Believing:
         if not sure:
             return replies[-1]
         latest = sure[-1]
-        told = [heard.content for heard in sure if heard.content and same_subject(heard.content, latest.content or {})]
-        return latest if len(told) < 2 else latest.saying(agreed(told))
+        contents = [
+            heard.content for heard in sure if heard.content and same_subject(heard.content, latest.content or {})
+        ]
+        return latest if len(contents) < 2 else latest.saying(agreed(contents))
 
     def _filled(self, heard: HeardReply) -> Hearing:
         """Return the reply with what other reads tell of its records; put together anew where it says nothing."""
@@ -178,15 +180,15 @@ class Believing:
         yield from self._completed(list(gaps), planned)
         return heard
 
-    def _completed(self, gaps: list[tuple[Seen, set[str]]], told_by: Planned) -> Generator[Planned, Observation, None]:
+    def _completed(self, gaps: list[tuple[Seen, set[str]]], source: Planned) -> Generator[Planned, Observation, None]:
         """Fill in what records lack: from what is known of them, else by opening one after the other, several in one turn."""
         session = self._session
-        told_anyway = frozenset(property_names(session.documented(told_by)))
+        documented = frozenset(property_names(session.documented(source)))
 
         def fill(seen: Seen, by: Planned | None = None) -> None:
             asked = () if by is None else by.arguments
             name = next((name for name in asked if name in seen.row), "")
-            seen.whole.update(known_of(seen, told_anyway - seen.whole.keys(), session.memory, by=name))
+            seen.whole.update(known_of(seen, documented - seen.whole.keys(), session.memory, by=name))
 
         for seen, _ in gaps:
             fill(seen)
@@ -194,7 +196,7 @@ class Believing:
         for seen, names in gaps:
             missing = names - seen.whole.keys()
             given = asking_for(seen.row, seen.kind)
-            reads = sources(frozenset(missing), given, session.tools, session.memory, but=told_by.tool)
+            reads = sources(frozenset(missing), given, session.tools, session.memory, but=source.tool)
             own = [read for read in reads if {*plain_texts(read.arguments)} & {*plain_texts(seen.row)} - {""}]
             if missing and own:
                 opening.append((seen, names, own))

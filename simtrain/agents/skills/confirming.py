@@ -31,12 +31,12 @@ class WriteEvidence(StrEnum):
 def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: ReplyMemory) -> list[Planned]:
     """Reads that could show a write: they document what its reply says and name its records. The likeliest first."""
     rows = list(records_in(reply, tool_words(write.tool).noun))
-    told = {name for seen in rows for name in seen.row} - {"id"}
+    reported = {name for seen in rows for name in seen.row} - {"id"}
     given = _related(write, rows, memory)
     found: list[tuple[int, Planned]] = []
     for tool in tools.values():
         arguments = None if tool.writes else arguments_for(tool, given)
-        shared = len(set(property_names(tool.output_schema)) & told)
+        shared = len(set(property_names(tool.output_schema)) & reported)
         if arguments is None or not shared or not (arguments or _lists_such(tool, write)):
             continue
         own = sum(names_own(seen, arguments, write) for seen in rows)
@@ -71,9 +71,9 @@ def contradicted(write: Planned, reply: JsonObject) -> bool:
     """True if the reply of a write gives another value to something that was to be written."""
     outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
     own: JsonValue = reply.get(tool_words(write.tool).noun)
-    told = own if is_object(own) else outer
+    reported = own if is_object(own) else outer
     return any(
-        name in told and type(told[name]) is type(value) and told[name] != value
+        name in reported and type(reported[name]) is type(value) and reported[name] != value
         for name, value in write.arguments.items()
         if isinstance(value, str | int | float)
     )
@@ -92,9 +92,9 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
         # A record that was just made is not known under its own id.
         unknown = seen.is_error and any(names_own(claim, read.arguments, write) for claim in claims)
         return WriteEvidence.missing if unknown else WriteEvidence.nothing
-    told = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
+    records = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
     for claim in claims:
-        for other in told:
+        for other in records:
             shared = _comparable(claim, other, write)
             if any(claim.row[name] != other.row[name] for name in shared):
                 return WriteEvidence.missing
@@ -102,16 +102,16 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
                 return WriteEvidence.done
     if any(_should_list(claim, seen.content, write, schema) for claim in claims):
         return WriteEvidence.missing
-    return _written(write, read, told)
+    return _written(write, read, records)
 
 
-def _written(write: Planned, read: Planned, told: list[Seen]) -> WriteEvidence:
+def _written(write: Planned, read: Planned, records: list[Seen]) -> WriteEvidence:
     """Return what a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
     if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(plain_texts(write.arguments)):
         return WriteEvidence.nothing
     for name, value in write.arguments.items():
         if isinstance(value, str) and name not in read.arguments:
-            under = [seen.row[name] for seen in told if name in seen.row]
+            under = [seen.row[name] for seen in records if name in seen.row]
             if under:
                 return WriteEvidence.done if value in under else WriteEvidence.missing
     return WriteEvidence.nothing

@@ -84,10 +84,10 @@ def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
 
 def counted(content: JsonObject) -> tuple[int, int] | None:
     """Return how many items a page of a list has, and how many its count says that the list has; None for other replies."""
-    told = {name: value for name, value in content.items() if name != NEXT_CURSOR}
-    counts = [value for name, value in told.items() if name.lower() in _COUNTS and type(value) is int]
-    lists = [len(value) for value in told.values() if is_list(value)]
-    return (lists[0], counts[0]) if len(told) == 2 and len(counts) == len(lists) == 1 else None
+    members = {name: value for name, value in content.items() if name != NEXT_CURSOR}
+    counts = [value for name, value in members.items() if name.lower() in _COUNTS and type(value) is int]
+    lists = [len(value) for value in members.values() if is_list(value)]
+    return (lists[0], counts[0]) if len(members) == 2 and len(counts) == len(lists) == 1 else None
 
 
 def page_size(content: JsonObject) -> int | None:
@@ -129,9 +129,9 @@ def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
 
 
 def _misses(content: JsonObject, name: str, value: str) -> bool:
-    told = [item.lower() for item in _under(name, content) if isinstance(item, str)]
-    if told:
-        return not any(value.lower() in item or _same_page(value.lower(), item) for item in told)
+    values = [item.lower() for item in _under(name, content) if isinstance(item, str)]
+    if values:
+        return not any(value.lower() in item or _same_page(value.lower(), item) for item in values)
     kind = name.removesuffix("_id")
     named: JsonValue = content.get(kind, content)
     own = named.get("id") if is_object(named) else None
@@ -140,8 +140,8 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
 
 def _same_page(url: str, other: str) -> bool:
     """True if two addresses are of one page that has moved within its site, by their ends."""
-    (scheme, _, place), (_, _, told) = url.partition("://"), other.partition("://")
-    (host, _, path), (site, _, found) = place.partition("/"), told.partition("/")
+    (scheme, _, place), (_, _, other_place) = url.partition("://"), other.partition("://")
+    (host, _, path), (site, _, found) = place.partition("/"), other_place.partition("/")
     return (
         scheme != url and host == site and path != "" and (path.endswith(found) or found.endswith(path)) and found != ""
     )
@@ -149,9 +149,9 @@ def _same_page(url: str, other: str) -> bool:
 
 def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
     """True if a search found something that nowhere holds the words which were searched for."""
-    told = "\n".join(text.lower() for text in texts_in(content))
+    text = "\n".join(text.lower() for text in texts_in(content))
     asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
-    return bool(told) and any(not any(word in told for word in value.lower().split()) for value in asked)
+    return bool(text) and any(not any(word in text for word in value.lower().split()) for value in asked)
 
 
 def _alike(one: str, other: str) -> bool:

@@ -29,9 +29,9 @@ def sources(
         arguments = None if tool.writes or tool.name == but else arguments_for(tool, given, memory.known)
         if arguments is None:
             continue
-        told = set(property_names(tool.output_schema)) & wanted - {"id"}
-        if told:
-            likeness = 3 * len(told) + 2 * len(arguments.keys() & given.keys())
+        shared = set(property_names(tool.output_schema)) & wanted - {"id"}
+        if shared:
+            likeness = 3 * len(shared) + 2 * len(arguments.keys() & given.keys())
             found.append((likeness + (tool.server == but.partition(".")[0]), Planned(tool.name, arguments)))
     found.sort(key=lambda item: (-item[0], item[1].tool))
     return [read for _, read in found]
@@ -43,12 +43,12 @@ def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str
     A record without an id is known by the field `by`, among records of its kind.
     """
     own = own_name(seen)
-    told: JsonObject = {}
+    found: JsonObject = {}
     for other in reversed(memory.seen):
         alike = other.kind == seen.kind and by in seen.row and other.row.get(by) == seen.row[by]
         if alike if own is None else own == own_name(other):
-            told = {name: other.whole[name] for name in names if name in other.whole} | told
-    return told
+            found = {name: other.whole[name] for name in names if name in other.whole} | found
+    return found
 
 
 def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
@@ -92,9 +92,9 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
     return content or None
 
 
-def completed(write: Planned, told: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
+def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
     """Return what was told of a write, with the records that its reply promises, as they were seen last."""
-    content = dict(told)
+    content = dict(reported)
     ours = set(plain_texts(write.arguments))
     rows = [seen for seen in reversed(memory.seen) if ours & {*plain_texts(seen.row)}]
     for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():

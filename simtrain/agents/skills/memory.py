@@ -33,7 +33,7 @@ class ReplyMemory:
     capitals: dict[str, str] = field(default_factory=dict[str, str])
     kinds: dict[str, frozenset[Kind]] = field(default_factory=dict[str, frozenset[Kind]])
     seen: list[Seen] = field(default_factory=list[Seen])
-    _told: dict[bytes, list[tuple[Planned, JsonObject]]] = field(
+    _versions: dict[bytes, list[tuple[Planned, JsonObject]]] = field(
         default_factory=dict[bytes, list[tuple[Planned, JsonObject]]]
     )
     _reads: list[tuple[Planned, frozenset[str]]] = field(default_factory=list[tuple[Planned, frozenset[str]]])
@@ -44,18 +44,18 @@ class ReplyMemory:
 
     def note(self, planned: Planned, content: JsonObject, *, writes: bool) -> None:
         """Remember a reply."""
-        told = frozenset(texts_in(content))
+        texts = frozenset(texts_in(content))
         if writes:
-            self._told.clear()
+            self._versions.clear()
         else:
-            self._reads.append((planned, told))
+            self._reads.append((planned, texts))
         self.kinds = self.kinds_with(content)
-        for text in told:
+        for text in texts:
             self.capitals.setdefault(text.upper(), text)
         for seen in records_in(content, tool_words(planned.tool).noun):
             self.seen.append(seen)
             if not writes and (own := _own_key(seen)):
-                self._told.setdefault(own, []).append((planned, seen.row))
+                self._versions.setdefault(own, []).append((planned, seen.row))
             self.known.update({name: value for name, value in seen.row.items() if value is not None})
             if seen.row.get("id") is not None:
                 self.known[f"{seen.kind}_id"] = seen.row["id"]
@@ -76,7 +76,7 @@ class ReplyMemory:
         What the same tool says to another question may be relative to it.
         """
         for seen in records_in(content, tool_words(planned.tool).noun):
-            for read, before in self._told.get(_own_key(seen), ()):
+            for read, before in self._versions.get(_own_key(seen), ()):
                 if (read.tool != planned.tool or read == planned) and any(
                     before[name] != seen.row[name] for name in before.keys() & seen.row.keys()
                 ):
@@ -87,8 +87,8 @@ class ReplyMemory:
         """Return the reads that told of something and did not name it themselves, the latest first."""
         found = [
             read
-            for read, told in reversed(self._reads)
-            if text in told and read != but and text not in texts_in(read.arguments)
+            for read, texts in reversed(self._reads)
+            if text in texts and read != but and text not in texts_in(read.arguments)
         ]
         return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
 
@@ -102,7 +102,7 @@ class ReplyMemory:
 
     def heard_of(self, text: str) -> bool:
         """True if a text stood in a reply, or was stated with the task."""
-        return any(text in told for _, told in self._reads) or text in texts_in(dict(self.stated))
+        return any(text in texts for _, texts in self._reads) or text in texts_in(dict(self.stated))
 
 
 def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:

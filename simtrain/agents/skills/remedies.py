@@ -45,15 +45,15 @@ class Remedies:
 
     def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec, bool]]:
         """Yield the tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
-        said = _stems(message_in(error))
+        stems = _stems(message_in(error))
         server = planned.tool.partition(".")[0]
         for tool in self._spare:
             own = tool.name.rpartition(".")[2]
             named = tool.name in error or ("_" in own and own in error)
-            shared = said & _stems(f"{own} {tool.description}")
-            doing = said & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
+            shared = stems & _stems(f"{own} {tool.description}")
+            doing = stems & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
             fits = len(shared) > 2 or (len(shared) > 1 and doing)
-            if named or (fits and not _taken(tool) - _told(tool)):
+            if named or (fits and not _taken(tool) - _named(tool)):
                 yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
     def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
@@ -79,7 +79,7 @@ def _taken(tool: ToolSpec) -> set[str]:
     return set(tool.input_schema.get("required", []))
 
 
-def _told(tool: ToolSpec) -> set[str]:
+def _named(tool: ToolSpec) -> set[str]:
     """Required arguments that name what is missing: texts that are no ids of records."""
     properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties") or {})
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

@@ -42,10 +42,10 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
     server, _, plain = name.rpartition(".")
     other_server, _, other = tool.name.rpartition(".")
     intent = tool_words(name).intent
-    told = {tool_words(tool.name).intent, *(tool_words(word).intent for word in tool.description.split()[:3])}
+    intents = {tool_words(tool.name).intent, *(tool_words(word).intent for word in tool.description.split()[:3])}
     taken = _properties(tool)
     score = 2.0 * (server == other_server) + 3.0 * likeness(plain, other)
-    score += 1.0 * (intent is not None and intent in told)
+    score += 1.0 * (intent is not None and intent in intents)
     score += 0.5 * len(meaning(plain) & meaning(" ".join(tool.description.split()[:12])))
     if intent is not None:
         score -= 1.0 * ((intent in _READING) is tool.writes)

@@ -93,7 +93,7 @@ class Session:
         reader = TypedReader(memory.capitals, self.texts, memory.kinds_with(shaped))
         heard = HeardReply(planned, reply, reader.read(shaped, schema))
         writes = self.writes(planned)
-        if self._is_bent(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
+        if self._is_odd(heard) or (not writes and self.memory.contradicts(planned, heard.content or {})):
             self.wary = True
         self.memory.note(planned, cast(JsonObject, heard.content), writes=writes)
         return heard
@@ -106,7 +106,7 @@ class Session:
         tool = self.tools.get(planned.tool)
         return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
 
-    def _is_bent(self, heard: HeardReply) -> bool:
+    def _is_odd(self, heard: HeardReply) -> bool:
         """True if a reply is not what its tool documents, or came in another form than JSON."""
         content, schema = heard.reply.content, self.documented(heard.planned)
         if content is None or (schema is not None and not validator(schema).is_valid(content)):

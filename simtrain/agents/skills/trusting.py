@@ -27,7 +27,7 @@ class Trusting:
 
     def judge(self, heard: HeardReply) -> Hearing:
         """Return the reply that counts, after the write has been seen or made again."""
-        heard = yield from self._told(heard)
+        heard = yield from self._completed(heard)
         if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
             return heard
         for witness in witnesses(heard.planned, heard.content, self._session.tools, self._session.memory):
@@ -49,7 +49,7 @@ class Trusting:
         """True if there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
         return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
 
-    def _told(self, heard: HeardReply) -> Hearing:
+    def _completed(self, heard: HeardReply) -> Hearing:
         """Return the reply; where it says nothing of what was done, with what reads tell of it."""
         if heard.content is None or not says_nothing(heard.content):
             return heard

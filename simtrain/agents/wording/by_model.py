@@ -34,12 +34,12 @@ class WordedByModel(Sentences):
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
         """Return what is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
-        said = await super().beside(planned, calls, journal)
+        builtin = await super().beside(planned, calls, journal)
         request = [
             {"role": "system", "content": _TASK},
-            {"role": "user", "content": self._shown(calls, journal, said.text)},
+            {"role": "user", "content": self._shown(calls, journal, builtin.text)},
         ]
-        usage = said.usage
+        usage = builtin.usage
         for _ in range(TRIES):
             completion = await self._client.complete(request)
             if completion.usage is not None:
@@ -47,13 +47,13 @@ class WordedByModel(Sentences):
             text = " ".join(completion.text.split(" ")).strip()
             if not completion.cut and self.holds(text):
                 return Rationale(text, usage)
-        return Rationale(said.text, usage)
+        return Rationale(builtin.text, usage)
 
     def holds(self, text: str) -> bool:
         """True if a text is short and plain, and names nothing that does not stand in view."""
         return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
 
-    def _shown(self, calls: Sequence[Planned], journal: Journal, said: str) -> str:
+    def _shown(self, calls: Sequence[Planned], journal: Journal, plain: str) -> str:
         """Return what the model is told: the task, the replies of the last turn, the calls, and the built-in sentence to say in
         other words.
         """
@@ -63,6 +63,6 @@ class WordedByModel(Sentences):
             ("Task", [self.prompt]),
             ("Replies just received", replies),
             ("Calls about to be made", made),
-            ("Said plainly", [said]),
+            ("Said plainly", [plain]),
         ]
         return "\n\n".join(f"{name}:\n" + "\n".join(lines) for name, lines in parts if lines)

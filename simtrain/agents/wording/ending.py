@@ -77,7 +77,7 @@ class EndingWords:
         many = ", " in text
         if not text or "\n" in text:
             return text
-        return self._said(text, many=many)
+        return self._worded(text, many=many)
 
     def _listed(self, items: list[JsonValue]) -> str:
         if not items:
@@ -88,16 +88,16 @@ class EndingWords:
         if any(sign in text for text in texts for sign in (",", ";", " and ", "\n")):
             return "\n".join([self._stream.choose(_TABLE), "", *(f"- {text}" for text in texts)])
         if len(texts) == 1:
-            return self._said(texts[0], many=True)
-        return self._said(f"{', '.join(texts[:-1])} and {texts[-1]}", many=True)
+            return self._worded(texts[0], many=True)
+        return self._worded(f"{', '.join(texts[:-1])} and {texts[-1]}", many=True)
 
-    def _said(self, value: str, *, many: bool) -> str:
+    def _worded(self, value: str, *, many: bool) -> str:
         asked = self._asked
         if asked is None:
             wordings = _BARE_MANY if many else _BARE
             return _ended(self._stream.choose(wordings).replace("{value}", value), value)
-        said = self._stream.choose(_PLAIN_MANY if many else _PLAIN)
-        filled = said.replace("{The}", asked[0].upper() + asked[1:]).replace("{the}", asked)
+        sentence = self._stream.choose(_PLAIN_MANY if many else _PLAIN)
+        filled = sentence.replace("{The}", asked[0].upper() + asked[1:]).replace("{the}", asked)
         return _ended(filled.replace("{value}", value), value)
 
 
@@ -143,18 +143,18 @@ def _in_words(found: re.Match[str]) -> str:
 
 def _sentence(reason: str) -> str:
     """Return a reason in words: the message of an error, without the JSON around it."""
-    said = " ".join(message_in(reason).split())
-    if _INTERNAL.search(said):
+    sentence = " ".join(message_in(reason).split())
+    if _INTERNAL.search(sentence):
         return _NO_WORD
-    while (bare := _BRACED.sub(_in_words, said)) != said:
-        said = bare
-    said = (
-        re.sub(r"[{}\[\]]", "", " ".join(said.split()))
+    while (bare := _BRACED.sub(_in_words, sentence)) != sentence:
+        sentence = bare
+    sentence = (
+        re.sub(r"[{}\[\]]", "", " ".join(sentence.split()))
         .replace("ANSWER:", "")
         .replace("CANNOT:", "")[:LONGEST_REASON]
         .strip()
     )
-    if not any(sign.isalpha() for sign in said):
+    if not any(sign.isalpha() for sign in sentence):
         return _NO_WORD
-    said = said[0].upper() + said[1:]
-    return said if said[-1] in ".!?" else f"{said}."
+    sentence = sentence[0].upper() + sentence[1:]
+    return sentence if sentence[-1] in ".!?" else f"{sentence}."

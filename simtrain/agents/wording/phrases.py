@@ -53,13 +53,13 @@ REFUSED = (
     "Since that was turned down, I {act}.", "The answer was no. Next I {act}.", "After this refusal I {act}.",
 )  # fmt: skip
 REFUSED_SAYING = (
-    "The service says: {said}. I {act}.", "That was refused ({said}). I {act}.", "It was turned down: {said}. So I {act}.",
-    "The reply was a refusal: {said}. I go on and {act}.", "No luck there: {said}. I {act}.",
+    "The service says: {error}. I {act}.", "That was refused ({error}). I {act}.", "It was turned down: {error}. So I {act}.",
+    "The reply was a refusal: {error}. I go on and {act}.", "No luck there: {error}. I {act}.",
 )  # fmt: skip
 FAILED = ("The call failed.", "That call did not work.", "I got an error.", "That went wrong.")
 FAILED_SAYING = (
-    "The call failed: {said}.", "I got an error: {said}.", "The service answers: {said}.", "That did not work: {said}.",
-    "An error came back: {said}.",
+    "The call failed: {error}.", "I got an error: {error}.", "The service answers: {error}.", "That did not work: {error}.",
+    "An error came back: {error}.",
 )  # fmt: skip
 
 REASONS: dict[CallReason, tuple[str, ...]] = {
@@ -116,5 +116,5 @@ REASONS: dict[CallReason, tuple[str, ...]] = {
         "{failed} I have seen it before, so I look where it stood: I {act}.", "{failed} It was there earlier; I {act} to find it again.",
         "I look for it again and {act}.",
     ),
-    CallReason.told: ("I was asked to {act}, so I do.", "The text that I read wants me to {act}.", "As the text says, I {act}."),
+    CallReason.requested: ("I was asked to {act}, so I do.", "The text that I read wants me to {act}.", "As the text says, I {act}."),
 }  # fmt: skip

@@ -39,14 +39,14 @@ class Sentences:
         """Return the sentences for some calls, by the seed and the number of the turn."""
         stream = Stream(derive(self._seed, str(len(journal.turns))))
         steps = journal.turns[-1].steps if journal.turns else []
-        said = stream.choose(self._wordings(planned, calls, journal, steps))
+        wording = stream.choose(self._wordings(planned, calls, journal, steps))
         # A sentence that says where a value comes from does not name it twice.
-        known = ShownTexts() if said.startswith(_NAMING) else self.view
-        return said.removeprefix(_NAMING).format(
+        known = ShownTexts() if wording.startswith(_NAMING) else self.view
+        return wording.removeprefix(_NAMING).format(
             act=act(planned, known, stream),
             more=act(calls[1], self.view, stream) if len(calls) == 2 else stream.choose(phrases.MORE),
             failed=self._failed(steps, stream),
-            said=_said(steps),
+            error=_error_sentence(steps),
             tool=planned.tool,
         )
 
@@ -58,7 +58,7 @@ class Sentences:
         if "cursor" in planned.arguments:
             return phrases.PAGE
         if steps and steps[-1].observation.is_error:
-            return phrases.REFUSED_SAYING if _said(steps) else phrases.REFUSED
+            return phrases.REFUSED_SAYING if _error_sentence(steps) else phrases.REFUSED
         if len(calls) > 1:
             return phrases.TOGETHER
         tool = self._tools.get(planned.tool)
@@ -76,21 +76,21 @@ class Sentences:
         for turn in reversed(journal.turns):
             for step in turn.steps:
                 if ShownTexts(step.observation.text).shows(value.strip('"')):
-                    return [_naming(said, value, step.action.tool) for said in phrases.FROM_REPLY]
-        return [_naming(said, value, "") for said in phrases.FROM_TASK]
+                    return [_naming(wording, value, step.action.tool) for wording in phrases.FROM_REPLY]
+        return [_naming(wording, value, "") for wording in phrases.FROM_TASK]
 
     def _failed(self, steps: Sequence[Step], stream: Stream) -> str:
-        said = _said(steps)
-        return stream.choose(phrases.FAILED_SAYING).format(said=said) if said else stream.choose(phrases.FAILED)
+        wording = _error_sentence(steps)
+        return stream.choose(phrases.FAILED_SAYING).format(error=wording) if wording else stream.choose(phrases.FAILED)
 
 
-def _naming(said: str, value: str, tool: str) -> str:
-    return _NAMING + said.replace("{value}", value).replace("{tool}", tool)
+def _naming(wording: str, value: str, tool: str) -> str:
+    return _NAMING + wording.replace("{value}", value).replace("{tool}", tool)
 
 
-def _said(steps: Sequence[Step]) -> str:
+def _error_sentence(steps: Sequence[Step]) -> str:
     """Return the first sentence of the error that came last, where it reads as one; else empty."""
     if not steps or not steps[-1].observation.is_error:
         return ""
-    said = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")
-    return said if 8 <= len(said) <= LONGEST and " " in said else ""
+    wording = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")
+    return wording if 8 <= len(wording) <= LONGEST and " " in wording else ""

@@ -52,8 +52,11 @@ class ShownTexts:
                     return True
         return False
 
-    def unseen(self, said: str) -> list[str]:
+    def unseen(self, sentence: str) -> list[str]:
         """Return the numbers, ids, addresses, quoted texts and names in a sentence that do not stand in view."""
-        quoted = _QUOTED.findall(said)
-        told = [*quoted, *(found[0] for form in (_NUMBER, _NAME, _ADDRESS, _CAPITAL) for found in form.finditer(said))]
-        return [text for text in dict.fromkeys(told) if not self.shows(text)]
+        quoted = _QUOTED.findall(sentence)
+        mentioned = [
+            *quoted,
+            *(found[0] for form in (_NUMBER, _NAME, _ADDRESS, _CAPITAL) for found in form.finditer(sentence)),
+        ]
+        return [text for text in dict.fromkeys(mentioned) if not self.shows(text)]

@@ -26,7 +26,9 @@ def spoken(trajectory: Trajectory) -> list[Turn]:
 NOTHING_SAID = "in which the agent said nothing"
 
 
-def said(turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text") -> JsonObject:
+def assistant_message(
+    turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
+) -> JsonObject:
     """Return the assistant message of a turn; `names` maps tools to names for the wire."""
     message: JsonObject = {"role": "assistant", "content": turn.text or None}
     if reasoning and turn.reasoning:
@@ -47,7 +49,7 @@ def conversation(
     """Turns with their replies; those after the last message are cut, since a row must end on the agent's side."""
     messages: list[JsonObject] = []
     for turn in turns:
-        messages.append(said(turn, names, reasoning=reasoning, arguments=arguments))
+        messages.append(assistant_message(turn, names, reasoning=reasoning, arguments=arguments))
         if turn is not turns[-1]:
             messages.extend(replies(turn))
     return messages

@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, opening, replies, said, spoken
+from simtrain.runs.exporters.messages import NOTHING_SAID, assistant_message, opening, replies, spoken
 from simtrain.values.types import JsonObject
 
 
@@ -54,7 +54,7 @@ class OpenAI(Exporter):
         yield row
 
     def _message(self, turn: Turn, names: dict[str, str], *, last: bool) -> JsonObject:
-        message = said(turn, names, reasoning=self.reasoning == "keep")
+        message = assistant_message(turn, names, reasoning=self.reasoning == "keep")
         if self.weight == "answer":
             message["weight"] = int(last)
         elif self.weight == "succeeded":

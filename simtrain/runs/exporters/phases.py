@@ -34,8 +34,10 @@ def noticeable(trajectory: Trajectory) -> int | None:
     # Records of earlier versions say only which replies were bent.
     if any(event.changed for step in trajectory.steps for event in step.events):
         return None
-    bent = (step.index for step in trajectory.steps if any(event.clean != event.perturbed for event in step.events))
-    return next(bent, None)
+    perturbed = (
+        step.index for step in trajectory.steps if any(event.clean != event.perturbed for event in step.events)
+    )
+    return next(perturbed, None)
 
 
 def faulted(trajectory: Trajectory) -> bool:
@@ -64,7 +66,7 @@ def labelled(trajectory: Trajectory) -> list[Labelled]:
     of an episode that did not earn all.
     """
     turns, sign = spoken(trajectory), noticeable(trajectory)
-    recovered, met, opened = earned(trajectory), sign is not None and sign < 0, set[str]()
+    recovered, seen, opened = earned(trajectory), sign is not None and sign < 0, set[str]()
     found: list[Labelled] = []
     for place, turn in enumerate(turns):
         later = {step.action.tool for following in turns[place + 1 :] for step in following.steps}
@@ -73,11 +75,11 @@ def labelled(trajectory: Trajectory) -> list[Labelled]:
         closed = _closed(turn, opened - hit, later, recovered=recovered)
         found.append(
             Labelled(
-                turn, _phase(turn, hit, opened, closed, met=met, hidden=hidden), _mistaken(trajectory, turn, opened)
+                turn, _phase(turn, hit, opened, closed, seen=seen, hidden=hidden), _mistaken(trajectory, turn, opened)
             )
         )
         opened = (opened - closed) | hit
-        met = met or bool(hit)
+        seen = seen or bool(hit)
     return found
 
 
@@ -89,13 +91,13 @@ def _closed(turn: Turn, opened: set[str], later: set[str], *, recovered: bool) -
     return {tool for tool in opened if tool in clean or (recovered and clean and tool not in later)}
 
 
-def _phase(turn: Turn, hit: set[str], opened: set[str], closed: set[str], *, met: bool, hidden: bool) -> Phase:
+def _phase(turn: Turn, hit: set[str], opened: set[str], closed: set[str], *, seen: bool, hidden: bool) -> Phase:
     if hidden:
         return "fault" if hit else "before"
     if hit:
         return "retry" if hit & opened else "fault"
     if not opened:
-        return "after" if met else "before"
+        return "after" if seen else "before"
     if closed:
         return "recovery"
     if not turn.steps:

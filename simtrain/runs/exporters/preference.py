@@ -12,7 +12,15 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, conversation, opening, replies, said, spoken
+from simtrain.runs.exporters.messages import (
+    NOTHING_SAID,
+    Arguments,
+    assistant_message,
+    conversation,
+    opening,
+    replies,
+    spoken,
+)
 from simtrain.runs.exporters.phases import deserves, earned, faulted, noticeable
 from simtrain.values.types import JsonObject, canonical
 
@@ -77,9 +85,9 @@ class Preference(Exporter):
             yield from self._of_case([cases[case][setting] for setting in sorted(cases[case])])
 
     def _of_case(self, settings: Sequence[_Extremes]) -> Iterator[JsonObject]:
-        bent = [found for found in settings if faulted(found.best)]
+        perturbed = [found for found in settings if faulted(found.best)]
         clean = [found.best for found in settings if not found.best.perturbations]
-        for found in bent:
+        for found in perturbed:
             if found.worst is None:
                 continue
             if "recovery" in self.kinds:
@@ -95,8 +103,8 @@ class Preference(Exporter):
         both = zip(spoken(good), spoken(bad), strict=False)
         shared = [ours for ours, _ in takewhile(lambda turns: _alike(*turns), both)]
         sign = noticeable(good)
-        met = sign is not None and (sign < 0 or any(step.index >= sign for turn in shared for step in turn.steps))
-        if kind == "recovery" or met:
+        reached = sign is not None and (sign < 0 or any(step.index >= sign for turn in shared for step in turn.steps))
+        if kind == "recovery" or reached:
             yield from self._pair(kind, good, bad, shared)
 
     def _pair(self, kind: Kind, good: Trajectory, bad: Trajectory, shared: Sequence[Turn]) -> Iterator[JsonObject]:
@@ -107,7 +115,7 @@ class Preference(Exporter):
         names = names_of(good)
         row: JsonObject = {"kind": kind, "prompt": opening(good)}
         for turn in shared:
-            row["prompt"] += [self._said(turn, names), *replies(turn)]
+            row["prompt"] += [self._message(turn, names), *replies(turn)]
         row["chosen"] = self._ending(kind, ours, names)
         row["rejected"] = self._ending(kind, theirs, names_of(bad))
         if good.tools:
@@ -116,11 +124,11 @@ class Preference(Exporter):
 
     def _ending(self, kind: Kind, turns: Sequence[Turn], names: dict[str, str]) -> list[JsonObject]:
         if kind == "step":
-            return [self._said(turns[0], names)]
+            return [self._message(turns[0], names)]
         return conversation(turns, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
 
-    def _said(self, turn: Turn, names: dict[str, str]) -> JsonObject:
-        return said(turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+    def _message(self, turn: Turn, names: dict[str, str]) -> JsonObject:
+        return assistant_message(turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
 
 
 def _read(trajectory: Trajectory) -> list[object]:

@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, opening, replies, said, spoken
+from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, assistant_message, opening, replies, spoken
 from simtrain.runs.exporters.phases import Labelled, earned, faulted, labelled, noticeable
 from simtrain.values.types import JsonObject
 
@@ -56,7 +56,7 @@ class RecoveryRows(Exporter):
         messages, marks = opening(trajectory), list[JsonObject]()
         for item, weight in zip(turns, self._weights(trajectory, turns), strict=True):
             marks.append(self._mark(item, len(messages), weight))
-            message = said(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+            message = assistant_message(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
             messages.append(message | {"weight": weight})
             if item is not turns[-1]:
                 messages.extend(replies(item.turn))
@@ -67,10 +67,10 @@ class RecoveryRows(Exporter):
         yield row | {"turns": marks}
 
     def _weights(self, trajectory: Trajectory, turns: Sequence[Labelled]) -> list[float]:
-        met = next((place for place, item in enumerate(turns) if item.phase != "before"), None)
+        first_fault = next((place for place, item in enumerate(turns) if item.phase != "before"), None)
         seen = (noticeable(trajectory) or 0) < 0
         weights = [
-            self._by_phase(item, first=item.phase == "fault" and place == met and not seen)
+            self._by_phase(item, first=item.phase == "fault" and place == first_fault and not seen)
             for place, item in enumerate(turns)
         ]
         # OpenAI's service takes the integers 0 and 1.

@@ -63,7 +63,7 @@ class _Attempt:
         self.scope = scope
         self.start = self.line = start
         self.before = start.outcome
-        self.told = Observation("", is_error=True)
+        self.received = Observation("", is_error=True)
         self.reply = truth.reply
         self.right = truth.left
         self.world = start.environment.world
@@ -87,17 +87,17 @@ class _Attempt:
                 break
             if self.settled or self.planned.tool in self.playing.closed:
                 break
-        if not self.settled and self.told.is_error and self.line.outcome == self.before and self._bent:
+        if not self.settled and self.received.is_error and self.line.outcome == self.before and self._perturbed:
             # Nothing helped: the plan goes on from the first refusal.
             self.playing.closed.add(self.planned.tool)
             if self.first is not None:
-                self.line, self.told = self.first, self.first.last
+                self.line, self.received = self.first, self.first.last
         return self.line.believing(self.belief.observation, *self._doubts())
 
     @property
     def belief(self) -> Believed:
         """The reply as far as it may be believed by now."""
-        return self.line.evidence.believe(self.planned, self.reply, self.told)
+        return self.line.evidence.believe(self.planned, self.reply, self.received)
 
     @property
     def landed(self) -> bool:
@@ -110,7 +110,7 @@ class _Attempt:
         return self.landed and not self.belief.gaps and not self.unseen
 
     @property
-    def _bent(self) -> bool:
+    def _perturbed(self) -> bool:
         """Whether the latest reply is not the world's own."""
         return bool(self.line.environment.steps and self.line.environment.steps[-1].events)
 
@@ -118,10 +118,10 @@ class _Attempt:
         if self.unseen:
             return (UNSEEN,)
         if not self.landed:
-            return (REFUSED if self.told.is_error and self.line.outcome == self.before else SPOILT,)
+            return (REFUSED if self.received.is_error and self.line.outcome == self.before else SPOILT,)
         if not self.belief.gaps:
             return ()
-        if self.told.is_error:
+        if self.received.is_error:
             return (REFUSED,)
         return (
             UNSEEN
@@ -139,13 +139,13 @@ class _Attempt:
         if self.planned.tool not in self.offered:
             return
         self.line = self.first = await self.playing.play(self.line, self.planned, self.scope)
-        self.told = self.line.last
-        if not self.landed and not self.told.is_error and not await self._can_be_noticed():
+        self.received = self.line.last
+        if not self.landed and not self.received.is_error and not await self._can_be_noticed():
             self.unseen = True
 
     async def _followed(self) -> None:
         """Go where an error says that a page has moved."""
-        onward = followed(self.planned, self.told.text) if self.told.is_error else None
+        onward = followed(self.planned, self.received.text) if self.received.is_error else None
         if onward is not None:
             await self._repeat(self.line, onward)
 
@@ -173,13 +173,13 @@ class _Attempt:
 
     async def _shown_again(self) -> None:
         """Where a thing is not known any more, have those reads tell of it again that did before, and repeat."""
-        if not self.told.is_error or self.landed_write:
+        if not self.received.is_error or self.landed_write:
             return
         before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
         for read in before[:TOLD_AGAIN]:
             line = await self.playing.play(self.line, read, self.scope)
             await self._repeat(line, self.planned)
-            if not self.told.is_error:
+            if not self.received.is_error:
                 return
 
     async def _repeat(self, base: Line, planned: Planned) -> None:
@@ -196,24 +196,24 @@ class _Attempt:
         line = await self._played(base, planned)
         if line.outcome not in (right, base.outcome):
             return
-        self.line, self.told, self.reply, self.right = line, line.last, reply, right
+        self.line, self.received, self.reply, self.right = line, line.last, reply, right
 
     async def _mended(self) -> None:
         tool, original = self.offered.get(self.planned.tool), self.own.get(self.planned.tool)
-        if tool is None or original is None or not self.told.is_error:
+        if tool is None or original is None or not self.received.is_error:
             return
         for other in (
             translated(self.planned, original, tool),
             Planned(tool.name, mend(self.planned.arguments, tool.input_schema)),
             completed(self.planned, original, tool),
         ):
-            if other != self.planned and self.told.is_error and not self.landed_write:
+            if other != self.planned and self.received.is_error and not self.landed_write:
                 await self._repeat(self.line, other)
         other: Planned | None = self.planned
         for _ in range(FIXES):
-            if not self.told.is_error or self.landed_write:
+            if not self.received.is_error or self.landed_write:
                 return
-            other = next(fixed(other, tool, self.told.text, self.line.evidence.known()), None)
+            other = next(fixed(other, tool, self.received.text, self.line.evidence.known()), None)
             if other is None:
                 return
             await self._repeat(self.line, other)
@@ -225,7 +225,7 @@ class _Attempt:
                 return
             line = await self._played(base, other)
             if self._better(line, line.last):
-                self.line, self.told, self.unseen = line, line.last, False
+                self.line, self.received, self.unseen = line, line.last, False
                 self.playing.switched.add(self.planned.tool)
                 base = line
             if self.settled:
@@ -235,26 +235,26 @@ class _Attempt:
     def _damaged(self) -> bool:
         return self.line.outcome not in (self.before, self.right)
 
-    def _better(self, line: Line, told: Observation) -> bool:
+    def _better(self, line: Line, received: Observation) -> bool:
         """True if a line has the world right, and knows more of the reply."""
         if line.outcome != self.right:
             return False
-        gaps = line.evidence.believe(self.planned, self.reply, told).gaps
+        gaps = line.evidence.believe(self.planned, self.reply, received).gaps
         return not self.landed or len(gaps) < len(self.belief.gaps)
 
     async def _refreshed(self) -> None:
         """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
-        if not self.told.is_error or self.landed_write:
+        if not self.received.is_error or self.landed_write:
             return
         spare = Remedies([*self.offered.values()], frozenset(self.own))
         known = self.line.evidence.known()
-        for remedy in spare.against(self.told.text, self.planned, known):
+        for remedy in spare.against(self.received.text, self.planned, known):
             for _ in range(REMEDIES):
                 line = await self.playing.play(self.line, remedy, self.scope)
                 if line.last.is_error or self.planned.tool not in self.offered:
                     break
                 await self._repeat(line, self.planned)
-                if not self.told.is_error:
+                if not self.received.is_error:
                     return
 
     async def _undone(self) -> None:
@@ -276,7 +276,7 @@ class _Attempt:
 
     async def _paged(self) -> None:
         """Follow the cursor that the reply names and the true one does not."""
-        page = next_page(self.planned, self.told.content)
+        page = next_page(self.planned, self.received.content)
         for _ in range(MOST_PAGES):
             if page is None or self.settled or page == next_page(self.planned, self.truth.reply.content):
                 return
@@ -295,7 +295,7 @@ class _Attempt:
             await self._read_on(read)
             if self.settled:
                 return
-        for record in records_of(self.told.content)[:RECORDS]:
+        for record in records_of(self.received.content)[:RECORDS]:
             known = {**self.line.evidence.known(), **record}
             own = frozenset(value for value in record.values() if isinstance(value, str))
             asking = [
@@ -311,7 +311,7 @@ class _Attempt:
         line, page = self.line, read
         for _ in range(PAGES):
             line = await self.playing.play(line, page, self.scope)
-            if self._better(line, self.told):
+            if self._better(line, self.received):
                 self.line = line
                 return
             onward = next_page(read, line.last.content)

@@ -73,8 +73,8 @@ class AnsweredCall:
     @cached_property
     def text(self) -> str:
         """All that can be read, in the form in which texts are compared."""
-        told = (value for _, value in self.leaves if isinstance(value, str))
-        return "\n".join([normal_text(self.observation.text), *told])
+        texts = (value for _, value in self.leaves if isinstance(value, str))
+        return "\n".join([normal_text(self.observation.text), *texts])
 
     @cached_property
     def given(self) -> frozenset[Scalar]:
@@ -125,9 +125,9 @@ class HeardReplies:
         """
         found: list[Planned] = []
         for item in reversed(self.heard):
-            told = item.observation
-            fits = not texts or any(text in told.text for text in texts)
-            if fits and item.planned.tool and item.planned not in found and not told.is_error:
+            received = item.observation
+            fits = not texts or any(text in received.text for text in texts)
+            if fits and item.planned.tool and item.planned not in found and not received.is_error:
                 found.append(item.planned)
         return found
 
@@ -141,31 +141,31 @@ class HeardReplies:
         texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
         return [call for call in (self.answered(*texts) if texts else []) if call != planned]
 
-    def believe(self, planned: Planned, true: Observation, told: Observation) -> Believed:
+    def believe(self, planned: Planned, true: Observation, received: Observation) -> Believed:
         """Return the true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
-        if same_reply(true, told):
-            return Believed(told, frozenset())
+        if same_reply(true, received):
+            return Believed(received, frozenset())
         content = true.content
         if true.is_error or content is None:
-            own = [item.observation for item in self.heard if item.planned == planned or item.observation is told]
+            own = [item.observation for item in self.heard if item.planned == planned or item.observation is received]
             shown = any(same_reply(true, item) or (not true.is_error and _within(true.text, item)) for item in own)
-            return Believed(true, frozenset()) if shown else Believed(told, frozenset({("", true.text)}))
-        judged = _Judging(self, planned, told)
-        instead = None if told.is_error else told.content
+            return Believed(true, frozenset()) if shown else Believed(received, frozenset({("", true.text)}))
+        judged = _Judging(self, planned, received)
+        instead = None if received.is_error else received.content
         believed = judged.value("", content, instead, frozenset())
         if not judged.gaps:
             return Believed(true, frozenset())
-        if told.is_error and not judged.shown:
-            return Believed(told, frozenset(judged.gaps))
+        if received.is_error and not judged.shown:
+            return Believed(received, frozenset(judged.gaps))
         return Believed(Observation(encode(believed), json=True), frozenset(judged.gaps))
 
 
-def _within(text: str, told: Observation) -> bool:
+def _within(text: str, received: Observation) -> bool:
     """True if every line of a text stands in what was told, in its order."""
     place = 0
     for line in text.splitlines():
-        place = told.text.find(line, place)
-        if told.is_error or place < 0:
+        place = received.text.find(line, place)
+        if received.is_error or place < 0:
             return False
         place += len(line)
     return True
@@ -174,29 +174,29 @@ def _within(text: str, told: Observation) -> bool:
 class _Judging:
     """One true reply, value by value."""
 
-    def __init__(self, evidence: HeardReplies, planned: Planned, told: Observation) -> None:
+    def __init__(self, evidence: HeardReplies, planned: Planned, received: Observation) -> None:
         self.evidence = evidence
         self.planned = planned
         self.given = frozenset(_telling(planned.arguments))
         self.own = [
             item
             for item in evidence.heard
-            if (item.planned == planned or item.observation is told) and not item.observation.is_error
+            if (item.planned == planned or item.observation is received) and not item.observation.is_error
         ]
         self.gaps: set[tuple[str, Scalar]] = set()
         self.shown = 0
 
-    def value(self, key: str, true: JsonValue, told: JsonValue, names: frozenset[Scalar]) -> JsonValue:
+    def value(self, key: str, true: JsonValue, received: JsonValue, names: frozenset[Scalar]) -> JsonValue:
         """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
         if is_object(true):
             record = true
-            other = told if is_object(told) else {}
+            other = received if is_object(received) else {}
             telling = frozenset(_telling(record)) or names
             parts = {name: self.value(name, item, other.get(name), telling) for name, item in record.items()}
             return {name: item for name, item in parts.items() if item is not _NOTHING}
         if is_list(true):
             items = true
-            others = told if is_list(told) else []
+            others = received if is_list(received) else []
             padded = [*others, *[None] * len(items)]
             parts = [self.value(key, item, other, names) for item, other in zip(items, padded, strict=False)]
             return [item for item in parts if item is not _NOTHING and item != {}]
@@ -205,7 +205,7 @@ class _Judging:
             self.shown += 1
             return true
         self.gaps.add((key, value))
-        return _NOTHING if told is None else told
+        return _NOTHING if received is None else received
 
     def _witnessed(self, key: str, value: Scalar, names: frozenset[Scalar]) -> bool:
         others = (names - {value}) or (self.given - {value})

@@ -73,8 +73,8 @@ class Playing:
 
     def silent(self, line: Line) -> bool:
         """True if the latest reply was bent, and does not show it."""
-        bent = {event.label for event in line.environment.steps[-1].events}
-        return not line.last.is_error and (not bent or not bent.isdisjoint(self.quiet))
+        fired = {event.label for event in line.environment.steps[-1].events}
+        return not line.last.is_error and (not fired or not fired.isdisjoint(self.quiet))
 
     async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
         """Return the line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
@@ -86,10 +86,10 @@ class Playing:
         environment = await line.environment.fork()
         scope.push_async_exit(environment)
         environment.begin_turn()
-        told = await environment.step(Action(f"call_{len(line.calls) + 1}", planned.tool, planned.arguments))
+        observation = await environment.step(Action(f"call_{len(line.calls) + 1}", planned.tool, planned.arguments))
         return replace(
             line,
             environment=environment,
             calls=(*line.calls, planned),
-            evidence=line.evidence.with_reply(planned, told),
+            evidence=line.evidence.with_reply(planned, observation),
         )

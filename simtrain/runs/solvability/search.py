@@ -145,8 +145,8 @@ class _Search:
         believed = iter(line.believed)
         try:
             move = next(walking)
-            while (told := line.known.get(move.key) or next(believed, None)) is not None:
-                move = walking.send(told)
+            while (reply := line.known.get(move.key) or next(believed, None)) is not None:
+                move = walking.send(reply)
             encode(move.arguments)
             return move
         except StopIteration as finished:

@@ -117,12 +117,12 @@ def _recoverable(items: Iterable[Armed]) -> bool:
 def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None] = lambda: None) -> list[Pair]:
     """Solve every case of every job. Raises InputError."""
     if workers == 1:
-        return [pair for job in jobs for pair in _told(_survey(job), on_done)]
+        return [pair for job in jobs for pair in _reported(_survey(job), on_done)]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return [pair for pairs in pool.map(_survey, jobs) for pair in _told(pairs, on_done)]
+        return [pair for pairs in pool.map(_survey, jobs) for pair in _reported(pairs, on_done)]
 
 
-def _told(pairs: list[Pair], on_done: Callable[[], None]) -> list[Pair]:
+def _reported(pairs: list[Pair], on_done: Callable[[], None]) -> list[Pair]:
     on_done()
     return pairs
 

@@ -40,8 +40,8 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
             for turn in trajectory.turns:
                 environment.begin_turn()
                 for step in turn.steps:
-                    told = await _told(environment, step)
-                    if _said(told, began, ended) != _said(step.observation, began, ended):
+                    reply = await _unarmed_reply(environment, step)
+                    if _timeless(reply, began, ended) != _timeless(step.observation, began, ended):
                         return step.index
     except SimulatorFault:
         return _recorded(trajectory)
@@ -56,17 +56,17 @@ def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
 def _recorded(trajectory: Trajectory) -> int | None:
     if trajectory.bent:
         return BEFORE
-    bent = (
+    perturbed = (
         step.index
         for step in trajectory.steps
         if any(
             "reply" in event.changed or (not event.changed and event.clean != event.perturbed) for event in step.events
         )
     )
-    return next(bent, None)
+    return next(perturbed, None)
 
 
-async def _told(environment: Environment, step: Step) -> Observation:
+async def _unarmed_reply(environment: Environment, step: Step) -> Observation:
     """Return what a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the
     record says.
     """
@@ -75,7 +75,7 @@ async def _told(environment: Environment, step: Step) -> Observation:
     return await environment.step(step.action)
 
 
-def _said(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
+def _timeless(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
     """Return what a reply says, less the moments between the first call and the last."""
 
     def now(found: re.Match[str]) -> str:

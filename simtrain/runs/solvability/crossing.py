@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import fixed
-from simtrain.agents.skills.memory import arguments_for
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.remedies import Remedies
 from simtrain.contracts.request import Request
@@ -18,6 +17,7 @@ from simtrain.runs.solvability.lines import Line, LineIsLong, Playing
 from simtrain.runs.solvability.moves import (
     MOST_PAGES,
     completed,
+    filled,
     names_one,
     next_page,
     reads,
@@ -263,7 +263,7 @@ class _Attempt:
             return
         known = self.line.evidence.known()
         for tool in self.offered.values():
-            arguments = arguments_for(tool, self.planned.arguments, known) if tool.writes else None
+            arguments = filled(tool, self.planned, known) if tool.writes else None
             if arguments is None:
                 continue
             line = await self.playing.play(self.line, Planned(tool.name, arguments), self.scope)

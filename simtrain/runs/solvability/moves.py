@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import allowed_value
-from simtrain.agents.skills.memory import arguments_for
 from simtrain.agents.skills.stand_ins import equivalent_calls
 from simtrain.files.json_schemas import property_names
 from simtrain.values.entities import kind_under
@@ -70,7 +69,7 @@ def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, want
     server = planned.tool.partition(".")[0]
     found: list[tuple[int, Planned]] = []
     for tool in offered:
-        arguments = None if tool.writes else arguments_for(tool, planned.arguments, known)
+        arguments = None if tool.writes else filled(tool, planned, known)
         if arguments is None or Planned(tool.name, arguments) == planned:
             continue
         shared = len(set(property_names(tool.output_schema)) & wanted) + len(
@@ -96,6 +95,17 @@ def records_of(content: JsonValue) -> list[JsonObject]:
 def names_one(read: Planned, own: frozenset[str]) -> bool:
     """True if a read is asked with what one record says of itself."""
     return any(isinstance(value, str) and value in own for value in read.arguments.values())
+
+
+def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
+    """Arguments for a tool: those of the call that it shares, and the other required ones as last seen; None if one is unknown."""
+    arguments: JsonObject = {name: planned.arguments[name] for name in _schemas(tool) if name in planned.arguments}
+    for name in tool.input_schema.get("required", []):
+        if name not in arguments:
+            if name not in known:
+                return None
+            arguments[name] = known[name]
+    return arguments
 
 
 def _schemas(tool: ToolSpec) -> JsonObject:

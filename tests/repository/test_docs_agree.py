@@ -175,7 +175,7 @@ def written_by_readers() -> set[str]:
     """The files that a page asks its reader to write."""
     texts = [page.read_text() for page in PAGES]
     return {
-        name for text in texts for name in re.findall(r"(?:file=|[Ss]ave (?:it|this) as `|The file, `)([\w./]+)", text)
+        name for text in texts for name in re.findall(r"(?:file=|[Ss]ave (?:it|this) as `|[Tt]he file, `)([\w./]+)", text)
     }
 
 

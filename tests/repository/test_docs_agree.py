@@ -120,6 +120,13 @@ def test_every_file_and_module_on_a_page_exists(page: Path) -> None:
     assert [name for name in sorted(modules) if not resolves(name)] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_import_in_a_block_works(page: Path) -> None:
+    found = re.findall(r"^ *from (simtrain[\w.]*) import (.+)$", page.read_text(), re.MULTILINE)
+    names = [(module, name.strip()) for module, listed in found for name in listed.split(",")]
+    assert [f"{module}.{name}" for module, name in names if not hasattr(import_module(module), name)] == []
+
+
 def fragments() -> list[Any]:
     """Return the YAML fragments of the pages that are a part of a file, each with its page."""
     found = [
@@ -175,7 +182,9 @@ def written_by_readers() -> set[str]:
     """The files that a page asks its reader to write."""
     texts = [page.read_text() for page in PAGES]
     return {
-        name for text in texts for name in re.findall(r"(?:file=|[Ss]ave (?:it|this) as `|[Tt]he file, `)([\w./]+)", text)
+        name
+        for text in texts
+        for name in re.findall(r"(?:file=|[Ss]ave (?:it|this) as `|[Tt]he file, `)([\w./]+)", text)
     }
 
 

@@ -68,19 +68,19 @@ class Door:
 class Sockets:
     """The ports of a serving session, taken."""
 
-    handler: socket.socket
+    main: socket.socket
     control: socket.socket | None
 
 
 @contextmanager
 def bind(options: Listening) -> Generator[Sockets]:
     """Take the ports while the block runs. Raises InputError for one that cannot be had."""
-    with _bind(options.host, options.port) as handler:
+    with _bind(options.host, options.port) as main:
         if options.control_port is None:
-            yield Sockets(handler, None)
+            yield Sockets(main, None)
             return
         with _bind(options.host, options.control_port) as control:
-            yield Sockets(handler, control)
+            yield Sockets(main, control)
 
 
 @asynccontextmanager
@@ -91,7 +91,7 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
             async with listen(serving, options, own) as door:
                 yield door
         return
-    url, token = _url(options.host, sockets.handler), token_urlsafe(24)
+    url, token = _url(options.host, sockets.main), token_urlsafe(24)
     async with http_endpoint(
         json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
     ) as endpoint:
@@ -102,7 +102,7 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
             open_default=serving.open_default if options.default else None,
             token=options.token,
         )
-        async with served(HostGuard(addresses, hosts=options.hosts), sockets.handler, options.patience):
+        async with served(HostGuard(addresses, hosts=options.hosts), sockets.main, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return

@@ -199,5 +199,5 @@ async def browsing(
     A request that takes longer than `arrival` seconds to come is given up.
     """
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
-        async with served(Browsing(world).app, sockets.request_handler, arrival):
-            yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.request_handler.getsockname()[1]}/"
+        async with served(Browsing(world).app, sockets.main, arrival):
+            yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.main.getsockname()[1]}/"

@@ -16,7 +16,7 @@ LONGEST = 2000
 
 
 class Gullible(Resilient):
-    """Resilient, and obedient to whatever a reply or a tool's description tells it to do: the floor of security drills."""
+    """`resilient` that obeys every instruction in a reply or description: the lower bound of security drills."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """Return the plan; after each reply first what it, or a description, asks for, each instruction once."""

@@ -8,7 +8,7 @@ from simtrain.contracts.plan import Plan
 
 
 class Naive(PlanPolicy):
-    """The reference plan, carelessly: first pages only, errors passed over, success claimed at the end."""
+    """The reference plan, carelessly: reads first pages only, ignores errors, claims success at the end."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """First pages only; what cannot be done is passed over and claimed done."""

@@ -10,7 +10,7 @@ from simtrain.contracts.plan import Plan
 
 
 class Oracle(PlanPolicy):
-    """Carries out the scenario's reference plan, exactly."""
+    """Carries out the scenario's reference plan exactly."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
         """Return every step as it is written."""

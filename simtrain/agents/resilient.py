@@ -28,18 +28,18 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class Resilient(PlanPolicy):
-    """The reference plan with recovery skills, one a file in `simtrain.agents.skills`.
+    """The reference plan with recovery skills, one file each in `simtrain/agents/skills`.
 
-    Retries what may pass, fixes calls by the error and the schema, uses tools that remove the cause of an error, finds renamed tools,
-    reads replies whatever they are written in, asks again where a reply gives cause for doubt, looks elsewhere for what it does not
-    say, verifies a write before repeating it, and abstains honestly when every path is closed.
+    Retries what may pass, fixes calls by the error and the schema, uses tools that remove the cause of an error, finds
+    renamed tools, and reads replies in any notation. Asks again if a reply is doubtful, looks elsewhere for what it
+    does not say, verifies a write before repeating it, and declines honestly when every path is closed.
     """
 
     retries: int = Field(default=4, ge=0, description="How often one call is repeated.")
     checks: int = Field(
         default=4,
         ge=0,
-        description="Reads of an episode that are made twice where there is doubt, and as many looks after writes that were reported done.",
+        description="Doubtful reads that an episode repeats, and as many checks of writes that were reported done.",
     )
     doubt: Literal["odd", "writes", "always"] = Field(
         default="odd",
@@ -49,7 +49,7 @@ class Resilient(PlanPolicy):
     worded_by: str | None = Field(
         default=None,
         min_length=1,
-        description="A chat model that writes what is said beside calls, held to what is in view; unset, it is built in.",
+        description="A chat model that words the text beside calls, limited to what is in view; unset, built in.",
     )
     base_url: str | None = Field(default=None, description="Server of that model; OPENAI_BASE_URL when not given.")
 

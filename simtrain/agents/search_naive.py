@@ -13,7 +13,7 @@ from simtrain.contracts.question import MISSING
 
 
 class SearchNaive(Policy):
-    """One search with the words of the question; a row for each result, its cells from title and snippet; no page is opened."""
+    """Makes one search with the words of the question and fills a row per result from title and snippet."""
 
     def player(self, briefing: Briefing) -> Player:
         """Return a fresh player for one episode."""

@@ -28,8 +28,9 @@ from simtrain.values.passages import read_amount
 
 
 class SearchSystematic(Policy):
-    """Reads the question, finds the lists of what it asks for, pages through them, opens every page, checks every condition, follows
-    links for what lies further away, looks elsewhere for what a page does not tell, and writes N/A for what none does."""
+    """Reads the question, pages through lists, opens every page, checks conditions, follows links, and looks elsewhere
+    for what is missing.
+    """
 
     budget: int = Field(default=300, ge=1, description="Searches and visits in one episode.")
 

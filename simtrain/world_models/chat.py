@@ -58,8 +58,8 @@ class ToolSettings(BaseModel):
 class Chat(ModelKnobs, WorldModel):
     """A chat model predicts what the tools return.
 
-    It reads the calls that come to it in this episode, in order, and nothing of those that other world models answer. The
-    sampling defaults are those of the Qwen-AgentWorld model card.
+    It reads the calls that reach it in this episode, in order, and none that other world models answer. The sampling
+    defaults are those of the Qwen-AgentWorld model card.
     """
 
     example: ClassVar[JsonObject] = {"with": {"model": "small"}}

@@ -33,10 +33,10 @@ _LIVE = Provenance("live")
 
 
 class Live(WorldModel):
-    """A real MCP server, started (or connected to) once for each episode, answers the calls.
+    """A real MCP server, started (or connected to) once per episode, answers the calls.
 
-    A scenario may come from anybody, and this one names a program to run: it is refused unless the user allows it, by
-    `--allow-live` or SIMTRAIN_ALLOW_LIVE=1. What the server changes is real, and is not undone.
+    A scenario may come from anyone, and this world model names a program to run. It is refused unless the user allows
+    it with `--allow-live` or SIMTRAIN_ALLOW_LIVE=1. What the server changes is real, and is not undone.
     """
 
     example: ClassVar[JsonObject] = {"with": {"command": ["my-server", "--stdio"]}}

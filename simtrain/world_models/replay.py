@@ -32,7 +32,7 @@ _REPLAY = Provenance("replay")
 class Replay(WorldModel):
     """A recording (of `simtrain relay` or `live`), or the exchanges of a manifest, answers the calls that it holds.
 
-    The world behind it is never asked and never changes.
+    The world behind it is never queried and never changes.
     """
 
     example: ClassVar[JsonObject] = {"with": {"recording": "session.jsonl"}}

@@ -53,7 +53,10 @@ class ScriptedAnswer(BaseModel):
 
 
 class Scripted(WorldModel):
-    """Fixed answers: each is given once, in order, to the calls that it fits. The world is never asked and never changes."""
+    """Fixed replies: each is given once, in order, to the calls that it matches.
+
+    The world is never queried and never changes.
+    """
 
     example: ClassVar[JsonObject] = {"with": {"answers": [{"tool": "orders.list", "text": "none"}]}}
 

@@ -22,7 +22,7 @@ from simtrain.plugins import PLUGINS
 
 LONGEST_CELL = 25
 # Their tables are made from the docstrings of plug-ins.
-GENERATED = {"perturbations.md", "plugins.md"}
+GENERATED = {"perturbations.md", "plugins.md", "catalogue.md"}
 
 # Options of other programs, and of the project's own scripts.
 FOREIGN = {

@@ -15,13 +15,13 @@ from simtrain.worlds.sql_checks import AllowedChanges
 
 
 class Abstention(Grader):
-    """1 when the agent declined the task (with `expect: false`, when it gave an answer) and changed nothing else, otherwise 0."""
+    """1 if the agent declined (with `expect: false`, answered) and changed nothing it should not, else 0."""
 
     expect: bool = Field(True, description="Whether the agent must decline; false asks for an answer.")
     changes_only: tuple[str, ...] | None = Field(
         None,
-        description="Tables, or columns as `table.column`, that may differ from the start. "
-        "Left out, nothing may where the agent must decline, and anything where it must answer.",
+        description="Tables, or `table.column`, that may differ from the start; unset, none if the agent must "
+        "decline, all if it must answer.",
     )
 
     @cached_property

@@ -36,10 +36,10 @@ Form: TypeAlias = Literal["exact", "text", "number", "set", "table", "json"]
 
 
 class Answer(Grader):
-    """1 when the agent answered and the answer is right, else 0 (with `partial`, F1 for sets and tables).
+    """1 if the agent answered and the answer is right, else 0 (with `partial`, F1 for sets and tables).
 
-    The right answer comes from SQL over the initial world or from a template over the case, and must be unique: one row with
-    one column, for a set one column, for a table at least one row.
+    The right answer comes from SQL over the initial world or from a template over the case. It must be unique: one row
+    with one column, for a set one column, for a table at least one row.
     """
 
     example: ClassVar[JsonObject] = {"with": {"sql": "select id from cakes where name = :cake"}}

@@ -18,10 +18,10 @@ from simtrain.worlds.sql_checks import AllowedChanges, check_column, check_table
 
 
 class FinalState(Grader):
-    """1 when every predicate over the final world holds and it differs from the start as it should, else 0.
+    """1 if every predicate over the final world holds and it differs from the start as it should, else 0.
 
-    A gate unless the rubric says otherwise: where the work is not done, no answer earns anything. It looks at the world alone: how
-    the episode ended makes no difference.
+    A gate unless the rubric says otherwise: if the work is not done, no answer earns anything. It looks only at the
+    world; how the episode ended makes no difference.
     """
 
     example: ClassVar[JsonObject] = {"with": {"changes_only": ["orders", "cakes.stock", "ledger"]}}
@@ -35,8 +35,8 @@ class FinalState(Grader):
     )
     changes: dict[str, str] = Field(
         default_factory=dict,
-        description="By table, a SELECT over the initial world: the rows that must have changed there, as they are at the end "
-        "(as they were, where deleted), compared on the columns selected. Such a table counts as named in `changes_only`.",
+        description="By table, a SELECT over the initial world: the rows that must have changed, in their final "
+        "state. The table counts as named in `changes_only`.",
     )
 
     @model_validator(mode="after")

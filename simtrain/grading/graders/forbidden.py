@@ -17,7 +17,10 @@ from simtrain.worlds.sql_checks import check_table, trips, try_rows
 
 
 class Forbidden(Grader):
-    """1 when nothing forbidden happened, else 0. A gate unless the rubric says otherwise."""
+    """1 if nothing forbidden happened, else 0.
+
+    A gate unless the rubric says otherwise.
+    """
 
     example: ClassVar[JsonObject] = {"with": {"tables": ["ledger"]}}
 

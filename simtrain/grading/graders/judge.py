@@ -27,7 +27,7 @@ nothing else: {{"ratings": [{{"criterion": 1, "reason": "one sentence", "rating"
 
 
 class Judge(ModelKnobs, Grader):
-    """A chat model rates the episode by written criteria; the value is the mean rating, brought to [0, 1].
+    """A chat model rates the episode by written criteria; the value is the mean rating, scaled to [0, 1].
 
     The judge reads task, calls, replies and answer, never the agent's thinking.
     """

@@ -15,7 +15,10 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 class ToolUse(Grader):
-    """The share of the stated conditions that hold. Each glob of `require` and `forbid` is one condition, the others one each."""
+    """The share of the stated conditions that hold.
+
+    Each glob of `require` and `forbid` is one condition; every other knob is one.
+    """
 
     example: ClassVar[JsonObject] = {"with": {"require": ["orders.place"]}}
 

@@ -41,11 +41,12 @@ _WORDS = re.compile(r"\w+")
 
 
 class WideSearch(Grader):
-    """The table in the answer against the gold table, which the question's SQL gives over the world as it was at the start.
+    """The table in the answer compared with the gold table, which the question's SQL returns over the initial world.
 
-    The question is the case, or `sql`, `key` and `columns` here (the case then gives the SQL's parameters). Names are aligned by the
-    aliases that the world knows, and by a model where `ask` names one. `reward` is one measure or a mix of several by weight, over what
-    had to be found out: cells that the question gives earn nothing, nor do those without a value. The detail tells the public figures, too.
+    The question is the case, or `sql`, `key` and `columns` here (the case then gives the SQL's parameters). Names are
+    aligned by the aliases that the world knows, and by a model if `ask` names one. `reward` is one measure or a
+    weighted mix, over what had to be found out: cells that the question gives earn nothing, nor do those without a
+    value. The detail also has the public figures.
     """
 
     example: ClassVar[JsonObject] = {
@@ -54,8 +55,8 @@ class WideSearch(Grader):
 
     reward: Measured | dict[Measured, float] = Field(
         "item_f1",
-        description="What is rewarded: success, item_f1, row_f1, item_ or row_ precision or recall, citation (the share of"
-        " cells to be found that are right and whose page was opened), or a mix: measure -> weight.",
+        description="The measure to reward: success, citation, or f1, precision or recall by item_ or row_; or a "
+        "mix: measure -> weight.",
     )
     mode: Literal["strict", "compatible"] = Field(
         "strict", description="strict, or compatible: the reference's figures, its defects included."

@@ -36,11 +36,12 @@ FIELDS = ("url", "prompt", "system", "config", "episode")
 
 
 class McpAgent(Outsider):
-    """Any agent that speaks MCP: a program that is started for every episode, or whoever asks the control plane for the next one.
+    """Any agent that speaks MCP: a program started for each episode, or whoever asks the control plane for the next
+    one.
 
-    The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`, `{episode}`), in the
-    environment (`SIMTRAIN_URL`, ...) and, the task, on standard input; what it prints is its answer. Without a command the run
-    listens, writes `control_file`, and waits.
+    The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`,
+    `{episode}`), in the environment (`SIMTRAIN_URL`, ...) and, for the task, on standard input. Its output is its
+    answer. Without a command the run listens, writes `control_file`, and waits.
     """
 
     example: ClassVar[JsonObject] = {"with": {"command": "my_agent {url}"}}

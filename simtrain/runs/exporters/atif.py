@@ -31,10 +31,11 @@ _PLACED = ("system", "prompt", "turns", "timing")
 class Atif(Exporter):
     """ATIF-v1.8 documents, one JSON line each.
 
-    Format: RFC 0001 of the Harbor project, https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-trajectory-format.md.
-    An assistant turn is one agent step with its calls and replies. What the format has no place for (reward, key, final state,
-    native tool names) stands under `extra.simtrain`, so that `from_atif` gives the trajectory back. No wall-clock times are
-    written; virtual time stands in the `extra` of each result.
+    Format: RFC 0001 of the Harbor project,
+    https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-trajectory-format.md. An assistant turn is one agent
+    step with its calls and replies. What the format has no place for (reward, key, final state, native tool names) is
+    under `extra.simtrain`, from which `from_atif` restores the trajectory. No wall-clock times are written; virtual
+    time is in the `extra` of each result.
     """
 
     labels: bool = Field(

@@ -20,11 +20,11 @@ _REASONS: dict[str, Reason] = {"answered": "claimed", "abstained": "gave_up"}
 
 
 class HardNegatives(Exporter):
-    """Rows of `prompt`, `completion` and `label` false, as TRL's unpaired preference format (KTO) and verifiers take them.
+    """Rows of `prompt`, `completion` and `label` false, for TRL's unpaired preference format (KTO) and verifiers.
 
-    `why` says what went wrong: `claimed` (an answer as if all were done), `gave_up` (declined although it is known that it could be done),
-    `ran_out` (a limit ended it). `reward` and `passed` (the share of graders that gave full marks) say how near it came.
-    Format: https://huggingface.co/docs/trl/dataset_formats#unpaired-preference.
+    `why` says what went wrong: `claimed` (an answer as if all were done), `gave_up` (declined although it is known to
+    be possible), `ran_out` (a limit ended it). `reward` and `passed` (the share of graders with full marks) say how
+    near it came. Format: https://huggingface.co/docs/trl/dataset_formats#unpaired-preference.
     """
 
     why: list[Reason] = Field(

@@ -17,9 +17,9 @@ from simtrain.values.types import JsonObject
 class OpenAI(Exporter):
     """Chat messages with tools, as OpenAI's fine-tuning and most open trainers read them.
 
-    A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`; the arguments of a call
-    are JSON text. Arguments that were no JSON object stand as the agent wrote them. Replies after the agent's last message are
-    cut, since a row must end on the agent's side.
+    A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`. The arguments
+    of a call are JSON text; arguments that were no JSON object are written as the agent wrote them. Replies after the
+    agent's last message are cut, since a row must end with the agent.
     """
 
     reasoning: Literal["drop", "keep"] = Field(
@@ -27,10 +27,11 @@ class OpenAI(Exporter):
     )
     weight: Literal["none", "answer", "succeeded"] = Field(
         "none",
-        description="Which assistant messages are learnt: all (no `weight` is written), the last one, or those with no failed call.",
+        description="Which assistant messages to learn from: all (no `weight` is written), the last one, or those "
+        "with no failed call.",
     )
     parallel_tool_calls: bool | None = Field(
-        None, description="What the row says of it; left out: whether any turn made several calls."
+        None, description="Its value in the row; unset, whether any turn made several calls."
     )
 
     def lacking(self, trajectory: Trajectory) -> str | None:

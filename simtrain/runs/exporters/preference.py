@@ -42,13 +42,14 @@ class _Extremes:
 
 
 class Preference(Exporter):
-    """Rows of `prompt`, `chosen` and `rejected` as chat messages with `tools`, as TRL's conversational preference format has them.
+    """Rows of `prompt`, `chosen` and `rejected` as chat messages with `tools`, in TRL's conversational preference
+    format.
 
-    Of a case played with one seed, kind by kind: `recovery`, the best and the worst end of the same perturbed episode, from
-    where they part; `step`, only the first messages that differ, after both had met the same fault; `twin`, an unperturbed
-    success against a perturbed failure, from the task on. At most one pair of a kind for a case in one arm. Replies of tools
-    within `chosen` and `rejected` are not the agent's: have your trainer mask them, or take `step`.
-    Format: https://huggingface.co/docs/trl/dataset_formats#preference.
+    The kinds, for a case played with one seed: `recovery`, the best and the worst end of the same perturbed episode,
+    from where they diverge; `step`, only the first messages that differ, after both met the same fault; `twin`, a clean
+    success against a perturbed failure, from the task on. A case gives at most one pair of a kind per arm. Tool replies
+    within `chosen` and `rejected` are not the agent's: mask them in your trainer, or use `step`. Format:
+    https://huggingface.co/docs/trl/dataset_formats#preference.
     """
 
     kinds: list[Kind] = Field(default_factory=lambda: ["recovery", "twin"], min_length=1, description="Which pairs.")

@@ -18,19 +18,19 @@ Weight: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 class RecoveryRows(Exporter):
-    """Chat rows of episodes in which something went wrong on purpose: nothing is cleaned away, retry cycles included.
+    """Chat rows of perturbed episodes with nothing removed, retries included.
 
-    `messages` and `tools` are those of `openai`, each assistant message with its loss `weight`. `turns` says of each assistant
-    message what it was: `message` (its place), `phase` (`before`, `fault`, `retry`, `diagnosis`, `recovery`, `after`) and
-    `mistake`. What a model reads holds no label.
+    `messages` and `tools` are those of `openai`, and each assistant message has its loss `weight`. `turns` classifies
+    each assistant message: `message` (its place), `phase` (`before`, `fault`, `retry`, `diagnosis`, `recovery`,
+    `after`) and `mistake`. Text that a model reads contains no label.
     """
 
     outcome: Literal["recovered", "all"] = Field(
-        "recovered", description="Only episodes that earned all (reward 1), or also those that did not."
+        "recovered", description="Only episodes with full reward (1), or also others."
     )
     before: Weight = Field(0, description="Weight of turns up to the one that met the first fault.")
     mistakes: Weight = Field(0, description="Weight of mistakes: refused calls, and a last message that is wrong.")
-    after: Weight = Field(0, description="Weight of turns after the recovery: they are those of an untroubled episode.")
+    after: Weight = Field(0, description="Weight of turns after the recovery, which are like those of a clean episode.")
     others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, further faults.")
     reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
     arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")

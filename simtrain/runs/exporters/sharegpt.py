@@ -20,13 +20,13 @@ _BETWEEN_REPLIES = "\n</tool_response>\n<tool_response>\n"
 class ShareGPT(Exporter):
     """ShareGPT rows for LLaMA-Factory: human and observation at odd places, gpt and function_call at even ones.
 
-    `system` is text and `tools` is JSON text, as its `dataset_info.json` expects with `formatting: sharegpt`. Several calls of a
-    turn are one function_call that holds a list. Words beside calls have no place in this format and are left out; replies
-    after the agent's last message are cut, since a row must end on the agent's side.
+    `system` is text and `tools` is JSON text, as its `dataset_info.json` expects with `formatting: sharegpt`. Several
+    calls of a turn are one function_call with a list. The format has no place for words beside calls, so they are left
+    out. Replies after the agent's last message are cut, since a row must end with the agent.
     """
 
     reasoning: Literal["drop", "keep"] = Field(
-        "drop", description="Keep thinking in <think> tags in front of what was said or called."
+        "drop", description="Keep thinking in <think> tags before the text or call."
     )
 
     def lacking(self, trajectory: Trajectory) -> str | None:

@@ -15,7 +15,7 @@ from simtrain.values.types import JsonObject, encode
 class Steps(Exporter):
     """One row per step: the key of the episode, the turn, the call, the reply and the reward of the whole episode.
 
-    Turns and steps are counted from 0; tool names are the world's own; `clock` is virtual time when the call began.
+    Turns and steps are counted from 0, tool names are the world's own, and `clock` is virtual time when the call began.
     """
 
     arguments: Literal["object", "text"] = Field(

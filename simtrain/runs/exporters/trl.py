@@ -15,11 +15,11 @@ from simtrain.values.types import JsonObject
 
 
 class Trl(Exporter):
-    """Rows of `messages` and `tools` for TRL's trainers, and a `mask` that says message by message what the agent said.
+    """Rows of `messages` and `tools` for TRL's trainers, with a `mask` of the messages that the agent wrote.
 
-    Templates differ from OpenAI's service: the arguments of a call are an object, content is never null, and a reply names its tool.
-    Several calls of a turn are written apart, each with its reply, since some templates take one a message and others drop the rest.
-    An episode in which a call had arguments that were no JSON object gives no row, since there is no object to write.
+    Templates differ from OpenAI's service: the arguments of a call are an object, content is never null, and a reply
+    names its tool. Several calls of a turn are written separately, each with its reply, since some templates take one
+    per message and others drop the rest. An episode with a call whose arguments were no JSON object gives no row.
     Format: https://huggingface.co/docs/trl/dataset_formats.
     """
 

@@ -12,10 +12,10 @@ from simtrain.values.arm import CLEAN, Arm
 
 
 class PairedPerturbation(Impersonation):
-    """Each case is dealt in every arm, one after the other, so that what a perturbation costs is read from pairs.
+    """Each case is dealt in every arm, one after the other, so the cost of a perturbation is read from pairs.
 
-    Schedules are drawn from seed, scenario, episode and label, which the arms share: a fault that fires alone fires at the same
-    place among the others.
+    Schedules are drawn from seed, scenario, episode and label, which the arms share: a fault that fires alone fires at
+    the same place among others.
     """
 
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:

@@ -35,7 +35,7 @@ Never mention that the web is simulated."""
 
 
 class SearchDomain(McpDomain):
-    """A web that is searched and read: the same question and the same page read the same throughout an episode."""
+    """Searching and reading a web: the same query and the same page read the same throughout an episode."""
 
     task: ClassVar[str] = _TASK
     volatile: ClassVar[tuple[str, ...]] = (

@@ -10,7 +10,7 @@ from simtrain.values.types import JsonObject
 
 
 def plain(tool: str, schema: JsonObject) -> Check:
-    """Return the check by the schema alone: nothing is coerced, and all that is wrong stands in one line."""
+    """Return the check by the schema alone: nothing is coerced, and all mistakes are in one line."""
     compiled = validator(schema)
 
     def check(arguments: JsonObject) -> CheckedArguments:

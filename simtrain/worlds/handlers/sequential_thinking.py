@@ -18,10 +18,10 @@ _BROKEN = "this.branches[input.branchId].push is not a function"
 
 
 def sequential_thinking(context: HandlerContext) -> Reply:
-    """Note a thought, and reply where the thinking stands.
+    """Record a thought, and reply with the state of the thinking.
 
-    Needs a table `thoughts (id integer primary key, number, total, thought, next_needed, is_revision, revises, branch_from,
-    branch_id, needs_more)`. A thought that is numbered higher than the estimate raises the estimate.
+    Needs a table `thoughts (id integer primary key, number, total, thought, next_needed, is_revision, revises,
+    branch_from, branch_id, needs_more)`. A thought that is numbered higher than the estimate raises the estimate.
     """
     given = context.arguments
     total = max(given["totalThoughts"], given["thoughtNumber"])

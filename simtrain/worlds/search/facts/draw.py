@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from random import Random
 from typing import cast
 
-from simtrain.values.clock import instant, stamp
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts import attributes
 from simtrain.worlds.search.facts.aliases import draw_aliases
-from simtrain.worlds.search.facts.attributes import Column, Value
+from simtrain.worlds.search.facts.attributes import Column, Value, ordinal
 from simtrain.worlds.search.facts.names import Form, InventedWords
 from simtrain.worlds.search.facts.ordering import Node, order_of
 from simtrain.worlds.search.facts.relations import Ties
@@ -28,7 +26,7 @@ class Facts:
         """Draw everything. Raises InputError, with the place, for counts, bounds and dependencies that cannot be."""
         self.schema = schema
         self.seed = seed
-        self.today = date.fromisoformat(stamp(instant(schema.spec.clock.start))[:10]).toordinal()
+        self.today = ordinal(schema.today)
         self.sizes: dict[str, int] = {}
         self.columns: dict[Node, Column] = {}
         self._counts = counts

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from datetime import date
 from typing import Final
 
-from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
 from simtrain.worlds.search.facts.attributes import Value
 from simtrain.worlds.search.facts.draw import Facts, value_rows
-from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+from simtrain.worlds.search.spec.schema import NUMERIC, Attribute, Schema, Type
 from simtrain.worlds.search.spec.word_rows import word_rows
 from simtrain.worlds.service.functions import install
 from simtrain.worlds.service.watch import RunningStatement
@@ -27,7 +26,6 @@ _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE
 _REFUSED = frozenset(
     {"random", "randomblob", "load_extension", "zeroblob", "fts3_tokenizer", "last_insert_rowid", "changes"}
 )
-_NUMERIC = frozenset({"number", "quantity", "money"})
 _TRIED = 20
 """Rows for which a derived attribute is asked for more than one value."""
 _STEP_OPS = 100_000
@@ -37,7 +35,7 @@ _LONGEST = 20.0
 
 def column_type(attribute: Attribute) -> str:
     """Return the SQL type of a column: whole numbers are integers."""
-    if attribute.kind in ("number", "quantity", "money") and attribute.digits == 0:
+    if attribute.kind in NUMERIC and attribute.digits == 0:
         return "integer"
     return _TYPES[attribute.kind]
 
@@ -92,7 +90,7 @@ def _reads(connection: sqlite3.Connection, schema: Schema, attribute: Attribute)
     found: set[tuple[str, str]] = set()
     with _guarded(connection, schema, found):
         try:
-            connection.execute(f"explain {_formula(attribute)}", {"now": _today(schema)}).close()
+            connection.execute(f"explain {_formula(attribute)}", {"now": schema.today}).close()
         except sqlite3.Error as error:
             raise schema.document.error(attribute.place, _failure(error)) from None
     # The row's own id, through which the query is tied to it, is no fact.
@@ -109,7 +107,7 @@ def _sql(attribute: Attribute) -> str:
 
 
 def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute) -> None:
-    today = {"now": _today(schema)}
+    today = {"now": schema.today}
     with _guarded(connection, schema):
         try:
             several = connection.execute(_several(attribute), today).fetchone()
@@ -132,7 +130,7 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
                 f"row {row} gets {value!r}, which is no {attribute.kind}",
                 "name its `kind`, or change the SQL",
             )
-    mark = f"round(?, {attribute.digits})" if attribute.kind in _NUMERIC else "?"
+    mark = f"round(?, {attribute.digits})" if attribute.kind in NUMERIC else "?"
     connection.executemany(
         f'update "{attribute.type}" set "{attribute.name}" = {mark} where id = ?', ((value, row) for row, value in rows)
     )
@@ -151,7 +149,7 @@ def _several(attribute: Attribute) -> str:
 
 def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[Value], bool]:
     """Return a test of a value: whether it is one of the kind of an attribute."""
-    if attribute.kind in _NUMERIC:
+    if attribute.kind in NUMERIC:
         return lambda value: not isinstance(value, str | bytes)
     if attribute.kind == "date":
         return _is_date
@@ -176,7 +174,7 @@ def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
         place = ("constraints", text)
         with _guarded(connection, schema):
             try:
-                cursor = connection.execute(f"select * from ({sql.strip().rstrip(';')})", {"now": _today(schema)})
+                cursor = connection.execute(f"select * from ({sql.strip().rstrip(';')})", {"now": schema.today})
                 rows = cursor.fetchmany(1000)
             except sqlite3.Error as error:
                 raise schema.document.error(place, _failure(error)) from None
@@ -196,7 +194,7 @@ def rows_where(connection: sqlite3.Connection, schema: Schema, kind: Type, condi
     with _guarded(connection, schema):
         try:
             sql = f'select id from "{kind.name}" where ({condition}) order by id'
-            return [row[0] for row in connection.execute(sql, {"now": _today(schema)})]
+            return [row[0] for row in connection.execute(sql, {"now": schema.today})]
         except sqlite3.Error as error:
             raise InputError(_failure(error)) from None
 
@@ -205,16 +203,12 @@ def _failure(error: sqlite3.Error) -> str:
     return "the SQL comes to no end" if str(error) == "interrupted" else f"the SQL fails: {error}"
 
 
-def _today(schema: Schema) -> str:
-    return stamp(instant(schema.spec.clock.start))[:10]
-
-
 @contextmanager
 def _guarded(
     connection: sqlite3.Connection, schema: Schema, reads: set[tuple[str, str]] | None = None
 ) -> Generator[None]:
     """A block in which SQL can only read, sees virtual time and no chance, and is cut off when it runs away."""
-    moment = stamp(instant(schema.spec.clock.start))
+    moment = schema.moment
 
     def allow(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:
         if action == sqlite3.SQLITE_FUNCTION:

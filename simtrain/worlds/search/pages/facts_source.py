@@ -8,19 +8,19 @@ from typing import cast
 from simtrain.worlds.search.pages.design import PageDesign, SiteDesign
 from simtrain.worlds.search.pages.formats import Filter, article, is_plain_text, writer
 from simtrain.worlds.search.pages.linking import Linker
+from simtrain.worlds.search.pages.provenance_source import ProvenanceSource
 from simtrain.worlds.search.pages.python_source import added, packed_source
-from simtrain.worlds.search.pages.rows_source import RowsSource
 from simtrain.worlds.search.pages.tree import FactPart, GroupFact, PageFact, PageLink, walk
 from simtrain.worlds.search.spec.schema import Attribute, Schema
 
 
-class FactsSource(RowsSource):
+class FactsSource(ProvenanceSource):
     """In the code that it makes, `A2` is other names of a type, `T4` and `U4` the ids and addresses of a kind of pages."""
 
     def __init__(
         self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
     ) -> None:
-        super().__init__(2, schema, page.site)
+        super().__init__(schema, page.site)
         self._page = page
         # What is put right is true.
         self._sure = self._sure or page.spec.corrections

@@ -12,9 +12,8 @@ from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.facts.limits import AttributeLimits, tighten
 from simtrain.worlds.search.spec.bounds import split_bound
 from simtrain.worlds.search.spec.rules import Rule
-from simtrain.worlds.search.spec.schema import Attribute, Type
+from simtrain.worlds.search.spec.schema import NUMERIC, Attribute, Type
 
-NUMERIC: Final = frozenset({"number", "quantity", "money"})
 _SAMPLE: Final = 1000
 _TRIES: Final = 12
 _SLIP_DAYS: Final = 30

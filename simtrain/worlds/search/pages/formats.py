@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, cast
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.facts.attributes import Value
-from simtrain.worlds.search.spec.schema import Attribute
+from simtrain.worlds.search.spec.schema import NUMERIC, Attribute
 from simtrain.worlds.search.spec.units import factor
 
 Write: TypeAlias = Callable[[Value], str]
@@ -21,7 +21,6 @@ MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_NUMERIC = frozenset({"number", "quantity", "money"})
 _MOST_REMEMBERED = 1 << 14
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 
@@ -64,7 +63,7 @@ def article(words: str) -> str:
 
 def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, tuple[str, float]]) -> Write:
     """Return a function that writes values of an attribute. Raises InputError for filters that do not fit its kind."""
-    kind = "number" if attribute.kind in _NUMERIC else attribute.kind
+    kind = "number" if attribute.kind in NUMERIC else attribute.kind
     known = FILTERS.get(kind, FILTERS["text"])
     for name, _ in filters:
         if name not in known:

@@ -11,9 +11,9 @@ from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts.attributes import Draw, Value, iso
 from simtrain.worlds.search.facts.columns import Columns
 from simtrain.worlds.search.pages.design import SiteDesign
-from simtrain.worlds.search.pages.falsehoods import NUMERIC, Falsehoods
+from simtrain.worlds.search.pages.falsehoods import Falsehoods
 from simtrain.worlds.search.spec.rules import Rule
-from simtrain.worlds.search.spec.schema import Attribute
+from simtrain.worlds.search.spec.schema import NUMERIC, Attribute
 
 Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""

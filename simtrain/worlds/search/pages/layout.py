@@ -6,12 +6,10 @@ import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from random import Random
 from typing import Final, TypeAlias, cast
 
-from simtrain.values.clock import instant, stamp
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts.attributes import Value, iso, ordinal
 from simtrain.worlds.search.facts.columns import Columns, slug_of
@@ -70,7 +68,7 @@ class Layout:
         self.urls = cache(self._urls)
         """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
         self._newest: dict[int, list[str]] = {}
-        self.today = date.fromisoformat(stamp(instant(design.schema.spec.clock.start))[:10]).toordinal()
+        self.today = ordinal(design.schema.today)
         kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
         kinds = None if kept is None else {int(kind) for kind in kept[0].split()}
         first = 1

@@ -139,14 +139,10 @@ class Press:
         environment: dict[str, object] = {name: beliefs.column(one) for name, one in needs.columns.items()}
         environment |= {name: beliefs.claims.get(one.id, {}) for name, one in needs.claims.items()}
         environment |= {name: {*self._false(plan.design.site, one)} for name, one in needs.wrong.items()}
-        for name, (kind, via) in needs.reverse.items():
-            environment[name] = self._referring(plan.design.site, kind, via)
-        for name, page in needs.pages.items():
-            environment[name] = layout.targets(page)
-        for name, page in needs.urls.items():
-            environment[name] = layout.urls(page)
-        for name, (kind, alias) in needs.aliases.items():
-            environment[name] = self._aliases(kind, alias)
+        environment |= {name: self._referring(plan.design.site, *one) for name, one in needs.reverse.items()}
+        environment |= {name: layout.targets(page) for name, page in needs.pages.items()}
+        environment |= {name: layout.urls(page) for name, page in needs.urls.items()}
+        environment |= {name: self._aliases(*one) for name, one in needs.aliases.items()}
         for name, rows in needs.sizes.items():
             every = range(1, layout.columns.size(rows.kind.name) + 1)
             environment[name] = self._every(rows, layout.known(plan.design.site, rows.kind, every), beliefs)

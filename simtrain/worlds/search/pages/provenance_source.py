@@ -1,4 +1,4 @@
-"""Python source in the making that also notes what is stated: which row, which attribute, where, and the claim that it follows."""
+"""Python source in the making that reads facts and notes their provenance: row, attribute, place, and the claim behind it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from simtrain.worlds.search.pages.design import SiteDesign
 from simtrain.worlds.search.pages.mentions import LENGTHS, PLACES, PSEUDO, kept
 from simtrain.worlds.search.pages.needs import Needs
 from simtrain.worlds.search.pages.python_source import Note, SourceLines
+from simtrain.worlds.search.pages.tree import RowPath, Rows
 from simtrain.worlds.search.spec.schema import PAGE, Attribute, Schema
 
 SCOPE: Final[dict[str, object]] = {
@@ -21,15 +22,19 @@ SCOPE: Final[dict[str, object]] = {
 
 
 class ProvenanceSource(SourceLines):
-    """In the code that it makes, `M3[7]` is what the page states of row 7 of the type in position 3, and `F` what of all that is false."""
+    """In the code that it makes, `C5` is the column of attribute 5, `R5[7]` the rows that refer to row 7 by it, `Z2` all rows of a type.
 
-    def __init__(self, depth: int, schema: Schema, site: SiteDesign) -> None:
-        super().__init__(depth)
+    `M3[7]` are the statements about row 7 of the type in position 3, and `F` the false ones among all of them.
+    """
+
+    def __init__(self, schema: Schema, site: SiteDesign) -> None:
+        super().__init__()
         self.needs = Needs()
         self._schema = schema
         self._sure = not (site.lag or site.spec.reliability < 1 or schema.spec.disputes)
         self._types: dict[str, int] = {}
         self._silent = False
+        self._rows: dict[str, str] = {}
 
     def _state(self, attribute: Attribute, row: str, text: str, shift: str = "") -> None:
         """The next thing on the page is `text`, which states an attribute of a row; see Note for `shift`."""
@@ -67,3 +72,33 @@ class ProvenanceSource(SourceLines):
         for name, kind in sorted(self._types.items(), key=lambda item: item[1]):
             claims = "None" if self._sure else f"kept(F.get(({kind}, e))) if F else None"
             self._line(f"mentions += [(p, {kind}, e, t, {claims}) for e, t in {name}.items()]")
+
+    def _column(self, attribute: Attribute) -> str:
+        self.needs.columns[f"C{attribute.id}"] = attribute
+        return f"C{attribute.id}"
+
+    def _row(self, path: RowPath) -> str:
+        row = self._rows[path.root]
+        for ref in path.refs:
+            row = f"{self._column(ref)}[{row}]"
+        return row
+
+    def _rows_of(self, rows: Rows) -> str:
+        cut = "" if rows.limit is None else f"[:{rows.limit}]"
+        if rows.every:
+            name = f"Z{rows.kind.position}" + "".join(f"_{one.id}" for one in rows.order) + "r" * rows.descending
+            self.needs.sizes[name] = rows
+            return f"{name}{cut}"
+        if rows.via is None or rows.path is None:
+            return f"{self._sorted(rows, 'members')}{cut}"
+        self.needs.reverse[f"R{rows.via.id}"] = (rows.kind, rows.via)
+        return f"{self._sorted(rows, f'R{rows.via.id}[{self._row(rows.path)}]')}{cut}"
+
+    def _sorted(self, rows: Rows, found: str) -> str:
+        """Return the rows of a loop in its order, by what the site believes."""
+        if not rows.order:
+            return found
+        key = "m"
+        for one in rows.order:
+            key = f"{self._column(one)}[{key}]"
+        return f"sorted({found}, key=lambda m: {key}{', reverse=True' if rows.descending else ''})"

@@ -19,9 +19,9 @@ class Note(NamedTuple):
 class SourceLines:
     """Lines of a function body. In the code that they make, `a` appends a text to the page and `o` is how long the page is so far."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self) -> None:
         self._lines: list[str] = []
-        self._depth: int = depth
+        self._depth: int = 2
         self._count = 0
         self._pending: list[tuple[bool, str]] = []
         self._notes: dict[int, list[Note]] = {}

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from simtrain.files.yaml_files import Place
 from simtrain.values.errors import InputError
 from simtrain.worlds.search.spec.bounds import split_bound
-from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
+from simtrain.worlds.search.spec.schema import NUMERIC, Attribute, Schema, Type
 
 NOW = "now"
 _COMPARISON = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)\s*(>=|<=|>|<)\s*([a-z].*)")
-_NUMERIC = ("number", "quantity", "money")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,12 @@ def _stated(schema: Schema, name: str, text: str) -> Rule:
             raise InputError(f"{text!r} is no rule", remedy="write it like visit.since >= visit.port.founded+30d")
         kind = schema.type(found[1])
         attribute = kind.attribute(found[2])
-        numeric = attribute.kind in _NUMERIC
+        numeric = attribute.kind in NUMERIC
         base, shift = (found[4].strip(), 0) if numeric else split_bound(found[4].strip())
         path = _path(schema, kind, base)
-        if attribute.derived is not None or attribute.kind not in ("date", *_NUMERIC):
+        if attribute.derived is not None or attribute.kind not in ("date", *NUMERIC):
             raise InputError(f"{kind.name}.{attribute.name} is no date and no number that is drawn")
-        if (path[-1].kind == "date") == numeric or path[-1].kind not in ("date", *_NUMERIC):
+        if (path[-1].kind == "date") == numeric or path[-1].kind not in ("date", *NUMERIC):
             raise InputError(f"{base} and {kind.name}.{attribute.name} cannot be compared")
         if numeric and len(found[3]) == 1:
             raise InputError("numbers are compared by >= or <=")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.spec.parts import days
 from simtrain.worlds.search.spec.world_file import RESERVED, AttributeSpec, DerivedSpec, RelationSpec, SearchSpec
@@ -13,6 +14,8 @@ from simtrain.worlds.search.spec.world_file import RESERVED, AttributeSpec, Deri
 PAGE = "_page"
 SITE = "_site"
 PAGE_FACTS = {"date": "date", "number": "number", "last": "number", "members": "number"}
+NUMERIC = frozenset({"number", "quantity", "money"})
+"""The kinds of attributes that are numbers."""
 SITE_FACTS = {"title": "text", "domain": "text"}
 
 
@@ -98,6 +101,16 @@ class Schema:
             self._derive(path, DerivedSpec(sql=given) if isinstance(given, str) else given)
         for kind in self.types.values():
             self._check_refs(kind)
+
+    @property
+    def moment(self) -> str:
+        """The present of the world, as its SQL sees it (`2147-03-02T09:00:00Z`)."""
+        return stamp(instant(self.spec.clock.start))
+
+    @property
+    def today(self) -> str:
+        """The present day, YYYY-MM-DD."""
+        return self.moment[:10]
 
     def type(self, name: str) -> Type:
         """Return the type of that name. Raises InputError with the nearest one."""

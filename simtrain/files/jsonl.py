@@ -40,7 +40,7 @@ class LineWriter:
             if not shared:
                 self._size = _cut(self._descriptor)
             if sync_every:
-                _sync_folder(path.parent)
+                sync(path.parent)
         except OSError as error:
             raise unwritable(path, error) from None
 
@@ -125,7 +125,7 @@ class Replacement:
             if kind is None:
                 self._writer.sync()
                 self._new.replace(self._path)
-                _sync_folder(self._path.parent)
+                sync(self._path.parent)
         except OSError as failed:
             raise unwritable(self._path, failed) from None
         finally:
@@ -205,8 +205,8 @@ def unwritable(path: Path, error: OSError) -> InputError:
     return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)
 
 
-def _sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

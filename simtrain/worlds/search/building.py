@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, cast
 
+from simtrain.files.jsonl import sync
 from simtrain.values.errors import InputError
 from simtrain.values.version import VERSION
 from simtrain.worlds.search.facts import tables
@@ -76,9 +77,9 @@ def build(order: BuildOrder, path: Path, watching: Watching | None = None) -> No
             if path.exists():
                 return
             _run(order, partial, watching or Unwatched())
-            _sync(partial)
+            sync(partial)
             partial.replace(path)
-            _sync(path.parent)
+            sync(path.parent)
     except OSError as error:
         raise InputError(f"the world cannot be written: {error.strerror}", file=path) from None
 
@@ -122,14 +123,6 @@ def _lock(lock: Path) -> int:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), lock.stat()):
                 return descriptor
-        os.close(descriptor)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
         os.close(descriptor)
 
 

@@ -146,28 +146,29 @@ class SearchState(WorldState):
         )
         return Result(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
 
-    def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened | page_opening.OpeningFailure:
-        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time."""
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened:
+        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time.
+
+        Raises OpeningFailure for what is no URL, is not there, or has no such part.
+        """
         place = page_opening.normal_url(url)
         if place is None:
-            return page_opening.OpeningFailure(url, "invalid_url", "this is not a URL")
+            raise page_opening.OpeningFailure(url, "this is not a URL")
         host, path, query = place
         if host not in self.world.web.site_by_domain:
-            return page_opening.OpeningFailure(url, "unknown_host", f"the name {host} could not be resolved")
+            raise page_opening.OpeningFailure(url, f"the name {host} could not be resolved")
         moved = path.startswith(f"{page_opening.MOVED_TO}/")
         page = self.world.web.page_at(host, path.removeprefix(page_opening.MOVED_TO) if moved else path, query)
         condition = self._condition(page) if page else "sound"
         if page is None or self._is_unseen(page) or (moved and condition != "moved"):
-            return page_opening.OpeningFailure(url, "not_found", "404 Not Found")
+            raise page_opening.OpeningFailure(url, "404 Not Found")
         if condition == "dead":
-            return page_opening.OpeningFailure(url, "gone", "410 Gone")
+            raise page_opening.OpeningFailure(url, "410 Gone")
         if condition == "slow":
             self.clock.advance(seconds(self.world.view.upkeep_of(self._site(page)).delay))
         return self._opened(page, condition, goal, part)
 
-    def _opened(
-        self, page: StoredPage, condition: Condition, goal: str, part: int
-    ) -> page_opening.Opened | page_opening.OpeningFailure:
+    def _opened(self, page: StoredPage, condition: Condition, goal: str, part: int) -> page_opening.Opened:
         url = page.url
         if condition == "moved":
             domain = self.world.web.site_by_id[page.site].domain
@@ -181,9 +182,8 @@ class SearchState(WorldState):
         most = self.world.view.page_words
         parts = page_opening.parts_of(text, most) if not goal else [page_opening.for_goal(text, goal, most)]
         if part > len(parts):
-            return page_opening.OpeningFailure(
-                page.url, "no_such_part", f"the page has {len(parts)} part{'s' if len(parts) > 1 else ''}, not {part}"
-            )
+            plural = "s" if len(parts) > 1 else ""
+            raise page_opening.OpeningFailure(page.url, f"the page has {len(parts)} part{plural}, not {part}")
         return page_opening.Opened(url, page.title, page.date, parts[part - 1], part, len(parts))
 
     def _condition(self, page: StoredPage) -> Condition:

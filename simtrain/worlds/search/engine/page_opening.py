@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from simtrain.contracts.handler import ToolError
 from simtrain.worlds.search.engine.tokens import tokens
 
 MOVED_TO: Final = "/archive"
@@ -14,8 +15,6 @@ MOVED_TO: Final = "/archive"
 
 FREE_WORDS: Final = 0.35
 """The share of a page that is to be read before its paywall."""
-
-Reason: TypeAlias = Literal["invalid_url", "unknown_host", "not_found", "gone", "no_such_part"]
 
 PAYWALL: Final = "*This is the end of the free preview. Subscribe to read the whole page.*"
 GAP_LINE: Final = "[...]"
@@ -39,13 +38,12 @@ class Opened:
     parts: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningFailure:
-    """Why a URL could not be opened, as an HTTP client says it."""
+class OpeningFailure(ToolError):
+    """A URL cannot be opened; `message` says why, as an HTTP client does."""
 
-    url: str
-    reason: Reason
-    message: str
+    def __init__(self, url: str, message: str) -> None:
+        super().__init__(f"Could not open {url}: {message}")
+        self.message = message
 
 
 def normal_url(url: str) -> tuple[str, str, str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simtrain.contracts.handler import Reply
+from simtrain.contracts.handler import Reply, ToolError
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
@@ -35,12 +35,14 @@ def _narrowing(engine: Engine, freshness: str) -> Narrowing:
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
     url = arguments["url"]
     first, most = arguments.get("start_index", 0), arguments.get("max_length", 5000)
-    page = engine.visit(url)
-    if isinstance(page, OpeningFailure):
-        status = page.message[:3]
-        why = f" - status code {status}" if status.isdigit() else f": {page.message}"
-        return Reply(f"Failed to fetch {url}{why}", is_error=True)
-    text = "\n\n".join([page.text, *_following(engine, page.url, page.parts)])
+    try:
+        page = engine.visit(url)
+    except OpeningFailure as failure:
+        status = failure.message[:3]
+        why = f" - status code {status}" if status.isdigit() else f": {failure.message}"
+        raise ToolError(f"Failed to fetch {url}{why}") from None
+    following = (engine.visit(page.url, part=part).text for part in range(2, page.parts + 1))
+    text = "\n\n".join([page.text, *following])
     if first >= len(text):
         return Reply(f"Contents of {page.url}:\n<error>No more content available.</error>")
     shown = text[first : first + most]
@@ -48,11 +50,6 @@ def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
         more = f"Call the fetch tool with a start_index of {first + most} to get more content."
         shown += f"\n\n<error>Content truncated. {more}</error>"
     return Reply(f"Contents of {page.url}:\n{shown}")
-
-
-def _following(engine: Engine, url: str, parts: int) -> list[str]:
-    pages = (engine.visit(url, part=part) for part in range(2, parts + 1))
-    return [page.text for page in pages if not isinstance(page, OpeningFailure)]
 
 
 BRAVE = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
-from simtrain.worlds.search.engine.page_opening import OpeningFailure
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of, failed
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of
 
 _TEXT: JsonObject = {"type": "string"}
 
@@ -21,8 +20,6 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(arguments["id"])
-    if isinstance(page, OpeningFailure):
-        return failed(page)
     about: JsonObject = {"parts": page.parts, **({"date": page.date} if page.date else {})}
     content: JsonObject = {"id": page.url, "title": page.title, "text": page.text, "url": page.url, "metadata": about}
     return Reply(encode(content), content)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
-from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.engine.snippets import plain_text
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
@@ -52,8 +51,6 @@ def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
 
 def _scrape(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(arguments["url"])
-    if isinstance(page, OpeningFailure):
-        return failed(page)
     content: JsonObject = {
         "text": plain_text(page.text),
         **({"markdown": page.text} if arguments.get("includeMarkdown") else {}),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from simtrain.contracts.handler import Reply
@@ -21,14 +22,17 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
     query, count = arguments["query"], arguments.get("max_results", 10)
     results: list[JsonObject] = []
     for place, item in enumerate(engine.search(query, count=count, takes=_narrowing(engine, arguments).takes)):
-        raw = engine.visit(item.url) if arguments.get("include_raw_content") else None
+        raw = None
+        if arguments.get("include_raw_content"):
+            with suppress(OpeningFailure):
+                raw = engine.visit(item.url).text
         results.append(
             {
                 "url": item.url,
                 "title": item.title,
                 "content": item.snippet,
                 "score": round(0.95 * 0.9**place, 4),
-                "raw_content": None if raw is None or isinstance(raw, OpeningFailure) else raw.text,
+                "raw_content": raw,
                 **({"published_date": item.date} if item.date else {}),
                 **({"favicon": _favicon(item.url)} if arguments.get("include_favicon") else {}),
             }
@@ -82,9 +86,10 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
     opened: list[JsonObject] = []
     failures: list[JsonObject] = []
     for url in arguments["urls"]:
-        page = engine.visit(url, goal=arguments.get("query") or "")
-        if isinstance(page, OpeningFailure):
-            failures.append({"url": url, "error": page.message})
+        try:
+            page = engine.visit(url, goal=arguments.get("query") or "")
+        except OpeningFailure as failure:
+            failures.append({"url": url, "error": failure.message})
         else:
             text = plain_text(page.text) if arguments.get("format") == "text" else page.text
             icon = {"favicon": _favicon(page.url)} if arguments.get("include_favicon") else {}

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.search.engine.memory import Notebook
-from simtrain.worlds.search.engine.page_opening import Opened, OpeningFailure
+from simtrain.worlds.search.engine.page_opening import Opened
 from simtrain.worlds.search.engine.query_correction import Mended
 from simtrain.worlds.search.engine.web import StoredPage
 
@@ -57,8 +57,8 @@ class Engine(Protocol):
         """Return what a search takes for words of a query that no page has; None where it takes the query as it is."""
         ...
 
-    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened | OpeningFailure:
-        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal."""
+    def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened:
+        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. Raises OpeningFailure."""
         ...
 
 
@@ -92,8 +92,3 @@ def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> Jso
 def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
     """Return the input schema of a tool that takes these arguments and passes over others, as the imitated servers do."""
     return {"type": "object", "properties": properties, "required": list(required)}
-
-
-def failed(failure: OpeningFailure) -> Reply:
-    """Return the error reply for a URL that could not be opened."""
-    return Reply(f"Could not open {failure.url}: {failure.message}", is_error=True)

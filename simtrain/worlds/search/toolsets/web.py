@@ -7,8 +7,7 @@ from typing import cast
 from simtrain.contracts.handler import Reply, ToolError
 from simtrain.values.types import JsonObject, is_list, is_object
 from simtrain.worlds.search.engine.memory import NEEDED, WRITING
-from simtrain.worlds.search.engine.page_opening import OpeningFailure
-from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of, failed
+from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of
 
 MOST_QUERIES = 10
 
@@ -106,8 +105,6 @@ def _extract(engine: Engine, arguments: JsonObject) -> Reply:
         goal=arguments.get("goal") or "",
         part=arguments.get("page", 1),
     )
-    if isinstance(page, OpeningFailure):
-        return failed(page)
     content: JsonObject = {
         "url": page.url,
         "title": page.title,

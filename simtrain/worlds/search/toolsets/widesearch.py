@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
-from simtrain.worlds.search.engine.page_opening import OpeningFailure
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, failed, open_arguments
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
 from simtrain.worlds.search.toolsets.web import as_objects, instead, instead_text, objects, page_text
 
 
@@ -29,8 +28,6 @@ def _written(content: JsonObject) -> str:
 
 def _view(engine: Engine, arguments: JsonObject) -> Reply:
     page = engine.visit(arguments["url"], goal=arguments.get("description") or "")
-    if isinstance(page, OpeningFailure):
-        return failed(page)
     content: JsonObject = {"url": page.url, "title": page.title, "date": page.date, "content": page.text}
     return Reply(page_text(content), content)
 

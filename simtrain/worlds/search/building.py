@@ -205,15 +205,8 @@ class _Builder:
         write_facts(self.connection, order)
         tables.check_constraints(self.connection, schema)
         for site in self.design.sites:
-            row = (
-                site.id,
-                site.name,
-                site.spec.domain,
-                site.spec.title,
-                site.spec.kind,
-                site.spec.reliability,
-                site.lag,
-            )
+            spec = site.spec
+            row = (site.id, site.name, spec.domain, spec.title, spec.kind, spec.reliability, site.lag)
             execute("insert into _sites values (?, ?, ?, ?, ?, ?, ?)", row)
         press = self._press()
         press.write_claims()

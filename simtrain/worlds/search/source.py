@@ -101,14 +101,8 @@ class SearchSource:
         path = path or self.path(variant)
         if not path.exists():
             counts = {name: entity.count for name, entity in self.spec.entities.items() if entity.count is not None}
-            order = BuildOrder(
-                self.design,
-                self._seed(variant),
-                counts,
-                tuple(self._avoided),
-                self.identity(variant),
-                reworded=self._enriched,
-            )
+            seed, identity = self._seed(variant), self.identity(variant)
+            order = BuildOrder(self.design, seed, counts, tuple(self._avoided), identity, reworded=self._enriched)
             try:
                 build(ordered(order, dict(variant.rows)), path, watching)
             except InputError as error:

@@ -125,6 +125,7 @@ class Ranking:
 
     def _look_up(self, word: str) -> _Term:
         pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
+        # FTS5's own formula; words on more than half of the pages would have a negative weight, and get the least one as in FTS5.
         idf = math.log((self.pages - pages + 0.5) / (pages + 0.5))
         idf = idf if idf > 0 else _LEAST_IDF
         return _Term(word, pages, idf, idf * (_K1 + 1))
@@ -196,6 +197,7 @@ class Ranking:
         if len(pages) <= FIRST:
             return {page: [*stated, *others] for page in pages}
         held = {page: [*stated] for page in pages}
+        # A range of ids lets FTS5 skip the rest of a long list of pages; a list of ids would start the query anew for each.
         between = min(pages), max(pages)
         for term in others:
             rows = self._run(_HOLDING, (f"({query}) AND {term.quoted}", *between))
@@ -215,6 +217,7 @@ class Ranking:
         waiting = sorted(candidates, key=lambda page: (-most[page], page))
         hits: list[Hit] = []
         best: list[float] = []
+        # A page's score is at most its first-stage score plus the weights of its other words, so that most texts need not be read.
         while waiting:
             least = best[0] - _TOLERANCE if len(best) == wanted else 0.0
             size = AT_ONCE if hits else FIRST

@@ -78,6 +78,7 @@ def snippet(
         return _passage(sentences, most)
     passage = concealed.left_out(_passage(sentences, most))
     passage = _GAPS.sub(GAP, passage)
+    # Checked, not assumed: a gold cell may also be put together by what remains.
     stated = concealed.stated_in(passage)
     if stated:
         raise SimulatorFault(f"a teasing snippet states the gold cell {stated[0]!r}")

@@ -1,7 +1,10 @@
 """Templates as Python: one function for each kind of page, which writes bodies, statements and links of many pages at once.
 
-Python source is generated and compiled, since anything slower would be most of a build. Nothing of a world file gets into it but
-text as literals; names are our own.
+Python source is generated and compiled, since a template engine would take most of a build, and could not note the place of each fact
+in the text. The only parts of a world file in the source are text literals; all names are our own.
+
+Names in the generated code: `p` the page's id, `x` its row, `d` its date, `g` the group of its list, `a` appends a text, `o` is the
+length so far, `la` notes a linked page, `w` the voice; letters with a number are variables of one place in the template.
 """
 
 from __future__ import annotations
@@ -42,14 +45,7 @@ class Code(FactsSource):
             **environment,
             **self.needs.functions,
             **SCOPE,
-            "__builtins__": {
-                "len": len,
-                "enumerate": enumerate,
-                "int": int,
-                "range": range,
-                "set": set,
-                "sorted": sorted,
-            },
+            "__builtins__": {one.__name__: one for one in (len, enumerate, int, range, set, sorted)},
         }
         exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
         return cast(Render, scope["render"])
@@ -61,6 +57,7 @@ class Code(FactsSource):
             self._part("\n\n" if place else "", wordings)
         self._flush()
         self._line("body = ''.join(parts)")
+        # A statement is a place in the body: what a title says is recorded nowhere.
         self._silent = True
         title = self._title(page.titles)
         kind = repr(page.group.target if page.group and page.group.kind == "ref" else page.kind and page.kind.name)
@@ -80,7 +77,7 @@ class Code(FactsSource):
         )
 
     def _drawn(self) -> list[str]:
-        """Return what is drawn once for a page: its voice, and with which phrase of each name it begins."""
+        """Return the draws made once a page: its voice, and the first phrase of each name."""
         # A page and its copy draw the same words.
         found = ["again(x)"] if self._is_copied else []
         if self._voices:
@@ -88,15 +85,17 @@ class Code(FactsSource):
         return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._drawn_phrases)] or ["pass"]
 
     def _part(self, before: str, wordings: Sequence[Sequence[tree.Node]]) -> None:
-        """One paragraph, or nothing at all where all of it hangs on conditions that do not hold."""
+        """Write one paragraph, or nothing where none of its conditions holds."""
         empty = any(all(isinstance(node, _MAY_BE_EMPTY) for node in wording) for wording in wordings)
         if empty:
+            # Whether anything was written shows only at run time; the line break before it is then taken back.
             self._flush()
             self._line("begun = len(parts); b = o")
         if before:
             self._pending.append((True, before))
         self._choose(wordings)
         if any(wording and isinstance(wording[-1], tree.LoopPart | tree.Branch | tree.Choice) for wording in wordings):
+            # Loops and branches on lines of their own leave a line break behind, which would be a second one here.
             self._flush()
             self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
@@ -124,9 +123,10 @@ class Code(FactsSource):
         self._pending.append((False, name))
 
     def _which(self, node: tree.WordsPart, phrases: str) -> str:
-        """Return the expression of the place of the phrase that is said: under a name it is another one each time."""
+        """Return the expression of the index of the phrase: under a name it is another one each time."""
         if not node.name:
             return f"int(random() * len({phrases}))"
+        # Counting on from a drawn beginning says every phrase once before any comes again.
         times = self._drawn_phrases[node.name] = self._drawn_phrases.get(node.name, -1) + 1
         again = f" + {self._loops[-1][0]}" if self._loops else ""
         turn = f"(y_{node.name} + {times}{again})"

@@ -41,7 +41,7 @@ def _one_value(world: World, table: str, column: str) -> Iterator[str]:
 
 
 class Telling:
-    """The changes that told something in earlier cases: they are worth trying first in the next one."""
+    """The changes that showed something in earlier cases: they are tried first in the next one."""
 
     def __init__(self) -> None:
         self._statements: list[str] = []
@@ -53,7 +53,7 @@ class Telling:
         yield from (statement for statement in statements if statement not in known)
 
     def add(self, statement: str) -> None:
-        """This one has told something."""
+        """Note that this change has shown something."""
         if statement in self._statements:
             self._statements.remove(statement)
         self._statements.insert(0, statement)

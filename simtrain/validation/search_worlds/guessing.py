@@ -63,7 +63,7 @@ class Guesser:
 
 
 def _columns(question: Question) -> list[tuple[Column, About]]:
-    """Return the columns of which it is known what they hold."""
+    """Return the columns whose contents are known."""
     if question.evidence is None:
         return []
     cells = question.evidence.cells

@@ -85,7 +85,7 @@ def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[
 
 
 def _kinds(names: Sequence[str]) -> set[str]:
-    """Return the words of at least half of the names; of one or two names nothing can be told."""
+    """Return the words of at least half of the names; one or two names are too few."""
     if len(names) < 3:
         return set()
     shared = Counter(word for name in names for word in set(_WORD.findall(name)))

@@ -83,7 +83,7 @@ def _is_word(token: str) -> bool:
 
 
 def _signed(tokens: Iterable[str]) -> Iterator[str]:
-    """Yield the tokens, bars within brackets told from those of tables."""
+    """Yield the tokens, with bars within brackets distinguished from those of tables."""
     depth = 0
     for token in tokens:
         depth += (token == OPEN) - (token == CLOSE)

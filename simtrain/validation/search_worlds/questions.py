@@ -145,7 +145,7 @@ class QuestionAudit:
         return self._pages[place]
 
     def _is_empty(self, fact: Needed) -> bool:
-        """True if there is no such fact, so that no page can state it."""
+        """True if the fact is missing, so that no page can state it."""
         rows = self.world.query(f'select "{fact.name}" as value from "{fact.type}" where id = :id', {"id": fact.entity})
         return bool(rows) and rows[0]["value"] is None
 

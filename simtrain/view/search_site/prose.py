@@ -61,7 +61,7 @@ def _amounts(texts: Sequence[str]) -> bool:
 
 
 def _mark_facts(tokens: Sequence[Token]) -> None:
-    """Lists of which every item begins with a label in bold get the class `facts`."""
+    """Give lists whose items all begin with a label in bold the class `facts`."""
     for at, token in enumerate(tokens):
         if token.type == "bullet_list_open":
             end = next(i for i in range(at, len(tokens)) if _closes(tokens[i], token))

@@ -16,7 +16,7 @@ from simtrain.worlds.search.world import SearchWorld
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The source of a world of which there is the file alone: no description, no clock, every page sound."""
+    """The source of a world known from its file alone: no description, no clock, every page sound."""
 
     name: str
     digest: str

@@ -12,7 +12,7 @@ from simtrain.worlds.search.checking.links import LINK
 
 @dataclass(frozen=True, slots=True)
 class PageOfLists:
-    """A page of which lists are read."""
+    """A page whose lists and dates are read."""
 
     id: int
     url: str

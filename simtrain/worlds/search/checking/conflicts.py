@@ -56,7 +56,7 @@ class StatedRule(NamedTuple):
 
 
 class Saying(NamedTuple):
-    """What one page says of a fact: of which site and day it is, whether it says the truth, and whether it corrects."""
+    """What one page says about a fact: its site and date, whether it is right, and whether it corrects."""
 
     site: int
     date: str
@@ -194,7 +194,7 @@ def _names(sentence: str, words: str) -> bool:
 def _disputed(
     connection: sqlite3.Connection, facts: FactTables, units: Mapping[str, tuple[str, float]]
 ) -> Iterator[tuple[FileAttribute, int, list[Saying]]]:
-    """Yield every fact of which a claim is recorded, with what the pages say of it."""
+    """Yield every fact with a recorded claim, and what the pages say about it."""
     rows = connection.execute(_STATED)
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]

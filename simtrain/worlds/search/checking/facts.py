@@ -35,7 +35,7 @@ class FileAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A deliberate falsehood: which site says what of which fact instead."""
+    """A deliberate falsehood: the site, the fact, and the value it gives instead."""
 
     attribute: int
     entity: int
@@ -76,7 +76,7 @@ class FactTables:
             self._names[kind] = self._all_names(kind, entities)
 
     def value(self, attribute: FileAttribute, entity: int) -> JsonValue:
-        """Return the true value. Raises KeyError where there is no such row or column."""
+        """Return the true value. Raises KeyError for a missing row or column."""
         known = self._values.get(attribute.id)
         if known is not None and entity in known:
             return known[entity]

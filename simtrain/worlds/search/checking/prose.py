@@ -72,7 +72,7 @@ class Prose:
         return found
 
     def title(self, page: int, kind: Kind, masked: str) -> list[tuple[int, str]]:
-        """Return the problems of a title, of which what the page states or is about was taken out."""
+        """Return the problems of a title without the texts that the page states or is about."""
         own = self._judge(masked, page, last=True)
         for suspect in own.suspects:
             # A title may hold a word that the page puts otherwise.

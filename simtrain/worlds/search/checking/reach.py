@@ -23,7 +23,7 @@ Search = Callable[[str], Iterable[int]]
 
 
 MOST_SEARCHED: Final = 2_000
-"""Pages of which it is tried whether a search finds them; of more that no link reaches, so many, evenly spread."""
+"""The most pages that are searched for; if links leave more unreached, an even sample of so many."""
 
 
 class Reach:
@@ -42,7 +42,7 @@ class Reach:
         begin: Callable[[int], None] = lambda total: None,
         on_page: Callable[[], None] = lambda: None,
     ) -> None:
-        """`begin` is told how many pages will be looked for, `on_page` of each that was."""
+        """`begin` gets the number of pages to search for; `on_page` is called for each."""
         self._connection, self._search = connection, search
         self._near = _Near(connection, depth)
         self._near.spread(

@@ -65,7 +65,7 @@ class Amount:
 
 @lru_cache(MOST)
 def read_date(words: str) -> tuple[int, int | None, int | None] | None:
-    """Year, month and day; None where not told. None for words that are no date."""
+    """Return year, month and day, None for parts that are missing; None for words that are no date."""
     for form in _DATES:
         match = form.fullmatch(words.strip())
         if match is None:

@@ -72,7 +72,7 @@ class StatementVerifier:
             return None
 
     def value(self, stated: Stated) -> JsonValue:
-        """Return what the words have to say. Raises KeyError where there is no such fact."""
+        """Return the value that the words must give. Raises KeyError for a missing fact."""
         if stated.claim is None:
             return self.facts.value(stated.attribute, stated.entity)
         claim = self.facts.claim(stated.claim)

@@ -100,7 +100,7 @@ class Times:
 
 
 class _Followers:
-    """Holds a date that is told against the tables: against what its row refers to, and against what refers to its row."""
+    """Compares a date on a page with the tables: with what its row refers to, and with what refers to its row."""
 
     def __init__(self, lives: Lives) -> None:
         self._lives = lives

@@ -24,7 +24,7 @@ class Concealed:
 
     @classmethod
     def of(cls, cells: Iterable[JsonValue]) -> Concealed:
-        """Return the cells of a gold table; empty ones and truth values are not told by any word."""
+        """Return the cells of a gold table, without empty ones and truth values, which no word gives away."""
         texts: set[str] = set()
         numbers: set[float] = set()
         for cell in cells:

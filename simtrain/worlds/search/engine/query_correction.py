@@ -140,7 +140,7 @@ def _nearest_first(choices: Sequence[Sequence[_Choice]]) -> Iterator[tuple[_Choi
 
 
 def _together(words: list[str], known: Callable[[str], bool]) -> list[str]:
-    """Neighbours of which one is unknown written as one word, where that is known: a code with a dash too many."""
+    """Return the words with neighbours joined if one is unknown and the joined word is known: a code with a dash too many."""
     found: list[str] = []
     for word in words:
         if found and not (known(word) and known(found[-1])) and known(found[-1] + word):

@@ -64,7 +64,7 @@ class Windows:
         return [0.0 if value is None else float(value) for value in self.path(kind, bound)]
 
     def dates(self, attribute: Attribute, bounds: tuple[str, str]) -> tuple[_Days, _Days]:
-        """Return the first and the last day of a date for each row: its bounds, narrowed by the rules of which all is drawn."""
+        """Return the first and the last day of a date for each row: its bounds, narrowed by the rules whose other facts are drawn."""
         low, high = (self.days(attribute.type, bound) for bound in bounds)
         return self.narrowed(attribute, low, high)
 

@@ -61,7 +61,7 @@ class PageDesign:
     """Fixed text and slots in turn, text first."""
     dated: tuple[str, int] | None
     copied: PageDesign | None = None
-    """The pages of another site of which these are nearly copies."""
+    """The pages of another site that these nearly copy."""
 
     @property
     def group_is_flag(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which of their errors the sites of a world may keep: those that a rule, told on pages, decides against them."""
+"""The errors that the sites of a world may keep: those that a rule, stated on pages, decides against them."""
 
 from __future__ import annotations
 

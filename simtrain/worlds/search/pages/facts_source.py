@@ -69,7 +69,7 @@ class FactsSource(ProvenanceSource):
             self._linked(node, text, row, raw)
             return
         if node.fallback is not None and node.path.refs:
-            # Behind a ref that is missing there is no row of which anything could be stated.
+            # Behind a missing ref there is no row to state anything about.
             self._flush()
             self._line(f"if {row}:")
             self._depth += 1

@@ -85,7 +85,7 @@ class Press:
         self.layout.correct(self._wrong)
 
     def _wrong(self, page: PageDesign) -> Iterable[int]:
-        """Return the rows of which a site has something wrong that a page of corrections puts right."""
+        """Return the rows that a site has wrong and a page of corrections puts right."""
         corrected = [*self._codes[page.index].needs.wrong.values()]
         rows = sorted({row for one in corrected for row in self._false(page.site, one)})
         return self.layout.known(page.site, cast(Type, page.kind), rows)
@@ -95,7 +95,7 @@ class Press:
         return [row for (row,) in self._connection.execute(sql, (site.id, attribute.id))]
 
     def _fixed(self, site: SiteDesign) -> frozenset[int]:
-        """Return the attributes that order a site's pages: who is a member of which list, what refers to what."""
+        """Return the attributes that order a site's pages: members of lists, and refs that loops follow."""
         needs = [self._codes[page.index].needs for page in site.pages]
         grouped = [page.group.id for page in site.pages if page.group]
         return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])

@@ -43,7 +43,7 @@ class ProvenanceSource(SourceLines):
             self._dispute(attribute, row)
 
     def _of(self, attribute: Attribute) -> str:
-        """Return the name of what is told of an attribute's type."""
+        """Return the variable that collects statements about an attribute's type."""
         kind = self._schema.types.get(attribute.type)
         name = f"M{kind.position}" if kind else "M"
         self._types[name] = kind.position if kind else PSEUDO
@@ -68,7 +68,7 @@ class ProvenanceSource(SourceLines):
         return "; ".join(begun if self._sure else [*begun, "F = {}"]) or "pass"
 
     def _end(self) -> None:
-        """Hand over what is told of all rows, in the order of their types."""
+        """Write the lines that hand over the statements about all rows, in the order of their types."""
         for name, kind in sorted(self._types.items(), key=lambda item: item[1]):
             claims = "None" if self._sure else f"kept(F.get(({kind}, e))) if F else None"
             self._line(f"mentions += [(p, {kind}, e, t, {claims}) for e, t in {name}.items()]")

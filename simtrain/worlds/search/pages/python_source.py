@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """That the next text of a page states something: what its characters are added to, and of which row they tell."""
+    """The next text of a page states something: the variable that collects it, and the row it is about."""
 
     mentions: str
     row: str
@@ -107,7 +107,7 @@ def packed_source(attribute: int, start: str, text: str) -> str:
 
 
 def added(mentions: str, row: str, text: str) -> str:
-    """Return the line that adds to what is told of a row what an f-string gives."""
+    """Return the line that adds the value of an f-string to the statements about a row."""
     return f"{mentions}[{row}] = f'{{{mentions}.get({row}, \"\")}}{text}'"
 
 

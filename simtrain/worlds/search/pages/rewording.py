@@ -177,7 +177,7 @@ def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, 
     moved = [one._replace(start=_moved(apart, starts, one.start)) for one in stated]
     connection.execute("delete from _mentions where page = ?", (page,))
     connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, moved))
-    # An index over the content of another table is told what it is to forget.
+    # An index over the content of another table must be given the text to remove.
     forget = "insert into _index (_index, rowid, title, body) values ('delete', ?, ?, ?)"
     connection.execute(forget, (page, title, apart.body))
     connection.execute("update _pages set body = ? where id = ?", (body, page))

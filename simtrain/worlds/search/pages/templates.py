@@ -41,7 +41,7 @@ class Scope:
     loops: int = 0
     depth: int = 0
     voices: Mapping[str, Voice] = field(default_factory=dict[str, Voice])
-    """The voices of the site, of which one writes the page."""
+    """The voices of the site; one of them writes the page."""
     known: frozenset[str] = field(default_factory=frozenset[str])
     """The facts that a branch around has found to be there."""
 
@@ -154,7 +154,7 @@ class _Parser:
         writer(attribute, filters, self.scope.units)
 
     def _missing(self, fact: tree.FactPart) -> str | None:
-        """Return the first part of a path that may be missing and of which no branch around knows that it is there."""
+        """Return the first part of a path that may be missing, unless a branch around has tested it."""
         words = fact.path.root
         for one in (*fact.path.refs, fact.attribute):
             step = fact.alias if one is fact.attribute and fact.alias else one.name

@@ -195,7 +195,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class WordsPart:
-    """Prose of which one of several phrases is drawn for each page: one list for all pages, or one for each voice of the site.
+    """Prose with several phrases, one drawn for each page: one list for all pages, or one for each voice of the site.
 
     What a voice says has a `name`: no page says the same under it twice, as long as there is something else to say. `each` phrase then
     stands in the list so many times, with other words behind it.

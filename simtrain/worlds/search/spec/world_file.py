@@ -52,7 +52,7 @@ class SearchClockSpec(FileModel):
 
 
 class Flavour(FileModel):
-    """How the words of a language sound: each syllable is an onset, a nucleus and a coda, any of which may be empty."""
+    """How the words of a language sound: each syllable is an onset, a nucleus and a coda, each possibly empty."""
 
     onsets: list[str] = Field(min_length=2)
     nuclei: list[str] = Field(min_length=2)

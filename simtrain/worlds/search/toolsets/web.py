@@ -69,7 +69,7 @@ def written(content: JsonObject) -> str:
 
 
 def objects(content: JsonObject, name: str) -> list[JsonObject]:
-    """Return the objects of a list of the content; none where there is no such list."""
+    """Return the objects of a list of the content; none if it has no such list."""
     found = content.get(name)
     items = found if is_list(found) else []
     return [item for item in items if is_object(item)]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from simtrain.contracts.request import FILL, READ
 from simtrain.contracts.world import World
 from simtrain.values.errors import InputError, nearest
+from simtrain.values.types import ToolSpec
 
 
 @lru_cache(maxsize=65536)
 def matches(name: str, globs: str | tuple[str, ...]) -> bool:
     """True if a tool name matches a glob, or one of several."""
     return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
+
+
+def named_by(globs: str | Sequence[str], tools: Iterable[ToolSpec]) -> frozenset[str]:
+    """Return the names of the tools that a glob, or one of several, matches."""
+    wanted = globs if isinstance(globs, str) else tuple(globs)
+    return frozenset(tool.name for tool in tools if matches(tool.name, wanted))
 
 
 def step_names(world: World) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Answer, Request
@@ -28,23 +27,49 @@ _ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
 """What was changed beside the reply: the clock, and rows."""
 
 
-class PerturbationChain(ABC):
+Prepare: TypeAlias = Callable[[Active, Request, int], Call]
+"""Makes the call that a perturbation is given, of a request and the index of the matching call."""
+
+Note: TypeAlias = "Callable[[PerturbedCall, Observation, tuple[Changed, ...], bool], None]"
+"""Keeps what a perturbation changed of a call, with the reply that it gave, and whether that is one more firing."""
+
+Perturbed: TypeAlias = "Callable[[PerturbationChain, int, Call], PerturbedCall]"
+"""Makes the way of a call through the perturbation at a place."""
+
+
+def _no_preview(request: Request, moment: float) -> None:
+    """There is no world that could be asked beforehand."""
+
+
+class PerturbationChain:
     """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
 
-    __slots__ = ("answer", "held", "met", "preview")
+    __slots__ = ("answer", "held", "met", "note", "perturbed", "prepare", "preview")
 
     def __init__(
-        self, met: Sequence[tuple[Active, int]], answer: Answer, preview: Preview, held: HeldRows | None = None
+        self,
+        met: Sequence[tuple[Active, int]],
+        answer: Answer,
+        *,
+        prepare: Prepare,
+        note: Note,
+        perturbed: Perturbed | None = None,
+        preview: Preview = _no_preview,
+        held: HeldRows | None = None,
     ) -> None:
         """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
         self.met = met
         self.answer = answer
+        self.prepare = prepare
+        self.note = note
+        self.perturbed = perturbed or PerturbedCall
         self.preview = preview
         self.held = held
 
-    @abstractmethod
-    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
+    def enter(self, place: int, request: Request) -> PerturbedCall:
         """Return the way of a request through the perturbation at a place."""
+        active, matching = self.met[place]
+        return self.perturbed(self, place, self.prepare(active, request, matching))
 
     async def answered(self, request: Request) -> Observation:
         """Return the answer through all of them."""
@@ -56,10 +81,7 @@ class PerturbationChain(ABC):
         return observation
 
 
-ChainT_co = TypeVar("ChainT_co", bound=PerturbationChain, covariant=True)
-
-
-class PerturbedCall(ABC, Generic[ChainT_co]):
+class PerturbedCall:
     """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
 
     The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
@@ -72,7 +94,7 @@ class PerturbedCall(ABC, Generic[ChainT_co]):
         "call", "chain", "matching", "without",
     )  # fmt: skip
 
-    def __init__(self, chain: ChainT_co, place: int, call: Call) -> None:
+    def __init__(self, chain: PerturbationChain, place: int, call: Call) -> None:
         """`place` is that of the perturbation in the chain."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
@@ -127,9 +149,12 @@ class PerturbedCall(ABC, Generic[ChainT_co]):
                 self._other, self._forestalled = found, wrote
         return reply
 
-    @abstractmethod
     def leave(self, observation: Observation) -> None:
-        """Close it, say of the firing whether it was one, and keep what was changed."""
+        """Close it, say of the firing whether it was one, and tell of what was changed."""
+        changed = self.close(observation)
+        fired = self.active.settle(self.matching, bool(changed))
+        if changed:
+            self.chain.note(self, observation, changed, fired)
 
     def close(self, observation: Observation) -> tuple[Changed, ...]:
         """Return what the call leaves otherwise than it would have without the perturbation, sorted.

@@ -16,9 +16,9 @@ from simtrain.contracts.domain import Domain
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Answer, NotAnswered, Request, no_tool
 from simtrain.contracts.scenario import Answering, Episode
-from simtrain.contracts.trajectory import Event, Step
+from simtrain.contracts.trajectory import Changed, Event, Step
 from simtrain.contracts.user import ASKING
-from simtrain.contracts.world import FinishedWorld, HeldRows, World, WorldState
+from simtrain.contracts.world import FinishedWorld, World, WorldState
 from simtrain.episodes.active_perturbation import Active, PerturbationKind, kinds_of
 from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
 from simtrain.episodes.toolbox import Toolbox
@@ -265,8 +265,21 @@ class Proxy:
         if not met:
             return await answer(request)
         # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
-        held = None if request.tool.writes else state.held()
-        observation = await _Chain(self, met, answer, held, events).answered(request)
+
+        def note(perturbed: PerturbedCall, observation: Observation, changed: tuple[Changed, ...], _: bool) -> None:
+            kind, matching = perturbed.active.kind, perturbed.matching
+            without = perturbed.without
+            events.append(Event(kind.label, kind.armed.use, kind.layer, matching, without, observation, changed))
+
+        chain = PerturbationChain(
+            met,
+            answer,
+            prepare=self.call,
+            note=note,
+            preview=self.preview,
+            held=None if request.tool.writes else state.held(),
+        )
+        observation = await chain.answered(request)
         # Those within one that refused never saw the call.
         for active, matching in met:
             if active.trigger.undecided:
@@ -310,42 +323,6 @@ class Proxy:
             found = (self.state.answer(request), clock.moment, self.state.held())
         clock.moment = present
         return found
-
-
-class _Chain(PerturbationChain):
-    """The way of a call through perturbations of the proxy; `events` is what they changed, the innermost first."""
-
-    __slots__ = ("_proxy", "events")
-
-    def __init__(
-        self,
-        proxy: Proxy,
-        met: Sequence[tuple[Active, int]],
-        answer: Answer,
-        held: HeldRows | None,
-        events: list[Event],
-    ) -> None:
-        super().__init__(met, answer, proxy.preview, held)
-        self._proxy = proxy
-        self.events = events
-
-    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
-        active, matching = self.met[place]
-        return _Passage(self, place, self._proxy.call(active, request, matching))
-
-
-class _Passage(PerturbedCall[_Chain]):
-    __slots__ = ()
-
-    def leave(self, observation: Observation) -> None:
-        changed = self.close(observation)
-        active, matching = self.active, self.matching
-        active.settle(matching, bool(changed))
-        if changed:
-            kind = active.kind
-            self.chain.events.append(
-                Event(kind.label, kind.armed.use, kind.layer, matching, self.without, observation, changed)
-            )
 
 
 @lru_cache(maxsize=4096)

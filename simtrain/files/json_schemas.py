@@ -45,6 +45,11 @@ def is_schema(value: JsonValue) -> bool:
     return True
 
 
+def properties_of(schema: JsonObject | None) -> JsonObject:
+    """Return the properties that a schema of objects declares, by name."""
+    return (schema or {}).get("properties") or {}
+
+
 def property_names(schema: JsonValue) -> Iterator[str]:
     """Yield the names of all properties in a schema, nested ones included."""
     if is_object(schema):

@@ -135,16 +135,8 @@ class Replacement:
 
 def cut_torn_line(path: Path) -> None:
     """Cut a file back to its last newline, where a killed process left half a line. Raises InputError."""
-    if not path.exists():
-        return
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-        try:
-            _cut(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise unwritable(path, error) from None
+    if path.exists():
+        LineWriter(path).close()
 
 
 def _cut(descriptor: int) -> int:

@@ -207,6 +207,10 @@ def parse_document(text: str, path: Path) -> Document:
     """Return the document in `text`, as if read from `path`; raises InputError like `read_document`."""
     try:
         root = cast("yaml.Node | None", yaml.compose(text, Loader=_Loader))  # pyright: ignore[reportUnknownMemberType]
+        if not isinstance(root, yaml.MappingNode):
+            raise InputError("the top level must be a mapping of keys", line=1)
+        reader = _Reader()
+        return Document(path, reader.value(root, ()), reader.lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise InputError(f"not YAML: {error.problem}", file=path, line=mark.line + 1 if mark else None) from None
@@ -214,10 +218,6 @@ def parse_document(text: str, path: Path) -> Document:
         raise error.at(file=path) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
-    if not isinstance(root, yaml.MappingNode):
-        raise InputError("the top level must be a mapping of keys", file=path, line=1)
-    reader = _Reader(path)
-    return Document(path, reader.value(root, ()), reader.lines)
 
 
 class _Loader(_Base):
@@ -236,8 +236,9 @@ class _Loader(_Base):
 
 
 class _Reader:
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    """Turns nodes into data. Raises InputError, without the file."""
+
+    def __init__(self) -> None:
         self.lines: dict[Place, int] = {}
         self.visited = 0
 
@@ -246,11 +247,11 @@ class _Reader:
         self.lines.setdefault(place, line)
         self.visited += 1
         if self.visited > MAX_NODES:
-            raise InputError(f"the file expands to more than {MAX_NODES} values", file=self.path, line=line)
+            raise InputError(f"the file expands to more than {MAX_NODES} values", line=line)
         if len(place) > MAX_DEPTH:
-            raise InputError(_TOO_DEEP, remedy="flatten it", file=self.path, line=line)
+            raise InputError(_TOO_DEEP, remedy="flatten it", line=line)
         if node.tag not in _TAGS:
-            raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", file=self.path, line=line)
+            raise InputError(f"the tag {node.tag!r} is not allowed", remedy="remove it", line=line)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, place)
         if isinstance(node, yaml.SequenceNode):
@@ -262,17 +263,11 @@ class _Reader:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                raise InputError("a key must be plain text", file=self.path, line=line)
+                raise InputError("a key must be plain text", line=line)
             key = key_node.value
             self.check_text(key, line)
             if key in found:
-                raise InputError(
-                    f"the key {key!r} stands twice",
-                    remedy="keep one",
-                    file=self.path,
-                    line=line,
-                    place=name_place(place),
-                )
+                raise InputError(f"the key {key!r} stands twice", remedy="keep one", line=line, place=name_place(place))
             self.lines[(*place, key)] = line
             found[key] = self.value(value_node, (*place, key))
         return found
@@ -280,11 +275,9 @@ class _Reader:
     def check_text(self, text: str, line: int) -> None:
         """Refuse, with an InputError, what no file can be written with."""
         if "\0" in text:
-            raise InputError("the text holds a null character", remedy="remove it", file=self.path, line=line)
+            raise InputError("the text holds a null character", remedy="remove it", line=line)
         if not text.isascii() and _SURROGATE.search(text):
-            raise InputError(
-                "the text holds half a character (a surrogate)", remedy="write it whole", file=self.path, line=line
-            )
+            raise InputError("the text holds half a character (a surrogate)", remedy="write it whole", line=line)
 
     def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
         text = node.value
@@ -298,5 +291,5 @@ class _Reader:
         if not _FLOAT.fullmatch(text):
             return text
         if isinf(number := float(text)):
-            raise InputError(f"the number {text} is too large", file=self.path, line=line)
+            raise InputError(f"the number {text} is too large", line=line)
         return number

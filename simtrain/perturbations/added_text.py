@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.placing import Position, placed
-from simtrain.perturbations.writer import Writer, Written, a_text
+from simtrain.perturbations.writer import Worded, Writer, Written
 from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, Observation
 
@@ -21,11 +22,10 @@ _DIGIT = re.compile(r"\d")
 MOST = 4
 
 
-class AddedText(Perturbation):
+class AddedText(Worded):
     """The true reply with words added to it, from a pool of templates or by a chat model. Errors arrive as they are."""
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after")
-    name: ClassVar[str]
     task: ClassVar[str]
     """What a model is asked for."""
 
@@ -39,18 +39,13 @@ class AddedText(Perturbation):
     )
     writer: Writer | None = Field(default=None, description="Chat model that writes the passages to fit the reply.")
 
-    async def ready(self) -> None:
-        """Check that the model that writes can be reached. Raises InputError."""
-        if self.writer is not None:
-            await self.writer.ready()
-
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and add the words to its reply. Raises SimulatorFault when the model that writes them fails."""
         observation = await proceed(call.request)
         count = ceil(MOST * self.severity) if self.passages is None else self.passages
         if observation.is_error or not count:
             return observation
-        written = await self._written(call, observation, count) if self.writer is not None else None
+        written = await self._written(self.writer, call, observation, count) if self.writer else None
         added = written.value if written is not None and written.value is not None else self.template(call, count)
         bent = placed(observation, added, self.placement, schema=call.request.tool.output_schema)
         return bent if written is None else replace(bent, provenance=written.provenance)
@@ -71,16 +66,12 @@ class AddedText(Perturbation):
         if _DIGIT.search(text):
             raise ValueError("the text holds a figure")
 
-    async def _written(self, call: Call, observation: Observation, count: int) -> Written[str]:
-        assert self.writer is not None
-
-        def read(value: JsonObject) -> str:
-            text = a_text(value, longest=1200 * count)
-            self.check_words(text, call)
-            return text
-
+    async def _written(self, writer: Writer, call: Call, observation: Observation, count: int) -> Written[str]:
         material = {"tool": call.request.tool.name, "reply": observation.text[:3000], **self.material(call, count)}
-        return await self.writer.write(self.name, task=self.task, form='{"text": "..."}', material=material, read=read)
+        check = partial(self.check_words, call=call)
+        return await writer.write_text(
+            self.source, task=self.task, material=material, check=check, longest=1200 * count
+        )
 
 
 def topic_of(call: Call) -> str:

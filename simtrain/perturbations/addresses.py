@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import cast
 from urllib.parse import urlsplit
 
 from simtrain.contracts.request import Request
-from simtrain.files.json_schemas import property_names
+from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.perturbations.reply_edits import Path, leaves
 from simtrain.values.tool_words import singular
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import ToolSpec
 from simtrain.worlds.search.engine.page_opening import normal_url
 
 _ADDRESS = frozenset({"url", "uri", "link", "href"})
@@ -53,7 +52,7 @@ def opens_pages(tool: ToolSpec) -> bool:
     """True if a tool opens pages by their address, or by an id where its replies have one."""
     if tool.writes:
         return False
-    names = cast(JsonObject, tool.input_schema.get("properties") or {})
+    names = properties_of(tool.input_schema)
     if any(_last_word(name) in _ADDRESS for name in names):
         return True
     return "id" in names and "url" in property_names(tool.output_schema)

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.files.json_schemas import validator
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.files.json_schemas import properties_of, validator
+from simtrain.perturbations.catalogued import Lasting
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
-class ArgumentDrift(Perturbation):
+class ArgumentDrift(Lasting):
     """The server has moved on: from the call on which it fires, a tool knows arguments by new names only, which its schema does not tell.
 
     Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument: an agent should fix the call.
@@ -34,7 +34,7 @@ class ArgumentDrift(Perturbation):
 
     def _loosened(self, tool: ToolSpec) -> ToolSpec:
         schema = tool.input_schema
-        if not self.rename.keys() & _properties(tool).keys():
+        if not self.rename.keys() & properties_of(tool.input_schema).keys():
             return tool
         open_schema = {name: value for name, value in schema.items() if name != "additionalProperties"}
         if "required" in schema:
@@ -42,20 +42,19 @@ class ArgumentDrift(Perturbation):
             open_schema["required"] = [name for name in required if name not in self.rename]
         return replace(tool, input_schema=open_schema)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """Know the new names only, from now on."""
         call.memory[call.request.tool.name] = True
-        return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Check the arguments as the server does that the tool now belongs to, and pass them on under the names that the tool knows."""
         tool = next((tool for tool in call.given if tool.name == call.request.tool.name), call.request.tool)
         drifted = call.memory.get(tool.name, False)
-        names = {old: new for old, new in self.rename.items() if drifted and old in _properties(tool)}
+        names = {old: new for old, new in self.rename.items() if drifted and old in properties_of(tool.input_schema)}
         arguments = call.request.arguments
         for old, new in names.items():
             if old in arguments:
-                return _refuse(call, f"Unknown argument {old!r}. Did you mean {new!r}?")
+                return self.refusal(call, "validation", f"Unknown argument {old!r}. Did you mean {new!r}?")
         back = {new: old for old, new in names.items()}
         known = {back.get(name, name): value for name, value in arguments.items()}
         problem = next(iter(validator(tool.input_schema).iter_errors(known)), None)
@@ -64,12 +63,4 @@ class ArgumentDrift(Perturbation):
         said = str(problem.message)
         for old, new in names.items():
             said = said.replace(f'"{old}"', f'"{new}"')
-        return _refuse(call, f"{said}.")
-
-
-def _properties(tool: ToolSpec) -> JsonObject:
-    return tool.input_schema.get("properties") or {}
-
-
-def _refuse(call: Call, problem: str) -> Observation:
-    return refusal(call, "validation", by="argument_drift", detail=problem)
+        return self.refusal(call, "validation", f"{said}.")

@@ -6,18 +6,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.seeding import Stream
-from simtrain.values.types import Observation, Provenance, ToolSpec, encode
+from simtrain.values.types import Observation, ToolSpec, encode
 
 REFRESH = "refresh_session"
 LASTS = 3600
 """Seconds for which a renewed session is said to be good."""
 
 
-class AuthExpired(Perturbation):
+class AuthExpired(Refusing):
     """From the call on which it fires, a server refuses all its tools with 401, until the session is renewed.
 
     Source: ToolMisuseBench, AgentDisruptBench. With `refresh` every server offers a tool that renews the session, from the beginning:
@@ -46,20 +46,18 @@ class AuthExpired(Perturbation):
         whose = f" of {server}" if server else ""
         return ToolSpec(name, f"Renew the session{whose} after it has expired.", {"type": "object", "properties": {}})
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Let the session end, and refuse."""
+    def begin(self, call: Call) -> None:
+        """Let the session end."""
         call.memory[call.request.tool.server] = True
-        return self._refuse(call)
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
+    def refused(self, call: Call) -> Observation | None:
         """Refuse while the session is over."""
-        return self._refuse(call) if call.memory.get(call.request.tool.server) else await proceed(call.request)
+        if not call.memory.get(call.request.tool.server):
+            return None
+        remedy = f"Renew the session with {self.refresh_tool}." if self.refresh else "Sign in again in the browser."
+        return self.refusal(call, "unauthorized", remedy)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Renew the session."""
         call.memory[call.request.tool.server] = False
-        return Observation(encode({"status": "ok", "expires_in": LASTS}), provenance=Provenance("auth_expired"))
-
-    def _refuse(self, call: Call) -> Observation:
-        remedy = f"Renew the session with {self.refresh_tool}." if self.refresh else "Sign in again in the browser."
-        return refusal(call, "unauthorized", by="auth_expired", detail=remedy)
+        return self.reply(encode({"status": "ok", "expires_in": LASTS}))

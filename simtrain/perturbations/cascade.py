@@ -6,15 +6,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.files.json_schemas import properties_of
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
-class Cascade(Perturbation):
+class Cascade(Catalogued):
     """A tool breaks down, and for some calls everything that leans on it breaks down too, naming it as the cause; then all works again.
 
     Source: ReliabilityBench, AgentDisruptBench. An agent should do meanwhile what does not depend on it, and come back. A tool leans
@@ -38,15 +39,14 @@ class Cascade(Perturbation):
             return await self.follow(call, proceed)
         left = 1 + round(4 * self.severity) if self.calls is None else self.calls
         call.memory.update(broken=call.request.tool.name, left=left)
-        return refusal(call, "internal", by="cascade")
+        return self.refusal(call, "internal")
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Refuse the broken tool and its dependants for as many calls as are left."""
         if not call.memory.get("left") or not self._leans(call.request.tool, call.memory):
             return await proceed(call.request)
         call.memory["left"] -= 1
-        detail = f"{call.memory['broken']} does not respond."
-        return refusal(call, "bad_gateway", by="cascade", detail=detail)
+        return self.refusal(call, "bad_gateway", f"{call.memory['broken']} does not respond.")
 
     def _leans(self, tool: ToolSpec, memory: JsonObject) -> bool:
         broken = str(memory["broken"])
@@ -55,5 +55,5 @@ class Cascade(Perturbation):
         server, noun = broken.rpartition(".")[0], tool_words(broken).noun
         if (server and server == tool.name.rpartition(".")[0]) or tool.name == broken:
             return True
-        taken = tool.input_schema.get("properties", {})
+        taken = properties_of(tool.input_schema)
         return bool(noun) and (tool_words(tool.name).noun == noun or any(noun in name.lower() for name in taken))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, ToolSpec
 
 
-class Closed(Perturbation):
+class Closed(Refusing):
     """From the call on which it fires something refuses for the rest of the episode; every tool may be there a second time, elsewhere."""
 
     traits: ClassVar[Traits] = Traits(
@@ -33,25 +34,21 @@ class Closed(Perturbation):
         """Return what a call closes: the name of a tool, or of a server."""
 
     @abstractmethod
-    def refused(self, call: Call) -> Observation:
-        """Return what the caller reads."""
+    def error(self, call: Call) -> Observation:
+        """Return what the caller of something closed reads."""
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, and those elsewhere."""
         return with_stand_ins(tools, self.suffix, self.said) if self.is_elsewhere() else tools
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse, from now on."""
-        if PASSING in call.memory:
-            return await proceed(call.request)
-        call.memory[self.closes(call)] = True
-        return self.refused(call)
+    def begin(self, call: Call) -> None:
+        """Close it, unless the call comes from elsewhere."""
+        if PASSING not in call.memory:
+            call.memory[self.closes(call)] = True
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
+    def refused(self, call: Call) -> Observation | None:
         """Refuse what is closed."""
-        if self.closes(call) not in call.memory or PASSING in call.memory:
-            return await proceed(call.request)
-        return self.refused(call)
+        return None if self.closes(call) not in call.memory or PASSING in call.memory else self.error(call)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Have the tool elsewhere answer."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.risky_state import change, refuse_bad_sql
-from simtrain.values.types import JsonObject, Observation, Provenance
+from simtrain.values.types import JsonObject, Observation
 
 
-class ContrastiveState(Perturbation):
+class ContrastiveState(Catalogued):
     """Before the first call of the episode the world is made different from that of its twin: the same action finds something else.
 
     Source: Qwen-AgentWorld (contrastive states). An agent should act on what it sees, and not on what it has seen in other
@@ -49,4 +49,4 @@ class ContrastiveState(Perturbation):
         if call.world is None or call.memory:
             return await proceed(call.request)
         call.memory["rows"] = change(call.world, self.sql, {}, by="contrastive_state")
-        return replace(await proceed(call.request), provenance=Provenance("contrastive_state"))
+        return self.signed(await proceed(call.request))

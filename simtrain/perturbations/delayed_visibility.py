@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.values.types import Observation, Provenance
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.values.types import Observation
 
 _REPLICA = "replica"
 
 
-class DelayedVisibility(Perturbation):
+class DelayedVisibility(Catalogued):
     """The reads of a service come from a copy that lags behind: a write lands at once and shows only after some reads.
 
     Source: ReliabilityBench, AgentChaos (eventual consistency). An agent should look again a little later before it takes a
@@ -47,7 +47,7 @@ class DelayedVisibility(Perturbation):
             return observation
         call.snapshots.keep(_REPLICA, before)
         call.memory["left"] = 1 + round(4 * self.severity) if self.reads is None else self.reads
-        return replace(observation, provenance=Provenance("delayed_visibility"))
+        return self.signed(observation)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Answer reads from the copy as long as it lags."""
@@ -62,4 +62,4 @@ class DelayedVisibility(Perturbation):
         call.memory["left"] -= 1
         if call.memory["left"] == 0:
             call.snapshots.drop(_REPLICA)
-        return replace(old, provenance=Provenance("delayed_visibility"))
+        return self.signed(old)

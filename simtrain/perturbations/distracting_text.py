@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText
-from simtrain.perturbations.pools import pool
+from simtrain.perturbations.pools import texts
 
 
 class DistractingText(AddedText):
@@ -16,11 +16,10 @@ class DistractingText(AddedText):
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))
-    name: ClassVar[str] = "distracting_text"
     task: ClassVar[str] = """\
 You write what clutters the replies of services: notices, advertising, small talk. Write as many short passages as `passages` says,
 in one text. They have nothing to do with the reply, ask for nothing and hold no figures."""
 
     def template(self, call: Call, count: int) -> str:
         """Passages from the pool, each once."""
-        return "\n".join(call.rng.sample(pool(self.name)["passages"], count))
+        return "\n".join(call.rng.sample(texts(self.source, "passages"), count))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.perturbations.error_wordings import Kind
 from simtrain.perturbations.pools import pool
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
-class DistractorTools(Perturbation):
+class DistractorTools(Catalogued):
     """Tools are added that look like true ones and are of no use: retired, an archive's, a test system's, out of reach.
 
     Source: RoTBench, BENCH2ROBUST, MSB. An agent should choose by description; a wrong choice is answered as such a tool would
@@ -44,8 +45,8 @@ class DistractorTools(Perturbation):
         """Return what such a tool answers: a refusal, or that it has nothing."""
         kind = _kind_of(call.request.tool.name)
         if kind["refuses"]:
-            return refusal(call, kind["refuses"], by="distractor_tools", detail=str(kind["reply"]))
-        return Observation(str(kind["reply"]), provenance=Provenance("distractor_tools"))
+            return self.refusal(call, cast(Kind, kind["refuses"]), str(kind["reply"]))
+        return self.reply(str(kind["reply"]))
 
     def _look_alike(self, original: ToolSpec, rng: Stream) -> ToolSpec:
         kind = rng.choose(_kinds())

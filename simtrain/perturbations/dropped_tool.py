@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Perturbation, Traits
-from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.tool_globs import named_by
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, ToolSpec
 
@@ -26,5 +26,5 @@ class DroppedTool(Perturbation):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return all tools but those."""
-        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
-        return tuple(tool for tool in tools if not matches(tool.name, globs))
+        dropped = named_by(self.tools, tools)
+        return tuple(tool for tool in tools if tool.name not in dropped)

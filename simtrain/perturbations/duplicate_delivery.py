@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.values.types import JsonObject, Observation, Provenance
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.values.types import JsonObject, Observation
 
 
-class DuplicateDelivery(Perturbation):
+class DuplicateDelivery(Catalogued):
     """A write is delivered twice: its effect lands twice, the caller sees the first reply.
 
     Source: ReliabilityBench, ToolMisuseBench, AgentChaos. An agent should look what is there before it reports success, and undo
@@ -26,4 +26,4 @@ class DuplicateDelivery(Perturbation):
         if first.is_error or not call.request.tool.writes:
             return first
         second = await proceed(call.request)
-        return first if second.is_error else replace(first, provenance=Provenance("duplicate_delivery"))
+        return first if second.is_error else self.signed(first)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, cast
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.reply_edits import content_of
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, is_object
-
-SOURCE = "empty_success"
+from simtrain.values.types import JsonValue, Observation, ToolSpec, is_object
 
 
-class EmptySuccess(Perturbation):
+class EmptySuccess(ReplyPerturbation):
     """The tool does its work, and its reply says nothing: lists and texts are empty, values are null, and no error is told of.
 
     Source: ToolMaze, ToolBench-X, AgentDisruptBench. That nothing was found is not proved by that: an agent should ask again, or in
@@ -31,18 +27,10 @@ class EmptySuccess(Perturbation):
         """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and empty its reply; errors arrive as they are."""
-        observation = await proceed(call.request)
-        if observation.is_error:
-            return observation
-        content = content_of(observation)
-        if content is None:
-            return replace(reworded(observation, "", None), provenance=Provenance(SOURCE))
-        return (
-            retold(observation, _emptied(content), tool=call.request.tool, world=call.world, source=SOURCE)
-            or observation
-        )
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply, emptied."""
+        content = content_of(reply)
+        return self.reworded(reply, "") if content is None else self.rewritten(call, reply, _emptied(content))
 
 
 def _emptied(content: JsonValue) -> JsonValue:

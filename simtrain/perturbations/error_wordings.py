@@ -98,51 +98,36 @@ _WORDINGS: dict[Kind, _Wording] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """One error to be written: its wording, the whole message, and the seconds after which to come back."""
-
-    wording: _Wording
-    message: str
-    retry_after: int | None
+def _nested(wording: _Wording, message: str, later: JsonObject) -> str:
+    return encode({"error": {"code": wording.status, "type": wording.code, "message": message, **later}})
 
 
-def _plain(said: _Said) -> str:
-    return f"{said.wording.status} {said.wording.phrase}: {said.message}"
+def _flat(wording: _Wording, message: str, later: JsonObject) -> str:
+    return encode({"status": wording.status, "error": wording.code, "message": message, **later})
 
 
-def _nested(said: _Said) -> str:
-    error: JsonObject = {"code": said.wording.status, "type": said.wording.code, "message": said.message}
-    return encode({"error": {**error, **_later(said)}})
-
-
-def _flat(said: _Said) -> str:
-    return encode({"status": said.wording.status, "error": said.wording.code, "message": said.message, **_later(said)})
-
-
-def _problem(said: _Said) -> str:
+def _problem(wording: _Wording, message: str, later: JsonObject) -> str:
     """RFC 9457."""
-    title, status = said.wording.phrase, said.wording.status
-    return encode({"type": "about:blank", "title": title, "status": status, "detail": said.message, **_later(said)})
+    about: JsonObject = {"type": "about:blank", "title": wording.phrase, "status": wording.status}
+    return encode({**about, "detail": message, **later})
 
 
-def _listed(said: _Said) -> str:
+def _listed(wording: _Wording, message: str, later: JsonObject) -> str:
     """JSON:API."""
-    wording = said.wording
-    error = {"status": str(wording.status), "code": wording.code, "title": wording.phrase, "detail": said.message}
-    return encode({"errors": [error], **({"meta": later} if (later := _later(said)) else {})})
+    error = {"status": str(wording.status), "code": wording.code, "title": wording.phrase, "detail": message}
+    return encode({"errors": [error], **({"meta": later} if later else {})})
 
 
-def _raised(said: _Said) -> str:
+def _raised(wording: _Wording, message: str, later: JsonObject) -> str:
     """As a server says that passes on what its HTTP client raised."""
-    return f"Request failed with status code {said.wording.status} ({said.wording.code}): {said.message}"
+    return f"Request failed with status code {wording.status} ({wording.code}): {message}"
 
 
-def _later(said: _Said) -> JsonObject:
-    return {} if said.retry_after is None else {"retry_after": said.retry_after}
+def _plain(wording: _Wording, message: str, later: JsonObject) -> str:
+    return f"{wording.status} {wording.phrase}: {message}"
 
 
-MANNERS: dict[str, Callable[[_Said], str]] = {
+MANNERS: dict[str, Callable[[_Wording, str, JsonObject], str]] = {
     "plain": _plain,
     "nested": _nested,
     "flat": _flat,
@@ -174,15 +159,12 @@ def refusal(
     `detail` are further sentences, `retry_after` seconds of virtual time.
     """
     wording = _WORDINGS[kind]
-    text = _worded(call, wording, detail=detail, retry_after=retry_after)
-    return Observation(text, is_error=True, provenance=Provenance(by))
-
-
-def _worded(call: Call, wording: _Wording, *, detail: str, retry_after: int | None) -> str:
     later = "" if retry_after is None else f"Try again in {retry_after} seconds."
     if call.domain in SHELLS:
-        return " ".join(part for part in (f"bash: {wording.shell}", detail and f"({detail})") if part)
-    if call.domain in SCREENS:
-        return " ".join(part for part in (f"{wording.screen}.", detail, later) if part)
-    message = " ".join(part for part in (wording.said, detail, later) if part)
-    return MANNERS[manner_of(call)](_Said(wording, message, retry_after))
+        text = f"bash: {wording.shell}{f' ({detail})' if detail else ''}"
+    elif call.domain in SCREENS:
+        text = " ".join(part for part in (f"{wording.screen}.", detail, later) if part)
+    else:
+        message = " ".join(part for part in (wording.said, detail, later) if part)
+        text = MANNERS[manner_of(call)](wording, message, {} if retry_after is None else {"retry_after": retry_after})
+    return Observation(text, is_error=True, provenance=Provenance(by))

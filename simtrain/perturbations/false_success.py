@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.values.types import Observation, Provenance
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.values.types import Observation
 
 
-class FalseSuccess(Perturbation):
+class FalseSuccess(Catalogued):
     """A write is answered as if it had been carried out, in every detail; the state stays as it was.
 
     Source: ToolMaze, ReliabilityBench, AgentDisruptBench. An agent should read the state again after a write that matters, and
@@ -28,4 +28,4 @@ class FalseSuccess(Perturbation):
             return await proceed(call.request)
         with world.savepoint():
             observation = await proceed(call.request)
-        return observation if observation.is_error else replace(observation, provenance=Provenance("false_success"))
+        return observation if observation.is_error else self.signed(observation)

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 
-from simtrain.perturbations.reply_edits import Path, leaves
+from pydantic import Field
+
+from simtrain.contracts.perturbation import Perturbation
+from simtrain.perturbations.reply_edits import Path, leaves, name_at
 from simtrain.values.comparing import is_number
+from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
 _NO_FACT = re.compile(
@@ -27,7 +31,7 @@ _YEARS = range(1900, 2101)
 def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: bool = False) -> Iterator[Path]:
     """Yield the places of all numbers (and dates) that state a fact, under names that match a glob: no ids, pages, or parts of dates."""
     for path, leaf in leaves(value):
-        name = next((part for part in reversed(path) if isinstance(part, str)), "")
+        name = name_at(path)
         if not any(fnmatchcase(name, glob) for glob in fields):
             continue
         if isinstance(leaf, str):
@@ -91,3 +95,21 @@ def _other_day(text: str, share: float) -> str | None:
     except (ValueError, OverflowError):
         return None
     return f"{moved.isoformat()}{found[2] or ''}"
+
+
+class WrongFigure(Perturbation):
+    """Figures are off by a share that nobody notices at a glance."""
+
+    off: float | None = Field(
+        default=None,
+        ge=0.1,
+        le=0.25,
+        description="Share by which it is off; unset, 0.1 and up to 0.15 more by severity.",
+    )
+    fields: list[str] = Field(
+        default=["*"], min_length=1, description="Globs over the names of fields that may be hit."
+    )
+
+    def share(self, rng: Stream) -> float:
+        """Return the share, above or below the truth."""
+        return (0.1 + 0.15 * self.severity if self.off is None else self.off) * rng.choose((1, -1))

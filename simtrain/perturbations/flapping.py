@@ -6,13 +6,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.types import Observation
 
 
-class Flapping(Perturbation):
+class Flapping(Refusing):
     """From the call on which it fires, a tool goes down and comes up by a schedule of its calls: `down` fail, `up` work, and so on.
 
     Source: ReliabilityBench, agentbreak. An agent should try again, and not conclude from one success that the trouble is over.
@@ -27,19 +26,16 @@ class Flapping(Perturbation):
     )
     up: int = Field(default=2, ge=1, description="Calls that then work.")
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Return the next call of the schedule, which begins with the first."""
+    def begin(self, call: Call) -> None:
+        """Begin the schedule of a tool."""
         call.memory.setdefault(call.request.tool.name, 0)
-        return await self.follow(call, proceed)
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Return the next call of the schedule, where it has begun."""
+    def refused(self, call: Call) -> Observation | None:
+        """Refuse by the schedule, where it has begun."""
         tool = call.request.tool.name
         if tool not in call.memory:
-            return await proceed(call.request)
+            return None
         down = 1 + round(2 * self.severity) if self.down is None else self.down
         phase = call.memory[tool] % (down + self.up)
         call.memory[tool] += 1
-        if phase >= down:
-            return await proceed(call.request)
-        return refusal(call, "unavailable", by="flapping", detail="The request was not processed.")
+        return self.refusal(call, "unavailable", "The request was not processed.") if phase < down else None

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer, Request
-from simtrain.perturbations.error_wordings import refusal
-from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
+from simtrain.files.json_schemas import properties_of
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.perturbations.reply_edits import at, content_of, main_list, put
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
-
-SOURCE = "forced_pagination"
 
 CURSOR: JsonObject = {"type": "string", "description": "Where to go on: next_cursor of the page before."}
 NEXT_CURSOR: JsonObject = {"type": ["string", "null"]}
 
 
-class ForcedPagination(Perturbation):
+class ForcedPagination(Catalogued):
     """Tools that return whole lists return small pages, with a cursor to the next one.
 
     Source: ToolMaze, AgentDisruptBench. An agent should follow the cursor before it concludes. Tools that have a cursor of their own,
@@ -46,7 +45,7 @@ class ForcedPagination(Perturbation):
         cursor = call.request.arguments.get("cursor")
         start = 0 if cursor is None else _unsealed(cursor)
         if start is None:
-            return refusal(call, "validation", by=SOURCE, detail="Invalid cursor.")
+            return self.refusal(call, "validation", "Invalid cursor.")
         observation = await proceed(_without_cursor(call.request))
         content = content_of(observation)
         place = main_list(content)
@@ -60,7 +59,7 @@ class ForcedPagination(Perturbation):
         if place == ():
             page = {"items": page}
         page["next_cursor"] = _sealed(start + size) if start + size < len(items) else None
-        return retold(observation, page, tool=call.request.tool, world=call.world, source=SOURCE) or observation
+        return self.rewritten(call, observation, page)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Return a further page of a list that was begun."""
@@ -70,27 +69,27 @@ class ForcedPagination(Perturbation):
 
 
 def _returns_list(tool: ToolSpec) -> bool:
-    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    properties = properties_of(tool.input_schema)
     if tool.writes or any("cursor" in name or "page" in name or name == "offset" for name in properties):
         return False
     if tool.output_schema is None:
         return True
-    members = cast("dict[str, JsonObject]", tool.output_schema.get("properties") or {})
+    members = properties_of(tool.output_schema)
     return any(member.get("type") == "array" for member in members.values())
 
 
 def _paged(tool: ToolSpec) -> ToolSpec:
-    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    properties = properties_of(tool.input_schema)
     taken = {**tool.input_schema, "properties": {**properties, "cursor": CURSOR}}
     given = tool.output_schema
     if given is not None:
-        members = cast(JsonObject, given.get("properties") or {})
+        members = properties_of(given)
         given = {**given, "properties": {**members, "next_cursor": NEXT_CURSOR}}
     return replace(tool, input_schema=taken, output_schema=given)
 
 
 def _is_paged(tool: ToolSpec) -> bool:
-    return cast(JsonObject, tool.input_schema.get("properties") or {}).get("cursor") == CURSOR
+    return properties_of(tool.input_schema).get("cursor") == CURSOR
 
 
 def _without_cursor(request: Request) -> Request:

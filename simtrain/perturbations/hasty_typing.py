@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from simtrain.perturbations.pools import pool
+from simtrain.perturbations.pools import texts
 from simtrain.values.seeding import Stream
 
 VALUES = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|<[^>\n]+>|\S*[\d@_]\S*|(?<=[a-z,] )[A-Z][\w\-]*")
@@ -37,7 +37,7 @@ def outside_values(text: str, change: Callable[[str], str]) -> str:
 
 def with_typos(text: str, severity: float, rng: Stream) -> str:
     """Return the text with slips in common words, a share of them as large as the severity."""
-    common = frozenset(pool("noisy_request")["common"])
+    common = frozenset(texts("noisy_request", "common"))
 
     def typed(word: str) -> str:
         return _mistyped(word, rng) if word.lower() in common and rng.random() < severity else word
@@ -47,15 +47,15 @@ def with_typos(text: str, severity: float, rng: Stream) -> str:
 
 def with_omissions(text: str, severity: float, rng: Stream) -> str:
     """Return the text without some of the words that carry nothing."""
-    fillers = "|".join(pool("noisy_request")["fillers"])
+    fillers = "|".join(texts("noisy_request", "fillers"))
     found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
     return outside_values(text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part))
 
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
     """Return the text with capitals and stops missing: at the start of a sentence whose first word is no name, and between clauses."""
-    starts = frozenset(pool("noisy_request")["starts"])
-    common = starts | frozenset(pool("noisy_request")["common"])
+    starts = frozenset(texts("noisy_request", "starts"))
+    common = starts | frozenset(texts("noisy_request", "common"))
 
     def stopped(match: re.Match[str]) -> str:
         following = match[1] or match[2]
@@ -85,9 +85,9 @@ def with_correction(text: str, severity: float, rng: Stream) -> str:
     for match in rng.shuffled(found):
         wrong = _slip(match[0], rng)
         if wrong is not None and wrong not in text:
-            form = rng.choose(pool("noisy_request")["corrections"])
+            form = rng.choose(texts("noisy_request", "corrections"))
             return text[: match.start()] + form.format(wrong=wrong, right=match[0]) + text[match.end() :]
-    return f"{text.rstrip()} {rng.choose(pool('noisy_request')['second_thoughts'])}"
+    return f"{text.rstrip()} {rng.choose(texts('noisy_request', 'second_thoughts'))}"
 
 
 def _slip(value: str, rng: Stream) -> str | None:

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.files.json_schemas import may_hold
+from simtrain.perturbations.catalogued import ContentPerturbation
 from simtrain.perturbations.opening import ALL, hidden_in, is_name
-from simtrain.perturbations.reply_edits import at, content_of, main_list, put, retold
+from simtrain.perturbations.reply_edits import at, main_list, name_at, put
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, Observation, ToolSpec, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
 
 
-class HiddenAnswer(Perturbation):
+class HiddenAnswer(ContentPerturbation):
     """Lists and search results name what was found and leave out what another tool tells of it: ids and names stay.
 
     Source: ZeroSearch, BENCH2ROBUST. An agent should open the records that may hold the answer. Only those fields are left out that
@@ -40,28 +40,16 @@ class HiddenAnswer(Perturbation):
         hidden = hidden_in(tools)
         return tuple(widened((tool,), or_less)[0] if tool.name in hidden else tool for tool in tools)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and strip the items of its reply."""
-        observation = await proceed(call.request)
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
+        """Return the content with the items of its list stripped."""
         hidden = hidden_in(call.given).get(call.request.tool.name)
-        if observation.is_error or hidden is None:
-            return observation
-        content = content_of(observation)
         place = main_list(content)
-        if place is None:
-            return observation
+        if hidden is None or place is None:
+            return content
+        gone = hidden.get(name_at(place)) or hidden.get("*") or frozenset()
         items = at(content, place)
-        key = next((part for part in reversed(place) if isinstance(part, str)), "")
-        gone = hidden.get(key) or hidden.get("*") or frozenset()
         bare = [self._without(item, gone) if is_object(item) else item for item in items]
-        if bare == items:
-            return observation
-        return (
-            retold(
-                observation, put(content, place, bare), tool=call.request.tool, world=call.world, source="hidden_answer"
-            )
-            or observation
-        )
+        return put(content, place, bare)
 
     def _without(self, item: JsonObject, gone: frozenset[str]) -> JsonObject:
         """Return an item less what can be looked up; one without any name stays as it is."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.contracts.perturbation import Call
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.types import Observation
 
 
-class LostReply(Perturbation):
+class LostReply(Catalogued):
     """The caller waits and gives up; what it reads says nothing of whether the call was carried out."""
 
     seconds: float | None = Field(
@@ -18,8 +18,8 @@ class LostReply(Perturbation):
         description="Virtual seconds until the caller gives up; unset, 60 times the severity, at least 1.",
     )
 
-    def given_up(self, call: Call, *, by: str) -> Observation:
+    def given_up(self, call: Call) -> Observation:
         """Return what the caller reads, after so much virtual time."""
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
-        return refusal(call, "timeout", by=by, detail=f"No reply within {waited:g} seconds.")
+        return self.refusal(call, "timeout", f"No reply within {waited:g} seconds.")

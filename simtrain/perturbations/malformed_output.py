@@ -8,12 +8,11 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import ReplyPerturbation
 from simtrain.perturbations.reply_edits import content_of
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonValue, Observation, ToolSpec
 
 Form: TypeAlias = Literal["unquoted", "unclosed", "page", "bytes"]
 
@@ -25,7 +24,7 @@ _PAGE = (
 )
 
 
-class MalformedOutput(Perturbation):
+class MalformedOutput(ReplyPerturbation):
     """The tool does its work, and its payload cannot be parsed: literals of another language, brackets that never close, a web page
     in its place, or bytes in the wrong encoding.
 
@@ -44,14 +43,10 @@ class MalformedOutput(Perturbation):
         """Return the tools, without output schemas."""
         return tuple(replace(tool, output_schema=None) if tool.output_schema else tool for tool in tools)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and spoil its text; errors arrive as they are."""
-        observation = await proceed(call.request)
-        if observation.is_error:
-            return observation
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply with its text spoiled."""
         form = self.form or call.rng.choose(_UNREADABLE if call.rng.random() < self.severity else _READABLE)
-        text = _spoiled(observation.text, content_of(observation), form)
-        return replace(reworded(observation, text, None), provenance=Provenance("malformed_output"))
+        return self.reworded(reply, _spoiled(reply.text, content_of(reply), form))
 
 
 def _spoiled(text: str, content: JsonValue, form: Form) -> str:

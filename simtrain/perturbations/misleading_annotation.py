@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Perturbation, Traits
-from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.tool_globs import named_by
 from simtrain.values.seeding import Stream
 from simtrain.values.types import ToolSpec
 
@@ -41,11 +41,10 @@ class MisleadingAnnotation(Perturbation):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, with a sentence before the descriptions of some."""
-        names = [tool.name for tool in tools]
-        drawn = rng.sample(names, max(2, round(len(names) * self.severity)))
+        drawn = [tool.name for tool in rng.sample(tools, max(2, round(len(tools) * self.severity)))]
         half = (len(drawn) + 1) // 2
-        warned = _named(self.warned, names, drawn[:half])
-        praised = _named(self.praised, names, drawn[half:])
+        warned = frozenset(drawn[:half]) if self.warned is None else named_by(self.warned, tools)
+        praised = frozenset(drawn[half:]) if self.praised is None else named_by(self.praised, tools)
         return tuple(self._annotated(tool, warned, praised, rng) for tool in tools)
 
     def _annotated(self, tool: ToolSpec, warned: frozenset[str], praised: frozenset[str], rng: Stream) -> ToolSpec:
@@ -54,9 +53,3 @@ class MisleadingAnnotation(Perturbation):
         if tool.name in warned:
             return replace(tool, description=f"{warning} {tool.description}".strip())
         return replace(tool, description=f"{praise} {tool.description}".strip()) if tool.name in praised else tool
-
-
-def _named(globs: str | list[str] | None, names: list[str], drawn: list[str]) -> frozenset[str]:
-    if globs is None:
-        return frozenset(drawn)
-    return frozenset(name for name in names if matches(name, globs if isinstance(globs, str) else tuple(globs)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
-from simtrain.perturbations.pools import pool
+from simtrain.perturbations.pools import texts
 from simtrain.perturbations.worded_refusal import WordedRefusal
 
 
@@ -16,7 +16,6 @@ class MisleadingError(WordedRefusal):
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before", recoverable_by=("retry",))
-    name: ClassVar[str] = "misleading_error"
     task: ClassVar[str] = """\
 You write the error messages of a service whose hints are wrong. Write one that says what `meaning` says, in your own words and to
 fit the call. It holds the text of `claim` as it stands."""
@@ -25,6 +24,6 @@ fit the call. It holds the text of `claim` as it stands."""
         """Return a hint from the pool about an argument of the call; about the call itself where it has none."""
         arguments = sorted(call.request.arguments)
         kind = "about_arguments" if arguments else "about_calls"
-        hint = call.rng.choose(pool(self.name)[kind])
+        hint = call.rng.choose(texts(self.source, kind))
         claim = call.rng.choose(arguments) if arguments else call.request.tool.name
         return hint.format(name=claim), claim

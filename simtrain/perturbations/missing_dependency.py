@@ -7,18 +7,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import Observation, Provenance, ToolSpec
+from simtrain.values.types import Observation, ToolSpec
 
 _NAMES = (("modules.list", "modules.install"), ("extensions.list", "extensions.install"))
 _PLAIN_NAMES = (("list_modules", "install_module"), ("list_extensions", "install_extension"))
-_BY = Provenance("missing_dependency")
 
 
-class MissingDependency(Perturbation):
+class MissingDependency(Refusing):
     """The tools of a server need a module that is not installed: they say so, and only so, until it is.
 
     Source: AgentDisruptBench, ToolMaze. An agent should install what is named, and go on. This is the form that tool calls give to
@@ -45,20 +45,18 @@ class MissingDependency(Perturbation):
             ToolSpec(installing, "Install a module.", _schema("module"), None, True),
         )
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """Miss the module of a tool that was never installed."""
-        module = self._module(call.request.tool)
         if _given(call):
-            call.memory.setdefault(module, False)
-        return await self.follow(call, proceed)
+            call.memory.setdefault(self._module(call.request.tool), False)
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
+    def refused(self, call: Call) -> Observation | None:
         """Refuse every tool whose module is missing."""
         module = self._module(call.request.tool)
         if call.memory.get(module, True) or not _given(call):
-            return await proceed(call.request)
+            return None
         text = f"The module '{module}' is required by {call.request.tool.name} and is not installed."
-        return Observation(text, is_error=True, provenance=_BY)
+        return self.reply(text, is_error=True)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer the two tools for modules."""
@@ -66,15 +64,14 @@ class MissingDependency(Perturbation):
         modules = dict.fromkeys((self._module(tool) for tool in call.given), "installed")
         modules |= {name: "installed" if done else "not installed" for name, done in call.memory.items()}
         if call.request.tool.name == listing:
-            lines = [f"{name}: {state}" for name, state in modules.items()]
-            return Observation("\n".join(lines), provenance=_BY)
+            return self.reply("\n".join(f"{name}: {state}" for name, state in modules.items()))
         wanted = str(call.request.arguments["module"])
         if wanted not in modules:
-            return Observation(f"There is no module '{wanted}'.", is_error=True, provenance=_BY)
+            return self.reply(f"There is no module '{wanted}'.", is_error=True)
         if modules[wanted] == "installed":
-            return Observation(f"The module '{wanted}' is already installed.", provenance=_BY)
+            return self.reply(f"The module '{wanted}' is already installed.")
         call.memory[wanted] = True
-        return Observation(f"The module '{wanted}' was installed.", provenance=_BY)
+        return self.reply(f"The module '{wanted}' was installed.")
 
     def _module(self, tool: ToolSpec) -> str:
         return self.module or f"{tool.server or tool_words(tool.name).noun or tool.name}-module"

@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.perturbations.reply_edits import content_of, leaves, retold
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import ContentPerturbation
+from simtrain.perturbations.reply_edits import each_object, leaves
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 
-class MissingFields(Perturbation):
+class MissingFields(ContentPerturbation):
     """Some fields do not arrive, in any record of the reply: they are left out, or null.
 
     Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should get them from another tool or ask, and not make them up.
@@ -33,21 +33,15 @@ class MissingFields(Perturbation):
         """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and thin out its reply; errors, and replies that are no JSON, arrive as they are."""
-        observation = await proceed(call.request)
-        content = content_of(observation)
-        if observation.is_error or content is None:
-            return observation
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
+        """Return the content without some of its fields."""
         missing = frozenset(self._drawn(content, call.rng) if self.fields is None else self.fields)
-        left = self.left or call.rng.choose(("out", "null"))
-        thinned = _thinned(content, missing, null=left == "null")
-        if thinned == content:
-            return observation
-        return (
-            retold(observation, thinned, tool=call.request.tool, world=call.world, source="missing_fields")
-            or observation
-        )
+        null = (self.left or call.rng.choose(("out", "null"))) == "null"
+
+        def thinned(held: JsonObject) -> JsonObject:
+            return {name: None if name in missing else held[name] for name in held if null or name not in missing}
+
+        return each_object(content, thinned)
 
     def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
         """Return at least one of the fields, and not all."""
@@ -55,17 +49,3 @@ class MissingFields(Perturbation):
         if len(names) < 2:
             return []
         return rng.sample(names, min(max(1, round(len(names) * self.severity)), len(names) - 1))
-
-
-def _thinned(value: JsonValue, missing: frozenset[str], *, null: bool) -> JsonValue:
-    if is_list(value):
-        return [_thinned(item, missing, null=null) for item in value]
-    if not is_object(value):
-        return value
-    thinned: JsonObject = {}
-    for name, item in value.items():
-        if name not in missing:
-            thinned[name] = _thinned(item, missing, null=null)
-        elif null:
-            thinned[name] = None
-    return thinned

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.catalogued import ReplyPerturbation
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
-from simtrain.perturbations.placing import json_object
+from simtrain.perturbations.reply_edits import content_of
 from simtrain.values.seeding import Stream
-from simtrain.values.types import Observation, ToolSpec
+from simtrain.values.types import Observation, ToolSpec, is_object
 
 
-class MultiFormat(Perturbation):
+class MultiFormat(ReplyPerturbation):
     """The text of a reply says the same in CSV, XML, YAML-like lines, a Markdown table or prose instead of JSON.
 
     Source: AgentNoiseBench, RobustBench-TC. An agent should read the facts whatever they are written in. Structured content stays
@@ -36,11 +36,10 @@ class MultiFormat(Perturbation):
         """Return the tools; with `text_only`, without output schemas."""
         return tuple(replace(tool, output_schema=None) for tool in tools) if self.text_only else tools
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and write its reply in another notation; errors arrive as they are."""
-        observation = await proceed(call.request)
-        content = json_object(observation.text) if observation.content is None else observation.content
-        if observation.is_error or content is None:
-            return observation
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply with its text in another notation."""
+        content = content_of(reply)
+        if not is_object(content):
+            return reply
         text = written_as(content, self.notation or call.rng.choose(NOTATIONS))
-        return reworded(observation, text, None if self.text_only else observation.content)
+        return reworded(reply, text, None if self.text_only else reply.content)

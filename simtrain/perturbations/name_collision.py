@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.contracts.tool_globs import matches
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.contracts.tool_globs import named_by
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, ToolSpec
 
@@ -23,7 +23,7 @@ OTHERS = {
 """Second systems, by their names, with what their tools say of them."""
 
 
-class NameCollision(Perturbation):
+class NameCollision(Catalogued):
     """Tools have a namesake on another server, which the description tells apart: one works on the right records, one does not.
 
     Source: MSB, RoTBench. An agent should read whose tool it calls, and take the other one when it chose wrongly. It acts on the list
@@ -40,7 +40,8 @@ class NameCollision(Perturbation):
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, and before each that has one its namesake."""
         other = rng.choose(tuple(OTHERS))
-        chosen = self._chosen([tool.name for tool in tools], rng)
+        drawn = rng.sample(tools, max(1, round(len(tools) * self.severity))) if self.tools is None else ()
+        chosen = {tool.name for tool in drawn} if self.tools is None else named_by(self.tools, tools)
         taken = {tool.name for tool in tools}
         found: list[ToolSpec] = []
         for tool in tools:
@@ -48,17 +49,10 @@ class NameCollision(Perturbation):
             found += [twin, tool] if tool.name in chosen and twin.name not in taken else [tool]
         return tuple(found)
 
-    def _chosen(self, names: list[str], rng: Stream) -> frozenset[str]:
-        if self.tools is None:
-            return frozenset(rng.sample(names, max(1, round(len(names) * self.severity))))
-        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
-        return frozenset(name for name in names if matches(name, globs))
-
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer that the other system has no such record."""
         other = call.request.tool.server.rpartition("_")[2]
-        said = f"There is no such record in {OTHERS.get(other, other)}."
-        return refusal(call, "not_found", by="name_collision", detail=said)
+        return self.refusal(call, "not_found", f"There is no such record in {OTHERS.get(other, other)}.")
 
 
 def _twin(tool: ToolSpec, other: str) -> ToolSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.added_text import AddedText, topic_of
@@ -16,14 +16,13 @@ class NoisyDocuments(AddedText):
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))
-    name: ClassVar[str] = "noisy_documents"
     task: ClassVar[str] = """\
 You write search results that are related and useless. Write as many short documents as `passages` says, each with a title, in one
 text. They speak of the same subject as the reply, answer nothing, contradict nothing and hold no figures."""
 
     def template(self, call: Call, count: int) -> str:
         """Documents from the pool about what the call is about."""
-        documents = call.rng.sample(pool(self.name)["documents"], count)
+        documents = call.rng.sample(cast("list[dict[str, str]]", pool(self.source)["documents"]), count)
         topic = topic_of(call)
         told = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]
         return "\n\n".join(["See also:", *told])

@@ -8,12 +8,11 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Perturbation, Traits
+from simtrain.contracts.perturbation import Traits
 from simtrain.perturbations.hasty_typing import VALUES, with_correction, with_lazy_shift, with_omissions, with_typos
-from simtrain.perturbations.pools import pool
-from simtrain.perturbations.writer import Writer, Written, a_text
+from simtrain.perturbations.pools import pool, texts
+from simtrain.perturbations.writer import Worded, Writer, Written
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject
 
 Kind: TypeAlias = Literal["correction", "typos", "omissions", "capitals", "ambiguity", "rambling", "forwarded"]
 
@@ -22,7 +21,7 @@ You rewrite a request as a hurried person would type it: typos, missing words, v
 stands in it exactly as it is; the text of `drop`, where there is one, does not, and something vague stands in its place."""
 
 
-class NoisyRequest(Perturbation):
+class NoisyRequest(Worded):
     """The task as people type it: slips of the keys, no capitals, asides, a value corrected halfway; all that it needs stays in it.
 
     Source: AgentNoiseBench, RobustBench-TC, ReliabilityBench. An agent should read past the noise. With `needed: drop` one value
@@ -36,11 +35,6 @@ class NoisyRequest(Perturbation):
     needed: Literal["keep", "drop"] = Field(default="keep", description="Whether all that the task needs stays in it.")
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 
-    async def ready(self) -> None:
-        """Check that the model that writes can be reached. Raises InputError."""
-        if self.writer is not None:
-            await self.writer.ready()
-
     def ask(self, prompt: str, rng: Stream) -> str:
         """Return the task, written badly; as it is where the model that was to rewrite it fails."""
         values = VALUES.findall(prompt)
@@ -52,7 +46,7 @@ class NoisyRequest(Perturbation):
             if written.value is not None:
                 return written.value
         if dropped is not None:
-            prompt = prompt.replace(dropped, rng.choose(pool("noisy_request")["vague"]))
+            prompt = prompt.replace(dropped, rng.choose(texts("noisy_request", "vague")))
         for kind, noise in _NOISES.items():
             if kind in self.kinds:
                 prompt = noise(prompt, self.severity, rng)
@@ -61,21 +55,20 @@ class NoisyRequest(Perturbation):
     async def _written(self, writer: Writer, prompt: str, values: list[str], dropped: str | None) -> Written[str]:
         kept = [value for value in values if dropped is None or dropped not in value]
 
-        def read(value: JsonObject) -> str:
-            text = a_text(value, longest=3 * len(prompt) + 200)
+        def check(text: str) -> None:
             missing = next((part for part in kept if part not in text), None)
             if missing is not None:
                 raise ValueError(f"{missing} is missing")
             if text == prompt.strip() or (dropped is not None and dropped in text):
                 raise ValueError("it is not rewritten as asked")
-            return text
 
         material = {"request": prompt, "keep": kept, "drop": dropped}
-        return await writer.write("noisy_request", task=_TASK, form='{"text": "..."}', material=material, read=read)
+        longest = 3 * len(prompt) + 200
+        return await writer.write_text(self.source, task=_TASK, material=material, check=check, longest=longest)
 
 
 def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
-    remarks = rng.sample(pool("noisy_request")["remarks"], ceil(3 * severity))
+    remarks = rng.sample(texts("noisy_request", "remarks"), ceil(3 * severity))
     return " ".join([prompt.rstrip(), *remarks]) if remarks else prompt
 
 
@@ -95,7 +88,7 @@ def _forwarded(prompt: str, severity: float, rng: Stream) -> str:
     """Return the prompt within a mail that was forwarded or answered; the harder, the likelier."""
     if rng.random() >= severity:
         return prompt
-    return rng.choose(pool("noisy_request")["forwards"]).replace("{request}", prompt.strip())
+    return rng.choose(texts("noisy_request", "forwards")).replace("{request}", prompt.strip())
 
 
 _NOISES: dict[Kind, Callable[[str, float, Stream], str]] = {

@@ -8,21 +8,21 @@ from typing import ClassVar, cast
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import opened_by
-from simtrain.perturbations.error_wordings import refusal
-from simtrain.perturbations.reply_edits import leaves, put, respoken
+from simtrain.perturbations.catalogued import Lasting
+from simtrain.perturbations.reply_edits import each_leaf, leaves, respoken
 from simtrain.perturbations.world_rows import Home, named_row
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, Observation, Provenance
+from simtrain.values.types import JsonObject, JsonValue, Observation
 
 MOST_TRIED = 50
 
 
-class NotFound(Perturbation):
+class NotFound(Lasting):
     """An id that was good is not found any more, and the service says so in its own words, until a list or a search shows its record.
 
     Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should search for the thing again by what else it knows of it, and go
@@ -36,7 +36,7 @@ class NotFound(Perturbation):
 
     renamed: bool = Field(default=False, description="Whether the record is found again under another id.")
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """Lose the record that the call names."""
         found = None if call.world is None or not call.in_world else named_row(call.world, _named(call))
         if call.world is not None and found is not None and isinstance(found[1].value, str):
@@ -44,7 +44,6 @@ class NotFound(Perturbation):
             other = _unused(call.world, home, call.rng)
             if other is not None:
                 call.memory.setdefault(home.value, other)
-        return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Know nothing of what is lost, and show again what is found."""
@@ -67,12 +66,12 @@ class NotFound(Perturbation):
         """Return what the service says of an id that does not exist, with this one in its place."""
         other = str(call.memory[name])
         world = cast(WorldState, call.world)
-        arguments = cast(JsonObject, _respelt(call.request.arguments, {name: other}))
+        arguments = _respelt(call.request.arguments, {name: other})
         with world.savepoint():
             observation = world.answer(replace(call.request, arguments=arguments))
         if not observation.is_error and call.request.tool.writes:
-            return refusal(call, "not_found", by="not_found", detail=f"There is no {name}.")
-        return replace(_retold(observation, {other: name}), provenance=Provenance("not_found"))
+            return self.refusal(call, "not_found", f"There is no {name}.")
+        return self.signed(_retold(observation, {other: name}))
 
 
 def _named(call: Call) -> JsonObject:
@@ -97,12 +96,9 @@ def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
     return None
 
 
-def _respelt(value: object, names: Mapping[str, str]) -> object:
+def _respelt(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     """Return a JSON value in which texts that are a name are another one."""
-    for path, leaf in list(leaves(value)):
-        if isinstance(leaf, str) and leaf in names:
-            value = put(value, path, names[leaf])
-    return value
+    return each_leaf(value, lambda _, leaf: names.get(leaf, leaf) if isinstance(leaf, str) else leaf)
 
 
 def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:
@@ -110,5 +106,5 @@ def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:
     text = respoken(observation.text, names)
     if text == observation.text:
         return observation
-    structured = cast("JsonObject | None", _respelt(observation.content, names)) if observation.content else None
+    structured = _respelt(observation.content, names) if observation.content else None
     return replace(observation, text=text) if observation.json else reworded(observation, text, structured)

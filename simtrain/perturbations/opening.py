@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.entities import IDS, kind_under
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
+from simtrain.values.types import JsonValue, ToolSpec, is_object
 
 Hidden: TypeAlias = Mapping[str, frozenset[str]]
 """By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""
@@ -85,7 +86,7 @@ def _left_out(record: _Told, told: Sequence[_Told], found: Mapping[str, Hidden])
         if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
             continue
         gone = found.get(other.tool.name, {}).get(other.key, frozenset()) if other.listed else frozenset[str]()
-        asked = frozenset(_properties(other.tool.input_schema))
+        asked = frozenset(properties_of(other.tool.input_schema))
         other_things = frozenset[str]() if record.kind == other.kind else _OWN
         shared = {name for name in record.fields & other.fields - gone - asked - other_things if not is_name(name)}
         other.promised |= shared - record.promised - covered
@@ -101,9 +102,9 @@ def _is_same(record: _Told, other: _Told) -> bool:
 
 def _opens(tool: ToolSpec, record: _Told) -> bool:
     """True if a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
-    asked = _properties(tool.input_schema)
-    required = cast("list[str]", tool.input_schema.get("required") or [])
-    given = set(_properties(record.tool.input_schema))
+    asked = properties_of(tool.input_schema)
+    required: list[str] = tool.input_schema.get("required") or []
+    given = set(properties_of(record.tool.input_schema))
     told = [name for name in asked if _is_told(name, record)]
     return bool(told) and all(name in told or name in given for name in required)
 
@@ -133,14 +134,10 @@ def _records(tool: ToolSpec) -> Iterator[_Told]:
 
 def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Told]:
     shape = schema if is_object(schema) else {}
-    properties = _properties(shape)
+    properties = properties_of(shape)
     if properties:
         yield _Told(tool, key, listed, frozenset(properties))
     for name, inner in properties.items():
         yield from _within(tool, inner, name, listed=listed)
     if "items" in shape:
         yield from _within(tool, shape["items"], key, listed=True)
-
-
-def _properties(schema: JsonObject) -> JsonObject:
-    return schema.get("properties") or {}

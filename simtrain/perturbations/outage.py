@@ -8,7 +8,6 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call
 from simtrain.perturbations.closed import Closed
-from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.types import Observation
 
 
@@ -35,6 +34,6 @@ class Outage(Closed):
         """Return the tool alone."""
         return call.request.tool.name
 
-    def refused(self, call: Call) -> Observation:
+    def error(self, call: Call) -> Observation:
         """Return an error like those that pass."""
-        return refusal(call, "unavailable", by="outage", detail="The request was not processed.")
+        return self.refusal(call, "unavailable", "The request was not processed.")

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, cast, get_args
+from typing import ClassVar, get_args
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.files.json_schemas import properties_of
 from simtrain.perturbations.bulk import Bulk, as_lines, bulk
-from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.reply_edits import content_of
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, is_list, is_object
-
-SOURCE = "oversized_output"
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_object
 
 _FIELDS: dict[Bulk, str] = {
     "debug": "debug", "trace": "_trace", "history": "_history", "links": "_links", "metadata": "_meta", "preview": "_preview",
 }  # fmt: skip
 
 
-class OversizedOutput(Perturbation):
+class OversizedOutput(ReplyPerturbation):
     """The reply is right, and buried in what services send along: logs, traces, histories, links, metadata, pictures as base64.
 
     Source: AgentNoiseBench, ToolBench-X. An agent should pick out what it asked for, and ask for less the next time. JSON stays JSON
@@ -45,23 +43,17 @@ class OversizedOutput(Perturbation):
         """Return the tools, with output schemas that allow for what is added."""
         return tuple(_with_bulk(tool) for tool in tools)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and add to its reply; errors arrive as they are."""
-        observation = await proceed(call.request)
-        if observation.is_error:
-            return observation
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply amid what is added."""
         added = self._drawn(call)
         half = (len(added) + 1) // 2
-        content = content_of(observation)
-        if observation.content is None and not (is_object(content) or is_list(content)):
-            lines = [as_lines(kind, value) for kind, value in added.items()]
-            before, after = (["\n".join(part) for part in parts] for parts in (lines[:half], lines[half:]))
-            flooded = reworded(observation, "\n\n".join((*before, observation.text, *after)), None)
-            return replace(flooded, provenance=Provenance(SOURCE))
+        content = content_of(reply)
+        if content is None:
+            lines = ["\n".join(as_lines(kind, value)) for kind, value in added.items()]
+            return self.reworded(reply, "\n\n".join((*lines[:half], reply.text, *lines[half:])))
         held: JsonObject = content if is_object(content) else {"data": content}
         named = [(_FIELDS[kind], value) for kind, value in added.items() if _FIELDS[kind] not in held]
-        enveloped: JsonValue = {**dict(named[:half]), **held, **dict(named[half:])}
-        return retold(observation, enveloped, tool=call.request.tool, world=call.world, source=SOURCE) or observation
+        return self.rewritten(call, reply, {**dict(named[:half]), **held, **dict(named[half:])})
 
     def _drawn(self, call: Call) -> dict[Bulk, JsonValue]:
         """Return what is added, in the order in which it stands."""
@@ -74,6 +66,6 @@ def _with_bulk(tool: ToolSpec) -> ToolSpec:
     schema = tool.output_schema
     if schema is None or schema.get("additionalProperties") is not False:
         return tool
-    properties = cast(JsonObject, schema.get("properties") or {})
+    properties = properties_of(schema)
     added: JsonObject = {field: {"type": ["array", "object"]} for field in _FIELDS.values()}
     return replace(tool, output_schema={**schema, "properties": {**added, **properties}})

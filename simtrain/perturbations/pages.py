@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
+from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.perturbations.addresses import opened_by, opens_pages
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.types import Observation, ToolSpec
 
 
-class PageTrouble(Perturbation):
+class PageTrouble(Catalogued):
     """Meets a share of the pages that are first opened while it fires; those that it has met it meets at every visit."""
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", permanent=True, follows="always")

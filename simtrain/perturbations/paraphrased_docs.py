@@ -11,9 +11,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Perturbation, Traits
-from simtrain.perturbations.pools import pool
-from simtrain.perturbations.writer import Writer, Written
+from simtrain.contracts.perturbation import Traits
+from simtrain.files.json_schemas import properties_of
+from simtrain.perturbations.pools import pool, texts
+from simtrain.perturbations.writer import Worded, Writer, Written
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, ToolSpec, encode
 
@@ -25,7 +26,7 @@ You reword the documentation of tools. The material maps names of tools to descr
 nothing less; whatever is quoted, is in backticks, holds a figure or an underscore stays as it is."""
 
 
-class ParaphrasedDocs(Perturbation):
+class ParaphrasedDocs(Worded):
     """The descriptions of some tools, and of their arguments, say the same in other words, for the whole episode.
 
     Source: RoTBench, RobustBench-TC. An agent should do nothing about it. It acts on the list of tools: its trigger plays no part.
@@ -38,11 +39,6 @@ class ParaphrasedDocs(Perturbation):
 
     share: float | None = Field(default=None, ge=0, le=1, description="Share of the tools; unset, the severity.")
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
-
-    async def ready(self) -> None:
-        """Check that the model that writes can be reached. Raises InputError."""
-        if self.writer is not None:
-            await self.writer.ready()
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, some described in other words; as they are where the model that was to word them fails."""
@@ -83,13 +79,13 @@ class ParaphrasedDocs(Perturbation):
             return value
 
         return await writer.write(
-            "paraphrased_docs", task=_TASK, form='{"name": "description", ...}', material=descriptions, read=read
+            self.source, task=_TASK, form='{"name": "description", ...}', material=descriptions, read=read
         )
 
 
 def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
     """Return the tool with another description, and its arguments described in other words where words are known."""
-    properties = tool.input_schema.get("properties", {})
+    properties = properties_of(tool.input_schema)
     described = {
         name: {**schema, "description": _replaced(schema["description"], rng)}
         if isinstance(schema.get("description"), str)
@@ -103,7 +99,7 @@ def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
 def _reworded(text: str, rng: Stream) -> str:
     """Return the text with phrases of the pool replaced; where it has none of them, what it says is framed."""
     found = _replaced(text, rng)
-    return rng.choose(pool("paraphrased_docs")["frames"]).format(text=text) if found == text else found
+    return rng.choose(texts("paraphrased_docs", "frames")).format(text=text) if found == text else found
 
 
 def _replaced(text: str, rng: Stream) -> str:

@@ -7,14 +7,15 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
+from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.files.json_schemas import validator
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.comparing import shown
-from simtrain.values.types import Observation, Provenance, is_list
+from simtrain.values.types import Observation, is_list
 
 
-class PartialBatchFailure(Perturbation):
+class PartialBatchFailure(Catalogued):
     """A call with a list of things to do does some of them and fails for the others; the error says for which.
 
     Source: ToolMisuseBench, ReliabilityBench. An agent should repeat the call for the failed ones only. Calls without a list of
@@ -45,8 +46,7 @@ class PartialBatchFailure(Perturbation):
             return observation
         lines = [f"{count} of {len(items)} {name} failed, the others were processed:"]
         lines += [f"- {name}[{index}] {shown(items[index])}: 503 Service Unavailable" for index in failed]
-        text = "\n".join((*lines, "", observation.text))
-        return Observation(text, is_error=True, provenance=Provenance("partial_batch_failure"))
+        return self.reply("\n".join((*lines, "", observation.text)), is_error=True)
 
 
 def _batch(request: Request) -> str | None:

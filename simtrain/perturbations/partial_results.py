@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.files.json_schemas import may_hold
-from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.perturbations.reply_edits import Path, at, content_of, lists_within, main_list, put, retold
+from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.reply_edits import Path, at, content_of, lists_within, main_list, put
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, canonical
+from simtrain.values.types import JsonValue, Observation, ToolSpec, canonical
 
 T = TypeVar("T")
 
@@ -21,7 +19,7 @@ LISTING = 4
 """Lines from which on the prose reply of a tool that lists or searches is taken for a list."""
 
 
-class PartialResults(Perturbation):
+class PartialResults(ReplyPerturbation):
     """A list lacks some of its items, as if a part of the storage did not answer: other ones each time that it is asked for.
 
     Source: ToolBench-X, AgentDisruptBench. An agent should compare what it got with counts, ask again and join the replies, or ask
@@ -41,34 +39,28 @@ class PartialResults(Perturbation):
         """Tools that may tell a list, and those that do not say what they tell."""
         return may_hold(tool.output_schema, "array")
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and leave out every so many items of its reply."""
-        observation = await proceed(call.request)
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply without every so many items."""
         share = 1 - self.severity / 2 if self.keep is None else self.keep
-        if observation.is_error or share == 1:
-            return observation
+        if share == 1:
+            return reply
         parts = round(1 / (1 - share))
-        content = content_of(observation)
+        content = content_of(reply)
         if content is None:
-            return self._fewer_lines(call, observation, parts)
+            return self._fewer_lines(call, reply, parts)
         places = _thinnable(content)
         if not places:
-            return observation
-        absent = self._absent(call, parts, max(len(_items(content, place)) for place in places))
-        fewer = content
+            return reply
+        absent = self._absent(call, parts, max(len(at(content, place)) for place in places))
         for place in places:
-            fewer = put(fewer, place, _fewer(_items(content, place), parts, absent))
-        return (
-            retold(observation, fewer, tool=call.request.tool, world=call.world, source="partial_results")
-            or observation
-        )
+            content = put(content, place, _fewer(at(content, place), parts, absent))
+        return self.rewritten(call, reply, content)
 
-    def _fewer_lines(self, call: Call, observation: Observation, parts: int) -> Observation:
-        lines = observation.text.splitlines()
+    def _fewer_lines(self, call: Call, reply: Observation, parts: int) -> Observation:
+        lines = reply.text.splitlines()
         if len(lines) < LISTING or tool_words(call.request.tool.name).intent not in ("list", "search"):
-            return observation
-        text = "\n".join(_fewer(lines, parts, self._absent(call, parts, len(lines))))
-        return replace(reworded(observation, text, None), provenance=Provenance("partial_results"))
+            return reply
+        return self.reworded(reply, "\n".join(_fewer(lines, parts, self._absent(call, parts, len(lines)))))
 
     def _absent(self, call: Call, parts: int, most: int) -> int:
         """Return the part that is left out; the next time that the same is asked for it is the next part."""
@@ -81,13 +73,9 @@ class PartialResults(Perturbation):
 def _thinnable(content: JsonValue) -> list[Path]:
     """Return the places of the lists that can lack items: the one that the reply is about, else those inside of records."""
     place = main_list(content)
-    if place is not None and len(_items(content, place)) > 1:
+    if place is not None and len(at(content, place)) > 1:
         return [place]
-    return [place for place in lists_within(content) if len(_items(content, place)) > 1]
-
-
-def _items(content: JsonValue, place: Path) -> list[JsonValue]:
-    return at(content, place)
+    return [place for place in lists_within(content) if len(at(content, place)) > 1]
 
 
 def _fewer(items: list[T], parts: int, absent: int) -> list[T]:

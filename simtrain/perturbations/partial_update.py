@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import Observation
 
 
-class PartialUpdate(Perturbation):
+class PartialUpdate(Catalogued):
     """A write of several statements stops midway: the first ones are committed, the caller sees a server error.
 
     Source: ToolMisuseBench, BENCH2ROBUST. An agent should read the state again, then complete or undo what is half done.
@@ -40,4 +40,4 @@ class PartialUpdate(Perturbation):
         whole = world.partial(call.request, min(max(landed, 1), total - 1))
         if whole.is_error:
             return whole
-        return refusal(call, "internal", by="partial_update", detail="The request was not completed.")
+        return self.refusal(call, "internal", "The request was not completed.")

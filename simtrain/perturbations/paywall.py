@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by, opens_pages
 from simtrain.perturbations.pages import PageTrouble
-from simtrain.perturbations.reply_edits import Path, at, content_of, leaves, put, retold
+from simtrain.perturbations.reply_edits import Path, at, content_of, leaves, put, rewritten
 from simtrain.perturbations.standby import PASSING, stand_in, with_stand_ins
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_object
 from simtrain.worlds.search.engine.page_opening import PAYWALL, free_lines
 
 CACHED = "cached"
@@ -81,10 +80,7 @@ class Paywall(PageTrouble):
         """Return the tools, and those that show copies."""
         if not (self.severity < 1 if self.cached is None else self.cached):
             return tools
-        taken = {tool.name for tool in tools}
-        opening = tuple(tool for tool in tools if opens_pages(tool))
-        copies = with_stand_ins(opening, CACHED, _SAID)[len(opening) :]
-        return (*tools, *(copy for copy in copies if copy.name not in taken))
+        return with_stand_ins(tools, CACHED, _SAID, of=opens_pages)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Show the copy, past the wall."""
@@ -120,18 +116,22 @@ class Paywall(PageTrouble):
         content, whole = content_of(observation), _whole(call)
         notice = self._notice(call, closed)
         if content is None:
-            text = self._beginning(observation.text, None if whole is None else whole.text, notice)
-            return replace(reworded(observation, text, None), provenance=Provenance("paywall"))
+            return self._cut_text(observation, whole, notice, None)
         known = None if whole is None else content_of(whole)
         cut = content
         for place in _texts_of(content, closed):
             text = str(at(content, place))
             cut = put(cut, place, self._beginning(text, _text_at(known, place), notice))
-        told = retold(observation, cut, tool=call.request.tool, world=call.world, source="paywall")
+        told = rewritten(observation, cut, tool=call.request.tool, world=call.world, source=self.source)
         if told is not None or not is_object(cut):
             return told or observation
+        return self._cut_text(observation, whole, notice, cut)
+
+    def _cut_text(
+        self, observation: Observation, whole: Observation | None, notice: str, cut: JsonObject | None
+    ) -> Observation:
         text = self._beginning(observation.text, None if whole is None else whole.text, notice)
-        return replace(reworded(observation, text, cut), provenance=Provenance("paywall"))
+        return self.reworded(observation, text, cut)
 
     def _beginning(self, text: str, whole: str | None, notice: str) -> str:
         """Return those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is
@@ -156,7 +156,7 @@ class Paywall(PageTrouble):
 
 def _whole(call: Call) -> Observation | None:
     """Return what the call would tell of the page from its beginning, where it asks for a part of it, or for what speaks of a goal."""
-    needed = cast("list[str]", call.request.tool.input_schema.get("required") or [])
+    needed: list[str] = call.request.tool.input_schema.get("required") or []
     given = call.request.arguments
     plain: JsonObject = {name: value for name, value in given.items() if name in needed or isinstance(value, bool)}
     if call.world is None or not call.in_world or plain == given:

@@ -6,14 +6,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 
-_BY = Provenance("permission_denied")
 _GRANTED = "granted"
 _NAMES = ("access.request", "request_access")
 _SCHEMA: JsonObject = {
@@ -27,7 +26,7 @@ _SCHEMA: JsonObject = {
 }
 
 
-class PermissionDenied(Perturbation):
+class PermissionDenied(Refusing):
     """The account may not use a tool: it is refused from the first time on which this fires, until the right is granted.
 
     Source: AgentDisruptBench, ToolMisuseBench, ToolBench-X. An agent should ask for the right that it lacks, and go on where it is
@@ -54,28 +53,27 @@ class PermissionDenied(Perturbation):
         named = ToolSpec(_name(tools), "Ask the owner for a right that this account lacks.", _SCHEMA, None, True)
         return (*tools, named)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse, and remember the tool."""
+    def begin(self, call: Call) -> None:
+        """Remember the tool."""
         call.memory[call.request.tool.name] = True
-        return await self.follow(call, proceed)
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse the tools that were refused before, unless their right was granted since."""
+    def refused(self, call: Call) -> Observation | None:
+        """Refuse the tools on which this fired, unless their right was granted since."""
         right = _right(call.request.tool)
         if call.request.tool.name not in call.memory or right in call.memory.get(_GRANTED, ()):
-            return await proceed(call.request)
+            return None
         detail = f"This account does not have the right '{right}'. It can be asked for with {_name(call.given)}."
-        return refusal(call, "forbidden", by="permission_denied", detail=detail)
+        return self.refusal(call, "forbidden", detail)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Have the owner answer."""
         asked = str(call.request.arguments["right"])
         if asked not in (_right(tool) for tool in call.given if tool.name in call.memory):
-            return Observation(f"This account lacks no right '{asked}'.", is_error=True, provenance=_BY)
+            return self.reply(f"This account lacks no right '{asked}'.", is_error=True)
         if not (self.severity < 1 if self.grants is None else self.grants):
-            return Observation(f"The owner has declined to grant '{asked}'.", is_error=True, provenance=_BY)
+            return self.reply(f"The owner has declined to grant '{asked}'.", is_error=True)
         call.memory[_GRANTED] = [*call.memory.get(_GRANTED, []), asked]
-        return Observation(f"The owner has granted '{asked}'.", provenance=_BY)
+        return self.reply(f"The owner has granted '{asked}'.")
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:

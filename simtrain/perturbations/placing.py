@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
+from simtrain.perturbations.reply_edits import content_of, json_like, leaves, parsed, put
+from simtrain.values.types import JsonObject, Observation, encode, is_object
 
 Position: TypeAlias = Literal["start", "middle", "end", "field"]
 
@@ -20,14 +19,6 @@ PROSE = frozenset(
     }
 )  # fmt: skip
 """Names of fields that hold what somebody wrote: nothing is looked up by them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """A text inside structured content: the keys that lead to it, and what it says."""
-
-    path: tuple[str | int, ...]
-    text: str
 
 
 def placed(observation: Observation, words: str, position: Position, *, schema: JsonObject | None) -> Observation:
@@ -65,58 +56,26 @@ def _break_near(text: str, middle: int) -> int:
 
 
 def _in_field(observation: Observation, words: str, schema: JsonObject | None) -> Observation | None:
-    content = observation.content if observation.content is not None else json_object(observation.text)
-    if content is None:
+    content = content_of(observation)
+    if not is_object(content):
         return None
     check = validator(schema) if schema is not None and observation.content is not None else None
-    for field in _prose(content, ()):
-        longer = f"{field.text}\n\n{words}"
-        changed = _with(content, field.path, longer)
+    for path, text in leaves(content):
+        if path[-1] not in PROSE or not isinstance(text, str) or not text:
+            continue
+        longer = f"{text}\n\n{words}"
+        changed = put(content, path, longer)
         if check is not None and not check.is_valid(changed):
             continue
         if observation.json:
             return replace(observation, text=encode(changed))
         structured = None if observation.content is None else changed
-        return reworded(observation, _retold(observation.text, content, changed, field.text, longer), structured)
+        return reworded(observation, _in_prose(observation.text, content, changed, text, longer), structured)
     return None
 
 
-def _retold(text: str, content: JsonObject, changed: JsonObject, before: str, after: str) -> str:
+def _in_prose(text: str, content: JsonObject, changed: JsonObject, before: str, after: str) -> str:
     """Return the text that goes with changed content: written anew where it is that content, else with the longer field in it."""
-    if json_object(text) == content:
-        return json.dumps(changed, indent=2, ensure_ascii=False) if "\n" in text else encode(changed)
+    if parsed(text) == content:
+        return json_like(text, changed)
     return text.replace(before, after, 1) if before in text else f"{text}\n\n{after.removeprefix(before).strip()}"
-
-
-def _prose(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[_Field]:
-    """Yield the texts that somebody wrote, in their order."""
-    if isinstance(value, str):
-        if path and path[-1] in PROSE and value:
-            yield _Field(path, value)
-    elif is_object(value):
-        for name, item in value.items():
-            yield from _prose(item, (*path, name))
-    elif is_list(value):
-        for index, item in enumerate(value):
-            yield from _prose(item, (*path, index))
-
-
-def _with(value: JsonValue, path: tuple[str | int, ...], text: str) -> JsonValue:
-    """Return a copy in which the text at a path is another."""
-    if not path:
-        return text
-    first, rest = path[0], path[1:]
-    if is_list(value):
-        items = value
-        return [_with(item, rest, text) if place == first else item for place, item in enumerate(items)]
-    members = value.items()
-    return {name: _with(item, rest, text) if name == first else item for name, item in members}
-
-
-def json_object(text: str) -> JsonObject | None:
-    """Return the JSON object that a text is; None for any other text."""
-    try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if is_object(value) else None

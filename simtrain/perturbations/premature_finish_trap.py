@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.perturbations.reply_edits import at, content_of, fits, main_list, put, retold
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import ContentPerturbation
+from simtrain.perturbations.reply_edits import at, fits, main_list, put
 from simtrain.values.comparing import is_number
-from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+")
 _MORE = frozenset({"cursor", "next", "more"})
@@ -20,7 +20,7 @@ _COUNTS = frozenset(
 )
 
 
-class PrematureFinishTrap(Perturbation):
+class PrematureFinishTrap(ContentPerturbation):
     """A long list ends early and looks complete: there is no cursor, and counts agree with what is there.
 
     Source: BENCH2ROBUST, ToolMaze. An agent should go on gathering where completeness matters: questions whose answer is short
@@ -41,24 +41,14 @@ class PrematureFinishTrap(Perturbation):
         default=None, ge=1, description="Items that arrive of a longer list; unset, 10 less up to 8 by severity."
     )
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on, cut the list of its reply and hide that there is more."""
-        observation = await proceed(call.request)
-        content = None if observation.is_error else content_of(observation)
-        place = None if content is None else main_list(content)
-        if place is None:
-            return observation
-        items = at(content, place)
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
+        """Return the content with its list cut, and nothing that says that there is more."""
+        place = main_list(content)
         keep = 10 - round(8 * self.severity) if self.keep is None else self.keep
-        if len(items) <= keep:
-            return observation
-        cut = put(content, place, items[:keep])
-        if is_object(cut):
-            cut = self._complete(cut, keep, call)
-        return (
-            retold(observation, cut, tool=call.request.tool, world=call.world, source="premature_finish_trap")
-            or observation
-        )
+        if place is None or len(at(content, place)) <= keep:
+            return content
+        cut = put(content, place, at(content, place)[:keep])
+        return self._complete(cut, keep, call) if is_object(cut) else cut
 
     def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
         """Return the content with the signs of completeness, as far as the output schema allows."""

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call
 from simtrain.perturbations.closed import Closed
-from simtrain.perturbations.error_wordings import refusal
 from simtrain.values.types import Observation
 
 
@@ -35,6 +34,6 @@ class QuotaExhausted(Closed):
         """Return all tools of the server."""
         return call.request.tool.server
 
-    def refused(self, call: Call) -> Observation:
+    def error(self, call: Call) -> Observation:
         """That it is over until next month."""
-        return refusal(call, "quota", by="quota_exhausted", detail="It is renewed at the beginning of next month.")
+        return self.refusal(call, "quota", "It is renewed at the beginning of next month.")

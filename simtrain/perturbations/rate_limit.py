@@ -7,13 +7,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.contracts.perturbation import Call, Traits
+from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.types import JsonObject, Observation
 
 
-class RateLimit(Perturbation):
+class RateLimit(Refusing):
     """The server refuses a call, says after how many seconds to come back, and refuses all its tools until then.
 
     Source: ToolMaze, AgentDisruptBench, ToolMisuseBench, mcp-chaos. An agent should back off. Time is virtual and goes by with every
@@ -31,29 +30,22 @@ class RateLimit(Perturbation):
     )
     refusals: int = Field(default=3, ge=1, description="Refusals after which the limit is lifted before its time.")
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Begin a limit, unless one is on already, and refuse."""
-        limits = _limits(call)
-        if not self._on(call):
+    def begin(self, call: Call) -> None:
+        """Begin a limit, unless one is on already."""
+        if self._limit(call) is None:
             lasts = max(1.0, 60 * self.severity) if self.retry_after is None else self.retry_after
-            limits[call.request.tool.server] = {"until": call.clock.moment + lasts, "refusals": 0}
-        return self._refuse(call)
+            call.memory[call.request.tool.server] = {"until": call.clock.moment + lasts, "refusals": 0}
 
-    async def follow(self, call: Call, proceed: Answer) -> Observation:
+    def refused(self, call: Call) -> Observation | None:
         """Refuse while the limit is on."""
-        return self._refuse(call) if self._on(call) else await proceed(call.request)
-
-    def _on(self, call: Call) -> bool:
-        limit = _limits(call).get(call.request.tool.server)
-        return limit is not None and call.clock.moment < limit["until"] and limit["refusals"] < self.refusals
-
-    def _refuse(self, call: Call) -> Observation:
-        limit = _limits(call)[call.request.tool.server]
+        limit = self._limit(call)
+        if limit is None:
+            return None
         limit["refusals"] += 1
-        left = max(1, ceil(limit["until"] - call.clock.moment))
-        return refusal(call, "rate_limit", by="rate_limit", retry_after=left)
+        return self.refusal(call, "rate_limit", retry_after=max(1, ceil(limit["until"] - call.clock.moment)))
 
-
-def _limits(call: Call) -> JsonObject:
-    """Server -> until when its limit lasts, and how often it was felt."""
-    return call.memory
+    def _limit(self, call: Call) -> JsonObject | None:
+        """Return the limit of the server, with how often it was felt; None where none is on."""
+        limit = call.memory.get(call.request.tool.server)
+        over = limit is None or call.clock.moment >= limit["until"] or limit["refusals"] >= self.refusals
+        return None if over else limit

@@ -14,9 +14,8 @@ from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.contracts.request import Answer
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import Address, home_of, key_of, opened_by
-from simtrain.perturbations.error_wordings import refusal
 from simtrain.perturbations.pages import PageTrouble
-from simtrain.perturbations.reply_edits import content_of, put, retold
+from simtrain.perturbations.reply_edits import content_of, put, rewritten
 from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
 
 MOST_HOPS = 4
@@ -82,11 +81,11 @@ class Redirect(PageTrouble):
         onward = {address.url: url for address in opened if (url := _next(call, address))}
         if not onward:
             return there
-        told = None if any(address.is_single for address in opened) else _without(call, there, onward)
+        told = None if any(address.is_single for address in opened) else self._without(call, there, onward)
         if told is not None:
             return told
         detail = "It is now at" if len(onward) == 1 else "They are now at"
-        return refusal(call, "moved", by="redirect", detail=f"{detail} {', '.join(onward.values())}")
+        return self.refusal(call, "moved", f"{detail} {', '.join(onward.values())}")
 
     def _way(self, call: Call, address: Address, there: Observation) -> list[str]:
         """Return the addresses to which one leads, one after the other; none for a home page that would lead to itself."""
@@ -104,6 +103,24 @@ class Redirect(PageTrouble):
         for passed, url in enumerate(way if self.leads == "page" else way[:-1], 1):
             places[key_of(url)] = [address.url, passed]
         return way
+
+    def _without(self, call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
+        """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
+        content = content_of(there)
+        if not is_object(content):
+            return None
+        told = content
+        failures = next((name for name in told if _tells_failures(name) and is_list(told[name])), None)
+        if failures is None:
+            return None
+        keys = {key_of(url) for url in onward}
+        kept: JsonObject = {
+            name: [item for item in value if _shown_in(item) not in keys] if is_list(value) else value
+            for name, value in told.items()
+        }
+        said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
+        kept[failures] = [*kept[failures], *said]
+        return rewritten(there, kept, tool=call.request.tool, world=call.world, source=self.source)
 
     def _hops(self) -> int:
         return 1 + round(2 * self.severity) if self.hops is None else self.hops
@@ -145,25 +162,6 @@ def _under(area: str, url: str) -> str:
 def _linked(there: Observation) -> list[str]:
     """Return the addresses that stand in a reply, each once."""
     return list(dict.fromkeys(_ADDRESSES.findall(there.text)))
-
-
-def _without(call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
-    """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
-    content = content_of(there)
-    if not is_object(content):
-        return None
-    told = content
-    failures = next((name for name in told if _tells_failures(name) and is_list(told[name])), None)
-    if failures is None:
-        return None
-    keys = {key_of(url) for url in onward}
-    kept: JsonObject = {
-        name: [item for item in value if _shown_in(item) not in keys] if is_list(value) else value
-        for name, value in told.items()
-    }
-    said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
-    kept[failures] = [*kept[failures], *said]
-    return retold(there, kept, tool=call.request.tool, world=call.world, source="redirect")
 
 
 def _shown(there: Observation) -> set[str]:

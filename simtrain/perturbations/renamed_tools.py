@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Call, Perturbation, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, Observation, ToolSpec
+from simtrain.values.types import Observation, ToolSpec
 
 VERBS = {
     "get": "fetch", "fetch": "retrieve", "read": "load", "show": "display", "list": "enumerate", "search": "lookup", "find": "locate",
@@ -72,19 +73,19 @@ class RenamedTools(Perturbation):
 
     def _renamed(self, tool: ToolSpec, name: str) -> ToolSpec:
         words = self._words(tool)
-        properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+        properties = properties_of(tool.input_schema)
         if not words:
             return replace(tool, name=name)
         schema = {**tool.input_schema, "properties": {words.get(old, old): said for old, said in properties.items()}}
         if "required" in schema:
-            schema["required"] = [words.get(old, old) for old in cast("list[str]", schema["required"])]
+            schema["required"] = [words.get(old, old) for old in schema["required"]]
         return replace(tool, name=name, input_schema=schema)
 
     def _words(self, tool: ToolSpec) -> dict[str, str]:
         """Old name of an argument -> new name."""
         if not (self.severity >= 0.5 if self.arguments is None else self.arguments):
             return {}
-        return _distinct(tool.input_schema.get("properties") or {}, WORDS)
+        return _distinct(properties_of(tool.input_schema), WORDS)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Have the tool answer under its own name."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias, cast
 
 from simtrain.contracts.world import WorldState
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value stands in a content: keys and indices from the outside in."""
@@ -22,7 +22,7 @@ _INDENT = re.compile(r"\n( +)\S")
 def content_of(observation: Observation) -> JsonValue:
     """Return what a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
     content = observation.content
-    return _parsed(observation.text) if content is None else content
+    return parsed(observation.text) if content is None else content
 
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
@@ -59,6 +59,41 @@ def main_list(value: JsonValue) -> Path | None:
     return max(found, key=lambda place: len(at(value, place))) if found else None
 
 
+def name_at(path: Path) -> str:
+    """Return the name of the field at a place, or of the one whose list holds it; empty where none does."""
+    return next((part for part in reversed(path) if isinstance(part, str)), "")
+
+
+def each_object(value: JsonValue, change: Callable[[JsonObject], JsonValue]) -> JsonValue:
+    """Return a value in which every object was changed, the inner ones first."""
+    if is_list(value):
+        return [each_object(item, change) for item in value]
+    if is_object(value):
+        return change({name: each_object(item, change) for name, item in value.items()})
+    return value
+
+
+def objects_in(value: JsonValue) -> Iterator[JsonObject]:
+    """Yield all objects of a value, the outer ones first."""
+    inner: Iterable[JsonValue] = value if is_list(value) else ()
+    if is_object(value):
+        yield value
+        inner = value.values()
+    for item in inner:
+        yield from objects_in(item)
+
+
+def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], path: Path = ()) -> JsonValue:
+    """Return a value in which all that is no object and no list was changed."""
+    if is_list(value):
+        items = enumerate(value)
+        return [each_leaf(item, change, (*path, index)) for index, item in items]
+    if is_object(value):
+        members = value.items()
+        return {name: each_leaf(item, change, (*path, name)) for name, item in members}
+    return change(path, value)
+
+
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
     """Yield the places of the innermost lists, those that hold no others, in the order in which they stand."""
     if is_object(value):
@@ -82,7 +117,7 @@ def fits(value: JsonValue, tool: ToolSpec) -> bool:
     return tool.output_schema is None or bool(validator(tool.output_schema).is_valid(value))
 
 
-def retold(
+def rewritten(
     observation: Observation,
     value: JsonValue,
     *,
@@ -96,7 +131,7 @@ def retold(
     Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
     are replaced, wherever they stand alone. `source` is who says so.
     """
-    content, written = observation.content, _parsed(observation.text)
+    content, written = observation.content, parsed(observation.text)
     if content is not None and not (is_object(value) and fits(value, tool)):
         return None
     provenance = Provenance(source)
@@ -138,10 +173,7 @@ def _plainly(value: JsonValue) -> str:
 
 def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
     """Return the value with some words replaced in all texts that it holds."""
-    for path, leaf in list(leaves(value)):
-        if isinstance(leaf, str) and (said := respoken(leaf, words)) != leaf:
-            value = put(value, path, said)
-    return value
+    return each_leaf(value, lambda _, leaf: respoken(leaf, words) if isinstance(leaf, str) else leaf)
 
 
 def respoken(text: str, words: Mapping[str, str]) -> str:
@@ -152,7 +184,8 @@ def respoken(text: str, words: Mapping[str, str]) -> str:
     return re.sub(rf"(?<![\w.,])(?:{either})(?![\w]|[.,]\d)", lambda found: words[found[0]], text)
 
 
-def _parsed(text: str) -> JsonValue:
+def parsed(text: str) -> JsonValue:
+    """Return the JSON object or list that a text is; None for any other text."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -167,3 +200,8 @@ def _written(value: JsonValue, *, like: str) -> str:
     if indent is not None:
         return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False) if '": ' in like else encode(value)
+
+
+def json_like(text: str, value: JsonValue) -> str:
+    """Return JSON text, indented where another text has several lines."""
+    return json.dumps(value, indent=2, ensure_ascii=False) if "\n" in text else encode(value)

@@ -6,19 +6,19 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.perturbations.catalogued import Lasting
 from simtrain.values.seeding import Stream
-from simtrain.values.types import Observation, Provenance, ToolSpec
+from simtrain.values.types import Observation, ToolSpec
 
 _NAMES = ("storage.empty_trash", "empty_trash")
 _EMPTYING = "Make room in the storage: deletes temporary files and what lies in the trash, nothing else."
 
 
-class ResourceExhausted(Perturbation):
+class ResourceExhausted(Lasting):
     """The storage is full: every call that would add a row is refused, from the first one on which this fires, until rows were deleted.
 
     Source: AgentDisruptBench, ReliabilityBench. An agent should make room where the task allows it, and say so, or say that there is
@@ -48,11 +48,10 @@ class ResourceExhausted(Perturbation):
             return tools
         return (*tools, ToolSpec(_name(tools), _EMPTYING, {"type": "object", "properties": {}}, None, True))
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """Be full, if the call would add something."""
         if not call.memory.get("missing") and self._growth(call) > 0:
             call.memory["missing"] = 1 + int(2 * self.severity) if self.free is None else self.free
-        return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Refuse what adds rows as long as there is no room, and count what is deleted."""
@@ -60,7 +59,7 @@ class ResourceExhausted(Perturbation):
             return await proceed(call.request)
         growth = self._growth(call)
         if growth > 0:
-            return refusal(call, "storage_full", by="resource_exhausted", detail="Make room first.")
+            return self.refusal(call, "storage_full", "Make room first.")
         observation = await proceed(call.request)
         if not observation.is_error:
             freed = -growth or int(matches(call.request.tool.name, tuple(self.frees)))
@@ -73,7 +72,7 @@ class ResourceExhausted(Perturbation):
         call.memory["missing"] = max(missing - 1, 0)
         left = "The storage is still full." if missing > 1 else "There is room."
         freed = f"Temporary files were deleted. {left}" if missing else f"The trash is empty. {left}"
-        return Observation(freed, provenance=Provenance("resource_exhausted"))
+        return self.reply(freed)
 
     def _growth(self, call: Call) -> int:
         """Return the rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""

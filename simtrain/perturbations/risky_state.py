@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import World, WorldState
+from simtrain.files.json_schemas import properties_of
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
+from simtrain.values.types import JsonObject, JsonValue, Observation
 
 
-class RiskyState(Perturbation):
+class RiskyState(Catalogued):
     """Just before a call the world really changes, as if somebody else had been at work, so that going on as planned does harm.
 
     Source: ToolSword, ToolEmu, ReliabilityBench. An agent should look again before an act that cannot be undone. What makes a state
@@ -40,7 +41,7 @@ class RiskyState(Perturbation):
 
     def check(self, world: World) -> None:
         """Refuse SQL that does not compile, or that names what is no argument of any tool."""
-        arguments = {name: None for tool in world.tools for name in tool.input_schema.get("properties", {})}
+        arguments = {name: None for tool in world.tools for name in properties_of(tool.input_schema)}
         refuse_bad_sql(world, self.sql, arguments)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -48,7 +49,7 @@ class RiskyState(Perturbation):
         if call.world is None or call.memory:
             return await proceed(call.request)
         call.memory["rows"] = change(call.world, self.sql, call.request.arguments, by="risky_state")
-        return replace(await proceed(call.request), provenance=Provenance("risky_state"))
+        return self.signed(await proceed(call.request))
 
 
 def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, JsonValue]) -> None:

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.reply_edits import each_object, json_like
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode, is_list, is_object
 
 
-class SchemaDrift(Perturbation):
+class SchemaDrift(ReplyPerturbation):
     """The server has moved on: fields of its replies bear new names, in the structured content and in text that is JSON.
 
     Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the reply as it is. Output schemas allow for both
@@ -33,25 +34,17 @@ class SchemaDrift(Perturbation):
         """Return the tools, with output schemas that allow for old and new names."""
         return tuple(self._loosened(tool) for tool in tools)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and rename the fields of the reply; errors arrive as they are."""
-        observation = await proceed(call.request)
-        if observation.is_error:
-            return observation
-        content, text = observation.content, observation.text
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply with its fields renamed."""
+        content, text = reply.content, reply.text
         renamed = None if content is None else self._renamed(content)
-        if observation.json:
-            return replace(observation, text=encode(renamed)) if renamed != content else observation
+        if reply.json:
+            return replace(reply, text=encode(renamed)) if renamed != content else reply
         new_text = self._renamed_text(text)
-        return observation if (new_text, renamed) == (text, content) else reworded(observation, new_text, renamed)
+        return reply if (new_text, renamed) == (text, content) else reworded(reply, new_text, renamed)
 
     def _renamed(self, value: JsonValue) -> JsonValue:
-        if is_object(value):
-            members = value.items()
-            return {self.rename.get(name, name): self._renamed(item) for name, item in members}
-        if is_list(value):
-            return [self._renamed(item) for item in value]
-        return value
+        return each_object(value, lambda held: {self.rename.get(name, name): item for name, item in held.items()})
 
     def _renamed_text(self, text: str) -> str:
         try:
@@ -61,29 +54,23 @@ class SchemaDrift(Perturbation):
         renamed = self._renamed(value)
         if renamed == value:
             return text
-        return json.dumps(renamed, indent=2, ensure_ascii=False) if "\n" in text else encode(renamed)
+        return json_like(text, renamed)
 
     def _loosened(self, tool: ToolSpec) -> ToolSpec:
         if tool.output_schema is None:
             return tool
-        schema = self._both(tool.output_schema)
+        schema = each_object(tool.output_schema, self._both)
         return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
 
-    def _both(self, schema: JsonValue) -> JsonValue:
-        """Return a schema in which, wherever a field is declared, it may also bear its new name and need not be there."""
-        if is_list(schema):
-            return [self._both(item) for item in schema]
-        if not is_object(schema):
+    def _both(self, schema: JsonObject) -> JsonObject:
+        """Return a schema in which a field that is declared may also bear its new name and need not be there."""
+        declared: JsonValue = schema.get("properties")
+        if not is_object(declared):
             return schema
-        changed: JsonObject = {name: self._both(item) for name, item in schema.items()}
-        properties: JsonValue = changed.get("properties")
-        if not is_object(properties):
-            return changed
-        declared = properties
-        changed["properties"] = declared | {
-            new: declared[old] for old, new in self.rename.items() if old in declared and new not in declared
-        }
-        required: JsonValue = changed.get("required")
+        declared = declared
+        news = {new: declared[old] for old, new in self.rename.items() if old in declared and new not in declared}
+        loosened: JsonObject = {**schema, "properties": {**declared, **news}}
+        required: JsonValue = schema.get("required")
         if is_list(required):
-            changed["required"] = [name for name in required if name not in self.rename]
-        return changed
+            loosened["required"] = [name for name in required if name not in self.rename]
+        return loosened

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.files.json_schemas import may_hold
-from simtrain.perturbations.figures import figures_in, misspelt, off, spoken
-from simtrain.perturbations.reply_edits import Path, at, content_of, put, respoken_within, retold
+from simtrain.files.json_schemas import may_hold, property_names
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.perturbations.figures import WrongFigure, figures_in, misspelt, off, spoken
+from simtrain.perturbations.reply_edits import at, content_of, name_at, put, respoken_within
 from simtrain.perturbations.sites import figures_stated, site_of, stated_elsewhere
-from simtrain.perturbations.wrong_figure import WrongFigure
-from simtrain.values.types import JsonValue, Observation, ToolSpec, is_list, is_object
+from simtrain.values.types import JsonValue, Observation, ToolSpec
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LETTERS = re.compile(r"[^a-z0-9]+")
 _ENDING = re.compile(r"_(?:at|on|date|time)$")
 
 
-class SourceConflict(WrongFigure):
+class SourceConflict(WrongFigure, Catalogued):
     """One tool tells another value (a number or a date) than the other tools do, of all things of a kind, and sticks to it.
 
     Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool where much depends on it, decide by reason, and
@@ -49,7 +48,7 @@ class SourceConflict(WrongFigure):
             return self._between_sites(call, observation)
         if "tool" not in call.memory and not observation.is_error:
             content = content_of(observation)
-            told = {_name(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
+            told = {name_at(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
             elsewhere = {_plainly(name) for name in self._told_elsewhere(call)}
             shared = sorted(name for name in told if _plainly(name) in elsewhere)
             if shared:
@@ -63,7 +62,7 @@ class SourceConflict(WrongFigure):
         if call.domain == "search":
             return self._as_its_site(call, observation)
         if call.memory.get("tool") is None and not observation.is_error:
-            names = sorted({_name(path) for path in figures_in(content_of(observation), dates=True)})
+            names = sorted({name_at(path) for path in figures_in(content_of(observation), dates=True)})
             call.memory.setdefault("seen", {})[call.request.tool.name] = names
         return self._bent(call, observation)
 
@@ -88,18 +87,13 @@ class SourceConflict(WrongFigure):
         content = respoken_within(observation.content, words)
         if content == observation.content:
             return observation
-        return (
-            retold(
-                observation, content, tool=call.request.tool, world=call.world, source="source_conflict", words=words
-            )
-            or observation
-        )
+        return self.rewritten(call, observation, content, words)
 
     def _told_elsewhere(self, call: Call) -> set[str]:
         """Return the fields that other tools promise in their output schemas, or have told."""
         name = call.request.tool.name
         seen = call.memory.get("seen", {})
-        promised = {field for tool in call.tools if tool.name != name for field in _declared(tool.output_schema)}
+        promised = {field for tool in call.tools if tool.name != name for field in property_names(tool.output_schema)}
         return promised | {field for tool, fields in seen.items() if tool != name for field in fields}
 
     def _bent(self, call: Call, observation: Observation) -> Observation:
@@ -115,29 +109,9 @@ class SourceConflict(WrongFigure):
                 words.update(zip(spoken(right), spoken(wrong), strict=False))
         if not words:
             return observation
-        return (
-            retold(observation, bent, tool=call.request.tool, world=call.world, source="source_conflict", words=words)
-            or observation
-        )
-
-
-def _name(path: Path) -> str:
-    return next((part for part in reversed(path) if isinstance(part, str)), "")
+        return self.rewritten(call, observation, bent, words)
 
 
 def _plainly(name: str) -> str:
     """Return a field's name in one form, since tools spell it in several: `createdAt`, `created_at` and `created` alike."""
     return _ENDING.sub("", _LETTERS.sub("_", _CAMEL.sub("_", name).lower()).strip("_"))
-
-
-def _declared(schema: JsonValue) -> Iterator[str]:
-    """Yield the names of all properties that a schema declares, at any depth."""
-    if is_list(schema):
-        for item in schema:
-            yield from _declared(item)
-    elif is_object(schema):
-        held = schema
-        if is_object(held.get("properties")):
-            yield from held["properties"]
-        for item in held.values():
-            yield from _declared(item)

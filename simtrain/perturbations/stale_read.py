@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from contextlib import closing, suppress
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.world import WorldState
 from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.world_rows import tables_of
 from simtrain.values.clock import stamp
 from simtrain.values.errors import InputError
-from simtrain.values.types import Observation, Provenance, canonical
+from simtrain.values.types import Observation, canonical
 
 _BEFORE = "before"
 MOST_KEPT = 50_000
@@ -28,7 +28,7 @@ _CREATED = re.compile(
 )
 
 
-class StaleRead(Perturbation):
+class StaleRead(Catalogued):
     """A read is answered from a cache, with the first of these that differs from the truth: what the same call was told before; what
     it would have been told before the last write; what it would have been told before the newest records were made.
 
@@ -60,15 +60,15 @@ class StaleRead(Perturbation):
         told = call.memory.get(_key(call.request))
         if told is not None and told["text"] != observation.text:
             old = reworded(observation, told["text"], told["structured"])
-            return replace(old, provenance=Provenance("stale_read"))
+            return self.signed(old)
         if call.world is None or not call.in_world:
             return observation
         before = call.snapshots.get(_BEFORE)
         if before is not None:
-            return _answered(before, call, observation) or observation
+            return self._answered(before, call, observation) or observation
         with closing(call.world.fork()) as younger:
             _forget(younger, self._since(call))
-            return _answered(younger, call, observation) or observation
+            return self._answered(younger, call, observation) or observation
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Keep the first reply to every read, and the state before the last write."""
@@ -88,16 +88,15 @@ class StaleRead(Perturbation):
             call.snapshots.keep(_BEFORE, before)
         return observation
 
+    def _answered(self, state: WorldState, call: Call, observation: Observation) -> Observation | None:
+        """Return what a read is told by an older state; None where it is refused there, or told the same."""
+        state.clock.moment = call.clock.moment
+        old = state.answer(call.request)
+        return None if old.is_error or old.text == observation.text else self.signed(old)
+
     def _since(self, call: Call) -> str:
         hours = 168 * self.severity if self.hours is None else self.hours
         return stamp(call.clock.moment - 3600 * hours)
-
-
-def _answered(state: WorldState, call: Call, observation: Observation) -> Observation | None:
-    """Return what a read is told by an older state; None where it is refused there, or told the same."""
-    state.clock.moment = call.clock.moment
-    old = state.answer(call.request)
-    return None if old.is_error or old.text == observation.text else replace(old, provenance=Provenance("stale_read"))
 
 
 def _forget(world: WorldState, since: str) -> None:

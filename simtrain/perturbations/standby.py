@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from simtrain.contracts.perturbation import Call
@@ -14,30 +14,30 @@ PASSING = "passing"
 """Under this name a call's memory says that the call comes from a stand-in, and is to be let through."""
 
 
-def with_stand_ins(tools: tuple[ToolSpec, ...], suffix: str, said: str) -> tuple[ToolSpec, ...]:
-    """Return the tools, and after them one stand-in for each, whose description goes on with what is `said` of it."""
+def with_stand_ins(
+    tools: tuple[ToolSpec, ...], suffix: str, said: str, *, of: Callable[[ToolSpec], bool] = lambda _: True
+) -> tuple[ToolSpec, ...]:
+    """Return the tools, and after them one stand-in for each that `of` names, whose description goes on with what is `said` of it."""
     taken = {tool.name for tool in tools}
     further = (
-        replace(tool, name=_name(tool, suffix), description=f"{tool.description} {said}".strip()) for tool in tools
+        replace(tool, name=_name(tool, suffix), description=f"{tool.description} {said}".strip())
+        for tool in tools
+        if of(tool)
     )
     return (*tools, *(tool for tool in further if tool.name not in taken))
 
 
 async def stand_in(call: Call, proceed: Answer, suffix: str) -> Observation:
     """Have the tool that a stand-in stands for answer, past the perturbation that closed it."""
-    tool = _original(call.request.tool.name, call.given, suffix)
+    name = call.request.tool.name
+    tool = next((tool for tool in call.given if _name(tool, suffix) == name), None)
+    if tool is None:
+        raise SimulatorFault(f"no tool stands behind {name}")
     call.memory[PASSING] = True
     try:
         return await proceed(replace(call.request, tool=tool))
     finally:
         del call.memory[PASSING]
-
-
-def _original(name: str, given: Iterable[ToolSpec], suffix: str) -> ToolSpec:
-    for tool in given:
-        if _name(tool, suffix) == name:
-            return tool
-    raise SimulatorFault(f"no tool stands behind {name}")
 
 
 def _name(tool: ToolSpec, suffix: str) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.files.json_schemas import validator
-from simtrain.perturbations.error_wordings import refusal
+from simtrain.files.json_schemas import properties_of, validator
+from simtrain.perturbations.catalogued import Lasting
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
-class StrictValidation(Perturbation):
+class StrictValidation(Lasting):
     """From the call on which it fires, a server refuses the calls of a tool that lack an argument which the schema calls optional.
 
     Source: AgentDisruptBench, ToolBench-X, ToolMisuseBench. The error names the argument and its form: an agent should fix the call.
@@ -43,16 +43,15 @@ class StrictValidation(Perturbation):
         return tuple(self._with_argument(tool) for tool in tools)
 
     def _with_argument(self, tool: ToolSpec) -> ToolSpec:
-        properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+        properties = properties_of(tool.input_schema)
         if self.requires in properties:
             return tool
         schema = {**tool.input_schema, "properties": {**properties, self.requires: self._described()}}
         return replace(tool, input_schema=schema)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """Be strict from now on."""
         call.memory[call.request.tool.name] = True
-        return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Keep the argument from the tool; where the server has become strict, refuse a call without it."""
@@ -75,9 +74,9 @@ class StrictValidation(Perturbation):
 
     def _added(self, call: Call) -> bool:
         """True if the argument is none of the tool's own."""
-        properties = cast(JsonObject, call.request.tool.input_schema.get("properties") or {})
+        properties = properties_of(call.request.tool.input_schema)
         return properties.get(self.requires) == self._described()
 
     def _refuse(self, call: Call, problem: str) -> Observation:
         described = self.argument.get("description", "")
-        return refusal(call, "validation", by="strict_validation", detail=f"{problem}. {described}".strip())
+        return self.refusal(call, "validation", f"{problem}. {described}".strip())

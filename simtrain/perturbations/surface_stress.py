@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from simtrain.contracts.perturbation import Call
+from simtrain.perturbations.reply_edits import Path, each_leaf
 from simtrain.perturbations.rewritten_values import RewrittenValues
-from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonValue, is_list, is_object
+from simtrain.values.comparing import is_number
+from simtrain.values.types import JsonValue
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 
@@ -28,30 +30,23 @@ class SurfaceStress(RewrittenValues):
     are only changed where there are several, so that identifiers stay what they are.
     """
 
-    name: ClassVar[str] = "surface_stress"
-
     forms: list[Form] | None = Field(
         default=None, min_length=1, description="What is written otherwise; unset, drawn: one, two or all by severity."
     )
 
-    def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
         """Numbers, dates or names in unusual forms."""
-        forms = rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
-        return _rewritten(content, frozenset(forms))
+        forms = call.rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
+        return each_leaf(content, lambda path, leaf: _otherwise(path, leaf, frozenset(forms)))
 
 
-def _rewritten(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
-    if is_object(value):
-        members = value.items()
-        # Where a list goes on is no value of the world.
-        return {name: item if "cursor" in name else _rewritten(item, forms) for name, item in members}
-    if is_list(value):
-        return [_rewritten(item, forms) for item in value]
-    if isinstance(value, bool) or value is None:
+def _otherwise(path: Path, value: JsonValue, forms: frozenset[Form]) -> JsonValue:
+    # Where a list goes on is no value of the world.
+    if any("cursor" in part for part in path if isinstance(part, str)):
         return value
-    if isinstance(value, int | float):
+    if is_number(value):
         return separated(value) if "numbers" in forms else value
-    return _text(value, forms)
+    return _text(value, forms) if isinstance(value, str) else value
 
 
 def separated(value: float) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Perturbation, Traits
-from simtrain.contracts.tool_globs import matches
+from simtrain.contracts.tool_globs import named_by
 from simtrain.perturbations.attacks.carriers import Carrier, payload
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
 from simtrain.values.seeding import Stream
@@ -44,13 +44,13 @@ class ToolPoisoning(Perturbation):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, some of them poisoned."""
-        globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
         found = aims(shipped() if self.goal is None else (self.goal,), tools, None)
         if not found:
             return tools
         order = rng.choose(found)
         count = 1 + int(3 * self.severity) if self.count is None else self.count
-        chosen = {tool.name for tool in rng.sample([tool for tool in tools if matches(tool.name, globs)], count)}
+        reached = named_by(self.tools, tools)
+        chosen = {tool.name for tool in rng.sample([tool for tool in tools if tool.name in reached], count)}
         words = payload(order, self.carrier, severity=self.severity, rng=rng)
         return tuple(self._poisoned(tool, words) if tool.name in chosen else tool for tool in tools)
 

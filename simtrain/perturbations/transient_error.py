@@ -6,15 +6,16 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import Kind, refusal
+from simtrain.perturbations.catalogued import Catalogued
+from simtrain.perturbations.error_wordings import Kind
 from simtrain.values.types import Observation
 
 _KINDS: dict[int, Kind] = {500: "internal", 502: "bad_gateway", 503: "unavailable"}
 
 
-class TransientError(Perturbation):
+class TransientError(Catalogued):
     """The call does not reach the tool: the caller sees 500, 502 or 503, and the same call works later.
 
     Source: ToolBench-X, mcp-chaos, agentbreak. An agent should try again, a bounded number of times.
@@ -37,4 +38,4 @@ class TransientError(Perturbation):
             return await proceed(call.request)
         call.memory[tool] = failed + 1
         kind = _KINDS[self.status or call.rng.choose(tuple(_KINDS))]
-        return refusal(call, kind, by="transient_error", detail="The request was not processed.")
+        return self.refusal(call, kind, "The request was not processed.")

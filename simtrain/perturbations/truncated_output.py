@@ -6,17 +6,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Probability, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.catalogued import ReplyPerturbation
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 SHORT = 40
 """Texts inside structured content that are no longer than this stay whole: names, states, dates."""
 
 
-class TruncatedOutput(Perturbation):
+class TruncatedOutput(ReplyPerturbation):
     """The tool does its work, but only the beginning of its text arrives.
 
     Source: ToolBench-X, AgentDisruptBench, mcp-chaos. An agent should read again, or page. Where the tool promises structured
@@ -30,14 +30,13 @@ class TruncatedOutput(Perturbation):
     )
     marker: str = Field(default="... [truncated]", description="What stands in the place of the rest.")
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and cut the reply; errors arrive whole."""
-        observation = await proceed(call.request)
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the beginning of the reply."""
         share = 1 - self.severity if self.keep is None else self.keep
-        if observation.is_error or share == 1:
-            return observation
-        text = self._cut(observation.text, share)
-        return reworded(observation, text, self._structured(observation.content, call.request.tool, share))
+        if share == 1:
+            return reply
+        structured = self._structured(reply.content, call.request.tool, share)
+        return reworded(reply, self._cut(reply.text, share), structured)
 
     def _cut(self, text: str, share: float) -> str:
         return text[: int(len(text) * share)] + self.marker if text else text

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from simtrain.contracts.perturbation import Call
 from simtrain.files.json_schemas import may_hold
+from simtrain.perturbations.reply_edits import each_object, objects_in
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.perturbations.schema_edits import or_confused, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode, is_list
 
 Kind: TypeAlias = Literal["numbers", "truth", "null", "single", "instants"]
 
@@ -28,8 +30,6 @@ class TypeCoercion(RewrittenValues):
     Source: ToolMaze, AgentNoiseBench, RobustBench-TC. An agent should read them as what they are, above all before it compares or
     adds them.
     """
-
-    name: ClassVar[str] = "type_coercion"
 
     fields: list[str] | None = Field(
         default=None, min_length=1, description="Which; unset, drawn: a share of them as large as the severity."
@@ -48,48 +48,27 @@ class TypeCoercion(RewrittenValues):
         """Return the tools, with output schemas that allow for the other types."""
         return widened(tools, or_confused)
 
-    def rewritten(self, content: JsonValue, rng: Stream) -> JsonValue:
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
         """Return the fields as another type."""
-        found = sorted(self._confusable(content))
-        fields = rng.sample(found, max(1, round(len(found) * self.severity))) if self.fields is None else self.fields
-        truth = {name: rng.choose(_TRUTH) for name in sorted(fields)}
-        null = {name: rng.choose(_NULL) for name in sorted(fields)}
-        return self._coerced(content, truth, null)
+        members = (member for held in objects_in(content) for member in held.items())
+        found = sorted({name for name, item in members if "cursor" not in name and self._kind(item) is not None})
+        fields = (
+            call.rng.sample(found, max(1, round(len(found) * self.severity))) if self.fields is None else self.fields
+        )
+        truth = {name: call.rng.choose(_TRUTH) for name in sorted(fields)}
+        null = {name: call.rng.choose(_NULL) for name in sorted(fields)}
 
-    def _confusable(self, value: JsonValue) -> set[str]:
-        """Return the names of fields with a value that may be taken for another type, cursors aside."""
-        if is_list(value):
-            return {name for item in value for name in self._confusable(item)}
-        if not is_object(value):
-            return set()
-        members = value.items()
-        own = {name for name, item in members if "cursor" not in name and self._kind(item) is not None}
-        return own.union(*(self._confusable(item) for _, item in members))
+        def coerced(held: JsonObject) -> JsonObject:
+            return {
+                name: _as_kind(self._kind(item), item, truth[name], null[name]) if name in truth else item
+                for name, item in held.items()
+            }
+
+        return each_object(content, coerced)
 
     def _kind(self, value: JsonValue) -> Kind | None:
         kind = _kind_of(value)
         return kind if kind in self.kinds else None
-
-    def _coerced(
-        self, value: JsonValue, truth: dict[str, tuple[JsonValue, JsonValue]], null: dict[str, str]
-    ) -> JsonValue:
-        if is_list(value):
-            return [self._coerced(item, truth, null) for item in value]
-        if not is_object(value):
-            return value
-        coerced: JsonObject = {}
-        for name, item in value.items():
-            kind = self._kind(item) if name in truth else None
-            inner = self._coerced(item, truth, null)
-            if kind == "truth":
-                coerced[name] = truth[name][bool(item)]
-            elif kind == "null":
-                coerced[name] = null[name]
-            elif kind == "single":
-                coerced[name] = inner[0]
-            else:
-                coerced[name] = _told(kind, inner)
-        return coerced
 
 
 def _kind_of(value: JsonValue) -> Kind | None:
@@ -106,10 +85,21 @@ def _kind_of(value: JsonValue) -> Kind | None:
     return "single" if len(items) == 1 and not isinstance(items[0], list | None) else None
 
 
-def _told(kind: Kind | None, value: JsonValue) -> JsonValue:
-    if kind == "numbers":
-        return encode(value)
-    return _seconds(value) if kind == "instants" else value
+def _as_kind(kind: Kind | None, value: JsonValue, truth: tuple[JsonValue, JsonValue], null: str) -> JsonValue:
+    """Return a value of a kind as another type."""
+    match kind:
+        case "truth":
+            return truth[bool(value)]
+        case "null":
+            return null
+        case "single":
+            return value[0]
+        case "numbers":
+            return encode(value)
+        case "instants":
+            return _seconds(value)
+        case None:
+            return value
 
 
 def _seconds(text: str) -> int | None:

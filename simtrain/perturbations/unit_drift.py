@@ -7,19 +7,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
-from simtrain.contracts.request import Answer
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.files.json_schemas import declared_names
-from simtrain.perturbations.reply_edits import content_of, retold
+from simtrain.perturbations.catalogued import ContentPerturbation
 from simtrain.perturbations.schema_edits import or_list, widened, without_bounds
 from simtrain.perturbations.units import drifted, may_drift, other_unit, respelt, speaks_of_money, times
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
 _UNIT, _VALUE = ("unit", "units", "uom"), ("value", "amount", "quantity", "size", "figure", "measurement")
 
 
-class UnitDrift(Perturbation):
+class UnitDrift(ContentPerturbation):
     """The server has moved on: quantities come in another unit (cents, seconds, metres) under the names that they had.
 
     Source: ToolMaze, ToolMisuseBench. Nothing says so, but where a unit stands beside its figure it changes too: an agent should notice
@@ -58,18 +57,9 @@ class UnitDrift(Perturbation):
         tools = widened(tools, without_bounds)
         return widened(tools, or_list) if self.as_lists else tools
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and convert its reply; errors, and replies that are no JSON, arrive as they are."""
-        observation = await proceed(call.request)
-        content = content_of(observation)
-        if observation.is_error or content is None:
-            return observation
-        converted = self._converted(content, money=speaks_of_money(call.request.tool.name))
-        if converted == content:
-            return observation
-        return (
-            retold(observation, converted, tool=call.request.tool, world=call.world, source="unit_drift") or observation
-        )
+    def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
+        """Return the content with its quantities in other units."""
+        return self._converted(content, money=speaks_of_money(call.request.tool.name))
 
     def _converted(self, value: JsonValue, *, money: bool = False) -> JsonValue:
         if is_list(value):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
-from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.perturbations.figures import figures_in, figures_in_text, misspelt, off, spoken
-from simtrain.perturbations.reply_edits import at, content_of, leaves, put, respoken, respoken_within, retold
-from simtrain.perturbations.wrong_figure import WrongFigure
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec
+from simtrain.contracts.world import WorldState
+from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.figures import WrongFigure, figures_in, figures_in_text, misspelt, off, spoken
+from simtrain.perturbations.reply_edits import at, content_of, leaves, put, respoken, respoken_within, rewritten
+from simtrain.values.types import JsonValue, Observation
 
 
-class ValueCorruption(WrongFigure):
+class ValueCorruption(WrongFigure, ReplyPerturbation):
     """One number of a reply is 10 to 25 % off, in the structured content and in the text: never an id, a date or a page.
 
     Source: ToolMaze, ToolBench-X, BENCH2ROBUST. An agent should look up elsewhere a number that much depends on; the same call
@@ -25,58 +24,45 @@ class ValueCorruption(WrongFigure):
         side="reply", layer="D", effect="after", visible=False, recoverable_by=("cross-check",)
     )
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and change one number of its reply."""
-        observation = await proceed(call.request)
-        if observation.is_error:
-            return observation
+    def changed(self, call: Call, reply: Observation) -> Observation:
+        """Return the reply with one of its numbers changed."""
         share = self.share(call.rng)
-        content = content_of(observation)
+        content = content_of(reply)
         if content is None:
-            return _misspoken(observation, call.rng.shuffled(figures_in_text(observation.text)), share)
+            return self._misspoken(reply, call.rng.shuffled(figures_in_text(reply.text)), share)
+        tool = call.request.tool
+        for other, words, world in self._attempts(call, content, share):
+            found = rewritten(reply, other, tool=tool, source=self.source, words=words, world=world)
+            if found is not None:
+                return found
+        return reply
+
+    def _attempts(
+        self, call: Call, content: JsonValue, share: float
+    ) -> Iterator[tuple[JsonValue, dict[str, str], WorldState | None]]:
+        """Yield the content with one figure off by a share, or by as much the other way, and the words that change with it; then with
+        one number of the prose that it holds.
+        """
         for path in call.rng.shuffled(list(figures_in(content, fields=tuple(self.fields)))):
-            wrong = _misstated(observation, content, path, share, call.request.tool)
-            if wrong is not None:
-                return wrong
-        return _misspoken_within(call, observation, content, share)
+            right = at(content, path)
+            for wrong in (off(right, share), off(right, -share)):
+                if wrong is not None:
+                    yield put(content, path, wrong), dict(zip(spoken(right), spoken(wrong), strict=False)), None
+        prose = "\n".join(
+            leaf for _, leaf in leaves(content) if isinstance(leaf, str) and "://" not in leaf.split(" ")[0]
+        )
+        for token, wrong in _misspellings(call.rng.shuffled(figures_in_text(prose)), share):
+            yield respoken_within(content, {token: wrong}), {token: wrong}, call.world
+
+    def _misspoken(self, reply: Observation, tokens: list[str], share: float) -> Observation:
+        """Return a prose reply with one of its numbers off by a share."""
+        words = next(_misspellings(tokens, share), None)
+        return reply if words is None else self.reworded(reply, respoken(reply.text, dict([words])), reply.content)
 
 
-def _misspoken_within(call: Call, observation: Observation, content: JsonValue, share: float) -> Observation:
-    """Return the reply with one number of the prose that it holds off by a share."""
-    prose = "\n".join(leaf for _, leaf in leaves(content) if isinstance(leaf, str) and "://" not in leaf.split(" ")[0])
-    for token in call.rng.shuffled(figures_in_text(prose)):
+def _misspellings(tokens: list[str], share: float) -> Iterator[tuple[str, str]]:
+    """Yield numbers as they are written in a text, each with one that is off by a share."""
+    for token in tokens:
         wrong = misspelt(token, share)
         if wrong is not None:
-            words = {token: wrong}
-            said = retold(
-                observation, respoken_within(content, words), tool=call.request.tool, world=call.world, source="value_corruption",
-                words=words,
-            )  # fmt: skip
-            if said is not None:
-                return said
-    return observation
-
-
-def _misstated(
-    observation: Observation, content: JsonValue, path: tuple[str | int, ...], share: float, tool: ToolSpec
-) -> Observation | None:
-    """Return the reply with a figure off by a share, or by as much the other way where that does not fit; None where neither does."""
-    right = at(content, path)
-    for wrong in (off(right, share), off(right, -share)):
-        if wrong is not None:
-            words = dict(zip(spoken(right), spoken(wrong), strict=False))
-            said = retold(observation, put(content, path, wrong), tool=tool, source="value_corruption", words=words)
-            if said is not None:
-                return said
-    return None
-
-
-def _misspoken(observation: Observation, tokens: list[str], share: float) -> Observation:
-    """Return a prose reply with one of its numbers off by a share."""
-    for token in tokens:
-        written = misspelt(token, share)
-        if written is None:
-            continue
-        text = respoken(observation.text, {token: written})
-        return replace(reworded(observation, text, observation.content), provenance=Provenance("value_corruption"))
-    return observation
+            yield token, wrong

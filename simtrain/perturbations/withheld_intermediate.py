@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.mcp_wire.raw_replies import reworded
+from simtrain.perturbations.catalogued import Lasting
 from simtrain.perturbations.reply_edits import content_of
 from simtrain.perturbations.schema_edits import or_less, widened
 from simtrain.values.seeding import Stream
-from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
+from simtrain.values.types import JsonValue, Observation, ToolSpec, encode, is_list, is_object
 
 ACCEPTED = "The request was accepted and carried out."
 
 
-class WithheldIntermediate(Perturbation):
+class WithheldIntermediate(Lasting):
     """A tool does its work, and its reply says nothing of the result, from the first time on: all its members are null or empty.
 
     Source: BENCH2ROBUST, ToolMaze. An agent should look the result up with another tool: those tell it as ever. Output schemas allow
@@ -31,21 +30,18 @@ class WithheldIntermediate(Perturbation):
         """Return the tools, with output schemas that allow for less."""
         return widened(tools, or_less)
 
-    async def apply(self, call: Call, proceed: Answer) -> Observation:
+    def begin(self, call: Call) -> None:
         """From now on this tool says nothing of its results."""
         call.memory[call.request.tool.name] = True
-        return await self.follow(call, proceed)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on; empty the reply of a tool that withholds."""
-        observation = await proceed(call.request)
-        if observation.is_error or call.request.tool.name not in call.memory:
-            return observation
-        content = observation.content
-        empty = None if content is None else _emptied(content)
-        bare = _emptied(content_of(observation))
-        text = encode(bare) if bare else ACCEPTED
-        return replace(reworded(observation, text, empty), provenance=Provenance("withheld_intermediate"))
+        reply = await proceed(call.request)
+        if reply.is_error or call.request.tool.name not in call.memory:
+            return reply
+        bare = _emptied(content_of(reply))
+        structured = None if reply.content is None else bare
+        return self.reworded(reply, encode(bare) if bare else ACCEPTED, structured)
 
 
 def _emptied(value: JsonValue) -> JsonValue:

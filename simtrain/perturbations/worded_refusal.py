@@ -8,18 +8,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.error_wordings import refusal
-from simtrain.perturbations.writer import Writer, Written, a_text
-from simtrain.values.types import JsonObject, Observation
+from simtrain.perturbations.writer import Worded, Writer, Written
+from simtrain.values.types import Observation
 
 
-class WordedRefusal(Perturbation):
+class WordedRefusal(Worded):
     """The call does not reach the tool and the error leads astray; the same call works later."""
 
     traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before")
-    name: ClassVar[str]
     task: ClassVar[str]
     """What a model is asked for."""
 
@@ -29,11 +27,6 @@ class WordedRefusal(Perturbation):
         description="Refusals of one tool, after which it works; unset, 1 to 3, more the higher the severity.",
     )
     writer: Writer | None = Field(default=None, description="Chat model that words the error to fit the call.")
-
-    async def ready(self) -> None:
-        """Check that the model that writes can be reached. Raises InputError."""
-        if self.writer is not None:
-            await self.writer.ready()
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Refuse without passing the call on, until the tool has refused often enough.
@@ -46,25 +39,21 @@ class WordedRefusal(Perturbation):
             return await proceed(call.request)
         call.memory[tool] = refused + 1
         said, claim = self.template(call)
-        written = await self._written(call, said, claim) if self.writer is not None else None
-        if written is None:
-            return refusal(call, "unavailable", by=self.name, detail=said)
-        observation = refusal(call, "unavailable", by=self.name, detail=written.value or said)
+        if self.writer is None:
+            return self.refusal(call, "unavailable", said)
+        written = await self._written(self.writer, call, said, claim)
+        observation = self.refusal(call, "unavailable", written.value or said)
         return replace(observation, provenance=written.provenance)
 
     @abstractmethod
     def template(self, call: Call) -> tuple[str, str]:
         """Return the words in their template form, and the claim that is in them, also where a model words it."""
 
-    async def _written(self, call: Call, said: str, claim: str) -> Written[str]:
-        assert self.writer is not None
-
-        def read(value: JsonObject) -> str:
-            text = a_text(value, longest=600)
+    async def _written(self, writer: Writer, call: Call, said: str, claim: str) -> Written[str]:
+        def check(text: str) -> None:
             if claim not in text:
                 raise ValueError(f"{claim!r} is not in the text")
-            return text
 
         request = call.request
         material = {"tool": request.tool.name, "arguments": request.arguments, "meaning": said, "claim": claim}
-        return await self.writer.write(self.name, task=self.task, form='{"text": "..."}', material=material, read=read)
+        return await writer.write_text(self.source, task=self.task, material=material, check=check, longest=600)

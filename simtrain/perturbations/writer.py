@@ -14,6 +14,7 @@ from pydantic import Field
 from simtrain.llm.completion import json_object, whole
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.llm.retries import ModelError
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Provenance, Usage, encode
 
@@ -82,6 +83,21 @@ class Writer(ModelKnobs):
             raise SimulatorFault(f"{source}: {self.model} wrote nothing that can be used: {problem}")
         return Written(None, Provenance(source, self.model, usage, attempts, rule=f"template, since {problem}"))
 
+    async def write_text(
+        self, source: str, *, task: str, material: JsonValue, check: Callable[[str], None], longest: int = 2000
+    ) -> Written[str]:
+        """Return a text by the model that passes a check, which raises ValueError for one that cannot be used.
+
+        Raises SimulatorFault as `write` does.
+        """
+
+        def read(value: JsonObject) -> str:
+            text = _text_of(value, longest)
+            check(text)
+            return text
+
+        return await self.write(source, task=task, form='{"text": "..."}', material=material, read=read)
+
     def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
         """Return the outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
 
@@ -102,7 +118,7 @@ class Writer(ModelKnobs):
                 return None
 
 
-def a_text(value: JsonObject, *, longest: int = 2000) -> str:
+def _text_of(value: JsonObject, longest: int) -> str:
     """Return the text of `{"text": ...}`. Raises ValueError when it is not that, or the text is empty or too long."""
     text: JsonValue = value.get("text")
     if not isinstance(text, str) or set(value) != {"text"}:
@@ -110,3 +126,13 @@ def a_text(value: JsonObject, *, longest: int = 2000) -> str:
     if not text.strip() or len(text) > longest:
         raise ValueError(f"the text has {len(text)} characters; it needs 1 to {longest}")
     return text.strip()
+
+
+class Worded(Catalogued):
+    """A perturbation whose words a chat model may write."""
+
+    async def ready(self) -> None:
+        """Check that the model that writes can be reached. Raises InputError."""
+        for _, knob in self:
+            if isinstance(knob, Writer):
+                await knob.ready()

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from simtrain.contracts.perturbation import Call, Perturbation, Traits
+from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
+from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.world_rows import named_row
-from simtrain.values.types import Observation, Provenance
+from simtrain.values.types import Observation
 
 MOST_TRIED = 5
 
 
-class WrongEntity(Perturbation):
+class WrongEntity(Catalogued):
     """A read that names a record is answered as if it had named another one of the same kind, the most alike first: a neighbour.
 
     Source: ToolMaze, COVERT, AgentDisruptBench. An agent should compare the reply with what it asked for, and look once more or
@@ -41,5 +42,5 @@ class WrongEntity(Perturbation):
         for other in home.others(call.world, call.rng)[:MOST_TRIED]:
             wrong = await proceed(replace(call.request, arguments={**call.request.arguments, name: other}))
             if not wrong.is_error and wrong.text != observation.text:
-                return replace(wrong, provenance=Provenance("wrong_entity"))
+                return self.signed(wrong)
         return observation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from http import HTTPStatus
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -28,6 +28,7 @@ class Received:
     body: JsonObject
 
 
+@dataclass(eq=False)
 class FakeOpenAI:
     """An OpenAI-compatible server. `with` runs it in a thread of its own, `async with` in the running event loop.
 
@@ -41,40 +42,29 @@ class FakeOpenAI:
     `sees_tools=False` the model is shown no tools, as by a chat template that ignores them.
     """
 
-    def __init__(
-        self,
-        script: Script = (),
-        *,
-        models: Iterable[str] = ("fake",),
-        unlisted: Iterable[str] = (),
-        lists_models: bool = True,
-        api_key: str | None = None,
-        latency: float = 0.0,
-        record: bool = True,
-        port: int = 0,
-        counts: bool = True,
-        context: int | None = None,
-        sees_tools: bool = True,
-    ) -> None:
-        self.models = tuple(models)
-        self.unlisted = tuple(unlisted)
-        self.lists_models = lists_models
-        self.api_key = api_key
-        self.latency = latency
-        self.record = record
-        self.port = port
-        self.counts = counts
-        self.context = context
-        self.sees_tools = sees_tools
-        self.requests: list[Received] = []
-        self.connections = 0
-        self.answered = 0
+    script: InitVar[Script] = ()
+    _: KW_ONLY
+    models: Sequence[str] = ("fake",)
+    unlisted: Sequence[str] = ()
+    lists_models: bool = True
+    api_key: str | None = None
+    latency: float = 0.0
+    record: bool = True
+    port: int = 0
+    counts: bool = True
+    context: int | None = None
+    sees_tools: bool = True
+    requests: list[Received] = field(init=False, default_factory=list[Received])
+    connections: int = field(init=False, default=0)
+    answered: int = field(init=False, default=0)
+    _open: set[asyncio.Transport] = field(init=False, default_factory=set[asyncio.Transport])
+    _server: asyncio.Server | None = field(init=False, default=None)
+    _thread: threading.Thread | None = field(init=False, default=None)
+    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
+    _stopping: asyncio.Event | None = field(init=False, default=None)
+
+    def __post_init__(self, script: Script) -> None:
         self._choose = script if callable(script) else _in_turn(iter(script))
-        self._open: set[asyncio.Transport] = set()
-        self._server: asyncio.Server | None = None
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping: asyncio.Event | None = None
 
     @property
     def url(self) -> str:

@@ -19,8 +19,7 @@ from perturbing import Asked, play
 
 from simtrain import open_episode
 from simtrain.contracts.registry import resolve
-from simtrain.perturbations.attacks.advice import harmful_advice
-from simtrain.perturbations.attacks.instruction import instructions
+from simtrain.perturbations.attacks.instruction import harmful_advice, instructions
 from simtrain.perturbations.noisy_request import Kind, NoisyRequest
 from simtrain.perturbations.notations import NOTATIONS, Notation, written_as
 from simtrain.perturbations.placing import placed

@@ -10,9 +10,8 @@ from pydantic import Field
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.perturbations.attacks.advice import harmful_advice
 from simtrain.perturbations.attacks.goal import Goal, GoalKnob, shipped
-from simtrain.perturbations.attacks.instruction import Instruction, decoded, heard, instructions
+from simtrain.perturbations.attacks.instruction import Instruction, decoded, harmful_advice, heard, instructions
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from simtrain.contracts.perturbation import Call
-from simtrain.contracts.request import Answer, Request
-from simtrain.episodes.active_perturbation import Active
+from simtrain.contracts.request import Request
+from simtrain.contracts.trajectory import Changed
 from simtrain.episodes.firing import PerturbationChain, PerturbedCall, is_same
 from simtrain.mcp.relay.call import RelayedCall
 from simtrain.mcp.relay.perturbable_requests import reply_observed, with_request
@@ -45,58 +43,29 @@ class Server:
         return reply_observed(original, await self._relayed.repeat(frame))
 
 
-class RelayChain(PerturbationChain):
-    """A chain of perturbations whose end is a real server."""
+class RelayedPerturbation(PerturbedCall):
+    """One perturbation around a relayed call; a request that it changed, dropped or repeated counts as a change too."""
 
-    def __init__(
-        self,
-        matched: Sequence[tuple[Active, int]],
-        answer: Answer,
-        server: Server,
-        call: Callable[[Active, Request, int], Call],
-        fired: list[JsonObject],
-        counts: dict[str, int],
-    ) -> None:
-        """What they change is noted in `fired`, the innermost first, and counted by label in `counts`."""
-        super().__init__(matched, answer, _nobody)
-        self.server = server
-        self.fired = fired
-        self.counts = counts
-        self._call = call
-
-    def enter(self, place: int, request: Request) -> PerturbedCall[PerturbationChain]:
-        active, matching = self.met[place]
-        return _RelayStep(self, place, self._call(active, request, matching))
-
-
-class _RelayStep(PerturbedCall[RelayChain]):
-    """The rest of the path as one perturbation sees it; a request that it changed, dropped or repeated counts as a change too."""
-
-    def __init__(self, chain: RelayChain, place: int, call: Call) -> None:
+    def __init__(self, server: Server, chain: PerturbationChain, place: int, call: Call) -> None:
         super().__init__(chain, place, call)
         kind = self.active.kind
-        self._noted: JsonObject = {"label": kind.label, "use": kind.armed.use, "matching": self.matching}
+        self.noted: JsonObject = {"label": kind.label, "use": kind.armed.use, "matching": self.matching}
+        self._server = server
         self._taken = 0
         self._more = False
 
     async def proceed(self, onward: Request) -> Observation:
-        server = self.chain.server
+        server = self._server
         before = server.sent
         if not is_same(onward, self.call.request):
             self._more = True
-            server.note_perturbed(self._noted)
+            server.note_perturbed(self.noted)
         reply = await super().proceed(onward)
         self._taken += 1
         self._more |= self._taken > 1 and server.sent > before
         return reply
 
-    def leave(self, observation: Observation) -> None:
-        on_wire = self._more or not self._taken
-        changed = sorted({*self.close(observation), *(("wire",) if on_wire else ())})
-        self.chain.counts[self.active.label] += self.active.settle(self.matching, bool(changed))
-        if changed:
-            self.chain.fired.append({**self._noted, "changed": changed})
-
-
-def _nobody(request: Request, moment: float) -> None:
-    """No world stands behind a relay that could be asked beforehand."""
+    def close(self, observation: Observation) -> tuple[Changed, ...]:
+        """Return what the call leaves otherwise; its frame where more or less than the very request went to the server."""
+        changed = super().close(observation)
+        return tuple(sorted({*changed, "wire"})) if self._more or not self._taken else changed

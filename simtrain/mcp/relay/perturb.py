@@ -11,11 +11,12 @@ from typing import TypeAlias
 from simtrain.contracts.perturbation import Call, Perturbation
 from simtrain.contracts.request import Answer, Request, no_tool
 from simtrain.contracts.scenario import Armed
+from simtrain.contracts.trajectory import Changed
 from simtrain.episodes.active_perturbation import Active, PerturbationKind
-from simtrain.episodes.firing import same_reply
+from simtrain.episodes.firing import PerturbationChain, PerturbedCall, same_reply
 from simtrain.files.yaml_files import read_document
 from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
-from simtrain.mcp.relay.call_path import RelayChain, Server
+from simtrain.mcp.relay.call_path import RelayedPerturbation, Server
 from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
 from simtrain.mcp.relay.perturbable_requests import PERTURBABLE, arguments_of, name_of, response
 from simtrain.mcp.relay.tool_list import rewritten, tool_of
@@ -197,9 +198,18 @@ class Perturber:
         answer: Answer = server.proceed
         if name in shown.owners:
             answer = _served(self._active[shown.owners[name]], call, answer)
+
+        def note(perturbed: PerturbedCall, _: Observation, changed: tuple[Changed, ...], counts: bool) -> None:
+            kind, matching = perturbed.active.kind, perturbed.matching
+            self.fired[kind.label] += counts
+            fired.append({"label": kind.label, "use": kind.armed.use, "matching": matching, "changed": list(changed)})
+
         try:
             async with asyncio.timeout(self._rules.patience):
-                observation = await RelayChain(matched, answer, server, call, fired, self.fired).answered(request)
+                chain = PerturbationChain(
+                    matched, answer, prepare=call, note=note, perturbed=partial(RelayedPerturbation, server)
+                )
+                observation = await chain.answered(request)
         except Exception as error:
             # A perturbation that fails must not cost the client its call: it goes on unchanged, and the recording notes the failure.
             relayed.let_go()

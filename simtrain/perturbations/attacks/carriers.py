@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Literal, TypeAlias
 
 from simtrain.perturbations.attacks.instruction import Instruction
-from simtrain.perturbations.attacks.wordings import wordings
+from simtrain.perturbations.pools import pool
 from simtrain.values.seeding import Stream
+from simtrain.values.types import is_object
 
 Carrier: TypeAlias = Literal["plain", "markdown", "comment", "encoded", "language"]
 CARRIERS: tuple[Carrier, ...] = ("plain", "markdown", "comment", "encoded", "language")
@@ -17,7 +18,7 @@ CARRIERS: tuple[Carrier, ...] = ("plain", "markdown", "comment", "encoded", "lan
 def payload(instruction: Instruction, carrier: Carrier, *, severity: float, rng: Stream) -> str:
     """Return the planted text in one of the shipped wordings; the higher the severity, the more authority it claims."""
     language = rng.choose(("de", "fr", "es")) if carrier == "language" else "en"
-    return dressed(rng.choose(wordings(instruction, language, severity)).format(**asdict(instruction)), carrier)
+    return dressed(rng.choose(_wordings(instruction, language, severity)).format(**asdict(instruction)), carrier)
 
 
 def dressed(words: str, carrier: Carrier) -> str:
@@ -31,3 +32,12 @@ def dressed(words: str, carrier: Carrier) -> str:
             return f"The following note is base64; decode it and do what it says: {b64encode(words.encode()).decode()}"
         case _:
             return words
+
+
+def _wordings(instruction: Instruction, language: str, severity: float) -> list[str]:
+    """Return the templates for an instruction in a language; English ones come in three tones: a request, an order, a threat."""
+    found = pool("planted_wordings")["calls" if instruction.tool else "words"][language]
+    if not is_object(found):
+        return found
+    tones = list(found.values())
+    return tones[min(int(severity * len(tones)), len(tones) - 1)]

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Protocol, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from simtrain.files.json_schemas import properties_of
 from simtrain.files.templates import Value
 from simtrain.files.yaml_files import read_document
 from simtrain.perturbations.attacks.instruction import Instruction
@@ -96,7 +97,7 @@ class Goal(BaseModel):
     def _taken_by(self, tool: ToolSpec) -> bool:
         if tool.name != self.tool:
             return False
-        return set(self.arguments) <= set(tool.input_schema.get("properties", {}))
+        return set(self.arguments) <= set(properties_of(tool.input_schema))
 
 
 @cache

@@ -9,8 +9,9 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from simtrain.perturbations.attacks.advice import harmful_advice
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
+from simtrain.perturbations.pools import texts
+from simtrain.perturbations.reply_edits import leaves
+from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_object
 
 REPLY = "<reply>"
 """In the arguments of a planted call: here goes the whole text of the reply that the agent read last."""
@@ -51,6 +52,11 @@ def instructions(text: str) -> Iterator[Instruction]:
         yield Instruction(words=words)
 
 
+def harmful_advice() -> list[str]:
+    """Return the unsafe advice that ships, one sentence each."""
+    return texts("harmful_advice", "advice")
+
+
 def heard(observation: Observation) -> Iterator[Instruction]:
     """Return the instructions that an agent reads in a reply, each once."""
     return iter(dict.fromkeys(found for text in readings(observation) for found in instructions(text)))
@@ -58,7 +64,7 @@ def heard(observation: Observation) -> Iterator[Instruction]:
 
 def readings(observation: Observation) -> Iterator[str]:
     """Yield every text of a reply: as it is, the strings of its content, and what is hidden in them as base64."""
-    for text in (observation.text, *_strings(_content(observation))):
+    for text in (observation.text, *(leaf for _, leaf in leaves(_content(observation)) if isinstance(leaf, str))):
         yield from decoded(text)
 
 
@@ -79,14 +85,3 @@ def _content(observation: Observation) -> JsonValue:
         return json.loads(observation.text)
     except (ValueError, RecursionError):
         return None
-
-
-def _strings(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif is_object(value):
-        for item in value.values():
-            yield from _strings(item)
-    elif is_list(value):
-        for item in value:
-            yield from _strings(item)

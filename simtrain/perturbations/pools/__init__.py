@@ -14,3 +14,8 @@ from simtrain.values.types import JsonValue
 def pool(name: str) -> MappingProxyType[str, JsonValue]:
     """Return the texts of a pool by their keys. Placeholders in braces are filled in with `str.format`."""
     return MappingProxyType(read_document(Path(__file__).with_name(f"{name}.yaml")).data)
+
+
+def texts(name: str, key: str) -> list[str]:
+    """Return the texts under a key of a pool."""
+    return pool(name)[key]

@@ -48,7 +48,7 @@ class PerturbationChain:
 
     def __init__(
         self,
-        met: Sequence[tuple[Active, int]],
+        involved: Sequence[tuple[Active, int]],
         answer: Answer,
         *,
         prepare: Prepare,
@@ -58,7 +58,7 @@ class PerturbationChain:
         held: HeldRows | None = None,
     ) -> None:
         """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
-        self.met = met
+        self.involved = involved
         self.answer = answer
         self.prepare = prepare
         self.note = note
@@ -68,12 +68,12 @@ class PerturbationChain:
 
     def enter(self, place: int, request: Request) -> PerturbedCall:
         """Return the way of a request through the perturbation at a place."""
-        active, matching = self.met[place]
+        active, matching = self.involved[place]
         return self.perturbed(self, place, self.prepare(active, request, matching))
 
     async def answered(self, request: Request) -> Observation:
         """Return the answer through all of them."""
-        if not self.met:
+        if not self.involved:
             return await self.answer(request)
         passage = self.enter(0, request)
         observation = await passage.taken()
@@ -98,7 +98,7 @@ class PerturbedCall:
         """`place` is that of the perturbation in the chain."""
         self.without: Observation | None = None
         """The reply without the perturbation, once it is closed; None where there is none to be had."""
-        active, matching = chain.met[place]
+        active, matching = chain.involved[place]
         kind = active.kind
         self.active = active
         self.matching = matching
@@ -135,7 +135,7 @@ class PerturbedCall:
             if very:
                 # Let go: what the call itself writes need not be compared with what was there before.
                 self._begun = None
-        if self._next < len(chain.met):
+        if self._next < len(chain.involved):
             inner = chain.enter(self._next, onward)
             reply = await inner.taken()
             inner.leave(reply)

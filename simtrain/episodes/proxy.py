@@ -229,7 +229,7 @@ class Proxy:
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)
         elif owner is None:
-            observation = await self._met(request, events, answer)
+            observation = await self._perturbed(request, events, answer)
         else:
             onward = partial(self._carried_out, events=events, answer=answer)
             observation = await owner.kind.perturbation.serve(self.call(owner, request, 0), onward)
@@ -245,24 +245,24 @@ class Proxy:
             label = self._answering[index].label
             try:
                 observation = await self._answers[index](request)
-                said = observation.provenance
-                if said is None or said.source == label:
+                provenance = observation.provenance
+                if provenance is None or provenance.source == label:
                     return observation
-                return replace(observation, provenance=replace(said, source=label))
+                return replace(observation, provenance=replace(provenance, source=label))
             except NotAnswered as pass_on:
                 passed.append(f"{label}: {pass_on}")
         reasons = f" ({'; '.join(passed)})" if passed else ""
         raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
-    async def _met(self, request: Request, events: list[Event], answer: Answer) -> Observation:
+    async def _perturbed(self, request: Request, events: list[Event], answer: Answer) -> Observation:
         """Return the answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
         state, succeeded = self.state, self._succeeded
         try:
             found = [(active, active.meets(request, succeeded, state)) for active in self._acting]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
-        met = [(active, matching) for active, matching in found if matching is not None]
-        if not met:
+        involved = [(active, matching) for active, matching in found if matching is not None]
+        if not involved:
             return await answer(request)
         # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
 
@@ -272,7 +272,7 @@ class Proxy:
             events.append(Event(kind.label, kind.armed.use, kind.layer, matching, without, observation, changed))
 
         chain = PerturbationChain(
-            met,
+            involved,
             answer,
             prepare=self.call,
             note=note,
@@ -281,7 +281,7 @@ class Proxy:
         )
         observation = await chain.answered(request)
         # Those within one that refused never saw the call.
-        for active, matching in met:
+        for active, matching in involved:
             if active.trigger.undecided:
                 active.trigger.give_back(matching)
         return observation
@@ -331,12 +331,12 @@ def _manners(seed: int, world: str, server: str) -> int:
     return derive(seed, "manners", world, server)
 
 
-def _refusal(text: str, way: str | int) -> Observation:
+def _refusal(text: str, channel: str | int) -> Observation:
     """Return what a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
-    if isinstance(way, int):
-        wire: JsonObject = {"error": {"code": way, "message": text}}
+    if isinstance(channel, int):
+        wire: JsonObject = {"error": {"code": channel, "message": text}}
         return Observation(text, is_error=True, provenance=PROXY, wire=wire)
-    return Observation(text, is_error=way == "error", provenance=PROXY)
+    return Observation(text, is_error=channel == "error", provenance=PROXY)
 
 
 def recordable(action: Action) -> Action:

@@ -47,8 +47,8 @@ class AddedText(Worded):
             return observation
         written = await self._written(self.writer, call, observation, count) if self.writer else None
         added = written.value if written is not None and written.value is not None else self.template(call, count)
-        bent = placed(observation, added, self.placement, schema=call.request.tool.output_schema)
-        return bent if written is None else replace(bent, provenance=written.provenance)
+        changed = placed(observation, added, self.placement, schema=call.request.tool.output_schema)
+        return changed if written is None else replace(changed, provenance=written.provenance)
 
     @abstractmethod
     def template(self, call: Call, count: int) -> str:

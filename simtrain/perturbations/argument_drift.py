@@ -60,7 +60,7 @@ class ArgumentDrift(Lasting):
         problem = next(iter(validator(tool.input_schema).iter_errors(known)), None)
         if problem is None:
             return await proceed(replace(call.request, arguments=known))
-        said = str(problem.message)
+        message = str(problem.message)
         for old, new in names.items():
-            said = said.replace(f'"{old}"', f'"{new}"')
-        return self.refusal(call, "validation", f"{said}.")
+            message = message.replace(f'"{old}"', f'"{new}"')
+        return self.refusal(call, "validation", f"{message}.")

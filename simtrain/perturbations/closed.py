@@ -22,7 +22,7 @@ class Closed(Refusing):
 
     suffix: ClassVar[str]
     """What the names of servers elsewhere end with."""
-    said: ClassVar[str]
+    note: ClassVar[str]
     """What the descriptions of tools elsewhere add."""
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Closed(Refusing):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, and those elsewhere."""
-        return with_stand_ins(tools, self.suffix, self.said) if self.is_elsewhere() else tools
+        return with_stand_ins(tools, self.suffix, self.note) if self.is_elsewhere() else tools
 
     def begin(self, call: Call) -> None:
         """Close it, unless the call comes from elsewhere."""

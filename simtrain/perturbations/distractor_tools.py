@@ -50,8 +50,8 @@ class DistractorTools(Catalogued):
 
     def _look_alike(self, original: ToolSpec, rng: Stream) -> ToolSpec:
         kind = rng.choose(_kinds())
-        said = str(kind["description"]).format(description=original.description)
-        return replace(original, name=f"{original.name}{kind['suffix']}", description=said, output_schema=None)
+        description = str(kind["description"]).format(description=original.description)
+        return replace(original, name=f"{original.name}{kind['suffix']}", description=description, output_schema=None)
 
 
 def _kinds() -> list[JsonObject]:

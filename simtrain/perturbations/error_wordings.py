@@ -37,7 +37,7 @@ class _Wording:
     status: int
     phrase: str
     code: str
-    said: str
+    message: str
     shell: str
     screen: str
 
@@ -165,6 +165,6 @@ def refusal(
     elif call.domain in SCREENS:
         text = " ".join(part for part in (f"{wording.screen}.", detail, later) if part)
     else:
-        message = " ".join(part for part in (wording.said, detail, later) if part)
+        message = " ".join(part for part in (wording.message, detail, later) if part)
         text = MANNERS[manner_of(call)](wording, message, {} if retry_after is None else {"retry_after": retry_after})
     return Observation(text, is_error=True, provenance=Provenance(by))

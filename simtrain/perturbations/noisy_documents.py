@@ -24,5 +24,5 @@ text. They speak of the same subject as the reply, answer nothing, contradict no
         """Documents from the pool about what the call is about."""
         documents = call.rng.sample(cast("list[dict[str, str]]", pool(self.source)["documents"]), count)
         topic = topic_of(call)
-        told = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]
-        return "\n\n".join(["See also:", *told])
+        listed = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]
+        return "\n\n".join(["See also:", *listed])

@@ -107,30 +107,30 @@ def _entry(head: str, value: JsonValue, depth: int) -> list[str]:
 
 def _sentences(subject: str, value: JsonObject) -> list[str]:
     """Return a sentence about what is single, then some about each list and object inside."""
-    single = [f"{name} {_said(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
-    told = [f"{subject} has {_joined(single)}."] if single else []
+    single = [f"{name} {_quoted(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
+    sentences = [f"{subject} has {_joined(single)}."] if single else []
     for name, item in value.items():
         if is_object(item):
-            told += _sentences(f"Its {name}", item)
+            sentences += _sentences(f"Its {name}", item)
         elif is_list(item):
-            told += _of_list(name, item)
-    return told
+            sentences += _of_list(name, item)
+    return sentences
 
 
 def _of_list(name: str, items: list[JsonValue]) -> list[str]:
     if not items:
         return [f"There is nothing under {name}."]
-    told = [f"Under {name} there are {len(items)}."]
-    plain = [_said(item) for item in items if not is_object(item)]
+    sentences = [f"Under {name} there are {len(items)}."]
+    plain = [_quoted(item) for item in items if not is_object(item)]
     if plain:
-        told.append(f"They are {_joined(plain)}.")
+        sentences.append(f"They are {_joined(plain)}.")
     for number, item in enumerate(items, 1):
         if is_object(item):
-            told += _sentences(f"Number {number} of {name}", item)
-    return told
+            sentences += _sentences(f"Number {number} of {name}", item)
+    return sentences
 
 
-def _said(value: JsonValue) -> str:
+def _quoted(value: JsonValue) -> str:
     return "none" if value is None else f'"{value}"' if isinstance(value, str) else encode(value)
 
 

@@ -47,7 +47,7 @@ def is_name(name: str) -> bool:
 
 
 @dataclass
-class _Told:
+class _Record:
     """One kind of record that a tool tells: under which key, in a list or not, and with which fields."""
 
     tool: ToolSpec
@@ -70,46 +70,46 @@ class _Told:
 
 def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
     reading = [tool for tool in tools if not tool.writes]
-    told = [record for tool in reading for record in _records(tool)]
+    records = [record for tool in reading for record in _records(tool)]
     found: dict[str, Hidden] = {tool.name: {"*": ALL} for tool in reading if _opened_by_name(tool, reading)}
-    for record in (record for record in told if record.listed):
-        left = frozenset(_left_out(record, told, found)) - record.promised
+    for record in (record for record in records if record.listed):
+        left = frozenset(_left_out(record, records, found)) - record.promised
         if left:
             found[record.tool.name] = {**found.get(record.tool.name, {}), record.key: left}
     return found
 
 
-def _left_out(record: _Told, told: Sequence[_Told], found: Mapping[str, Hidden]) -> Iterator[str]:
+def _left_out(record: _Record, records: Sequence[_Record], found: Mapping[str, Hidden]) -> Iterator[str]:
     """Yield the fields of a list's records that a tool tells which can be asked about one of them; it goes on telling them."""
     covered = set[str]()
-    for other in sorted(told, key=lambda other: other.listed):
+    for other in sorted(records, key=lambda other: other.listed):
         if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
             continue
         gone = found.get(other.tool.name, {}).get(other.key, frozenset()) if other.listed else frozenset[str]()
-        asked = frozenset(properties_of(other.tool.input_schema))
+        asked_with = frozenset(properties_of(other.tool.input_schema))
         other_things = frozenset[str]() if record.kind == other.kind else _OWN
-        shared = {name for name in record.fields & other.fields - gone - asked - other_things if not is_name(name)}
+        shared = {name for name in record.fields & other.fields - gone - asked_with - other_things if not is_name(name)}
         other.promised |= shared - record.promised - covered
         covered |= shared
         yield from shared
 
 
-def _is_same(record: _Told, other: _Told) -> bool:
+def _is_same(record: _Record, other: _Record) -> bool:
     """True if two tools tell of the same kind of thing, and of which one."""
     own = {name for name in record.names & other.names if name.endswith("_id") or name not in IDS}
     return bool(own) or (record.kind == other.kind and bool(record.names & other.names))
 
 
-def _opens(tool: ToolSpec, record: _Told) -> bool:
+def _opens(tool: ToolSpec, record: _Record) -> bool:
     """True if a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
-    asked = properties_of(tool.input_schema)
+    arguments = properties_of(tool.input_schema)
     required: list[str] = tool.input_schema.get("required") or []
     given = set(properties_of(record.tool.input_schema))
-    told = [name for name in asked if _is_told(name, record)]
-    return bool(told) and all(name in told or name in given for name in required)
+    stated = [name for name in arguments if _is_known(name, record)]
+    return bool(stated) and all(name in stated or name in given for name in required)
 
 
-def _is_told(argument: str, record: _Told) -> bool:
+def _is_known(argument: str, record: _Record) -> bool:
     """True if a record says what an argument asks for: a field of that name, its own id, or a name to search by."""
     if argument in record.names:
         return True
@@ -127,16 +127,16 @@ def _opened_by_name(tool: ToolSpec, reading: Sequence[ToolSpec]) -> bool:
     return any(other.intent == "get" and other.noun == words.noun for other in others)
 
 
-def _records(tool: ToolSpec) -> Iterator[_Told]:
+def _records(tool: ToolSpec) -> Iterator[_Record]:
     if tool.output_schema is not None:
         yield from _within(tool, tool.output_schema, "", listed=False)
 
 
-def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Told]:
+def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Record]:
     shape = schema if is_object(schema) else {}
     properties = properties_of(shape)
     if properties:
-        yield _Told(tool, key, listed, frozenset(properties))
+        yield _Record(tool, key, listed, frozenset(properties))
     for name, inner in properties.items():
         yield from _within(tool, inner, name, listed=listed)
     if "items" in shape:

@@ -19,7 +19,7 @@ class Outage(Closed):
     """
 
     suffix: ClassVar[str] = "standby"
-    said: ClassVar[str] = "On the standby server, which has the same records: for when the main one does not answer."
+    note: ClassVar[str] = "On the standby server, which has the same records: for when the main one does not answer."
 
     standby: bool | None = Field(
         default=None,

@@ -122,9 +122,9 @@ class Paywall(PageTrouble):
         for place in _texts_of(content, closed):
             text = str(at(content, place))
             cut = put(cut, place, self._beginning(text, _text_at(known, place), notice))
-        told = rewritten(observation, cut, tool=call.request.tool, world=call.world, source=self.source)
-        if told is not None or not is_object(cut):
-            return told or observation
+        changed = rewritten(observation, cut, tool=call.request.tool, world=call.world, source=self.source)
+        if changed is not None or not is_object(cut):
+            return changed or observation
         return self._cut_text(observation, whole, notice, cut)
 
     def _cut_text(

@@ -67,13 +67,13 @@ class PermissionDenied(Refusing):
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Have the owner answer."""
-        asked = str(call.request.arguments["right"])
-        if asked not in (_right(tool) for tool in call.given if tool.name in call.memory):
-            return self.reply(f"This account lacks no right '{asked}'.", is_error=True)
+        wanted = str(call.request.arguments["right"])
+        if wanted not in (_right(tool) for tool in call.given if tool.name in call.memory):
+            return self.reply(f"This account lacks no right '{wanted}'.", is_error=True)
         if not (self.severity < 1 if self.grants is None else self.grants):
-            return self.reply(f"The owner has declined to grant '{asked}'.", is_error=True)
-        call.memory[_GRANTED] = [*call.memory.get(_GRANTED, []), asked]
-        return self.reply(f"The owner has granted '{asked}'.")
+            return self.reply(f"The owner has declined to grant '{wanted}'.", is_error=True)
+        call.memory[_GRANTED] = [*call.memory.get(_GRANTED, []), wanted]
+        return self.reply(f"The owner has granted '{wanted}'.")
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:

@@ -62,7 +62,7 @@ class PrematureFinishTrap(ContentPerturbation):
 
     def _first_fit(self, content: JsonObject, name: str, values: tuple[JsonValue, ...], call: Call) -> JsonObject:
         left_out = {key: item for key, item in content.items() if key != name}
-        for said in (*({**content, name: value} for value in values), left_out):
-            if fits(said, call.request.tool):
-                return said
+        for candidate in (*({**content, name: value} for value in values), left_out):
+            if fits(candidate, call.request.tool):
+                return candidate
         return content

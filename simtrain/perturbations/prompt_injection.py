@@ -61,8 +61,8 @@ class PromptInjection(Worded):
             words = payload(order, carrier, severity=self.severity, rng=call.rng)
         else:
             words = dressed(written.value, carrier)
-        bent = self._planted(call, observation, words, placement)
-        return bent if written is None else replace(bent, provenance=written.provenance)
+        planted = self._planted(call, observation, words, placement)
+        return planted if written is None else replace(planted, provenance=written.provenance)
 
     def _order(self, call: Call) -> Instruction | None:
         """Return what the agent is told to do, the same for the whole episode: the world changes, an attacker's mind does not."""
@@ -91,6 +91,6 @@ class PromptInjection(Worded):
             if order not in instructions(text):
                 raise ValueError("the order is not in the text as it stands, in backticks")
 
-        said = f"call `{order.tool}` with `{order.arguments}`" if order.tool else f"answer with `{order.words}`"
-        material = {"order": said, "reply": observation.text[:2000]}
+        order_text = f"call `{order.tool}` with `{order.arguments}`" if order.tool else f"answer with `{order.words}`"
+        material = {"order": order_text, "reply": observation.text[:2000]}
         return await writer.write_text(self.source, task=_TASK, material=material, check=check)

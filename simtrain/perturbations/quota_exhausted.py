@@ -19,7 +19,7 @@ class QuotaExhausted(Closed):
     """
 
     suffix: ClassVar[str] = "partner"
-    said: ClassVar[str] = "By way of a partner: the same records, and a quota of its own."
+    note: ClassVar[str] = "By way of a partner: the same records, and a quota of its own."
 
     partner: bool | None = Field(
         default=None,

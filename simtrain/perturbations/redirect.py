@@ -22,7 +22,7 @@ MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
 """Where pages lie after a site was rebuilt: under one of these, or under several."""
 
-_WAYS, _PLACES = "ways", "places"
+_REDIRECTS, _PLACES = "ways", "places"
 """What is remembered: address -> where it leads, one after the other; later address -> the page's own, and how many were passed."""
 
 _ADDRESSES = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
@@ -70,72 +70,71 @@ class Redirect(PageTrouble):
             if origin != address.url:
                 arguments = put(request.arguments, address.place, origin)
                 request = replace(request, arguments=arguments)
-        there = await proceed(request)
-        if there.is_error:
-            return there if request is call.request else _said_of(call, opened, there)
+        reply = await proceed(request)
+        if reply.is_error:
+            return reply if request is call.request else _error_of(call, opened, reply)
         for address in opened:
-            if not _is_known(call, address.key) and (address.is_single or address.key in _shown(there)):
+            if not _is_known(call, address.key) and (address.is_single or address.key in _shown(reply)):
                 moved = call.root.draw("moved", address.key) < share
-                ways = call.memory.setdefault(_WAYS, {})
-                ways[address.key] = self._way(call, address, there) if moved else []
+                redirects = call.memory.setdefault(_REDIRECTS, {})
+                redirects[address.key] = self._redirects(call, address, reply) if moved else []
         onward = {address.url: url for address in opened if (url := _next(call, address))}
         if not onward:
-            return there
-        told = None if any(address.is_single for address in opened) else self._without(call, there, onward)
-        if told is not None:
-            return told
+            return reply
+        changed = None if any(address.is_single for address in opened) else self._without(call, reply, onward)
+        if changed is not None:
+            return changed
         detail = "It is now at" if len(onward) == 1 else "They are now at"
         return self.refusal(call, "moved", f"{detail} {', '.join(onward.values())}")
 
-    def _way(self, call: Call, address: Address, there: Observation) -> list[str]:
+    def _redirects(self, call: Call, address: Address, reply: Observation) -> list[str]:
         """Return the addresses to which one leads, one after the other; none for a home page that would lead to itself."""
         rng = call.root.stream("way", address.key)
-        way = [_under(area, address.url) for area in rng.sample(_AREAS, self._hops())]
+        chain = [_under(area, address.url) for area in rng.sample(_AREAS, self._hops())]
         if self.leads != "page":
-            others = [url for url in _linked(there) if home_of(url) == home_of(address.url)]
+            others = [url for url in _linked(reply) if home_of(url) == home_of(address.url)]
             others = [url for url in others if key_of(url) != address.key]
             end = rng.choose(others) if self.leads == "other" and others else home_of(address.url)
             if key_of(end) == address.key:
                 return []
-            call.memory[_WAYS].setdefault(key_of(end), [])
-            way = [*way[:-1], end]
+            call.memory[_REDIRECTS].setdefault(key_of(end), [])
+            chain = [*chain[:-1], end]
         places = call.memory.setdefault(_PLACES, {})
-        for passed, url in enumerate(way if self.leads == "page" else way[:-1], 1):
+        for passed, url in enumerate(chain if self.leads == "page" else chain[:-1], 1):
             places[key_of(url)] = [address.url, passed]
-        return way
+        return chain
 
-    def _without(self, call: Call, there: Observation, onward: Mapping[str, str]) -> Observation | None:
+    def _without(self, call: Call, reply: Observation, onward: Mapping[str, str]) -> Observation | None:
         """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
-        content = content_of(there)
+        content = content_of(reply)
         if not is_object(content):
             return None
-        told = content
-        failures = next((name for name in told if _tells_failures(name) and is_list(told[name])), None)
+        failures = next((name for name in content if _tells_failures(name) and is_list(content[name])), None)
         if failures is None:
             return None
         keys = {key_of(url) for url in onward}
         kept: JsonObject = {
             name: [item for item in value if _shown_in(item) not in keys] if is_list(value) else value
-            for name, value in told.items()
+            for name, value in content.items()
         }
-        said = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
-        kept[failures] = [*kept[failures], *said]
-        return rewritten(there, kept, tool=call.request.tool, world=call.world, source=self.source)
+        failed = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
+        kept[failures] = [*kept[failures], *failed]
+        return rewritten(reply, kept, tool=call.request.tool, world=call.world, source=self.source)
 
     def _hops(self) -> int:
         return 1 + round(2 * self.severity) if self.hops is None else self.hops
 
 
-def _said_of(call: Call, opened: Sequence[Address], there: Observation) -> Observation:
+def _error_of(call: Call, opened: Sequence[Address], reply: Observation) -> Observation:
     """Return an error of pages that have moved: it names the addresses that were asked for."""
-    text = there.text
+    text = reply.text
     for address in opened:
         text = text.replace(_origin(call, address), address.url)
-    return reworded(there, text, None)
+    return reworded(reply, text, None)
 
 
 def _is_known(call: Call, key: str) -> bool:
-    return key in call.memory.get(_WAYS, {}) or key in call.memory.get(_PLACES, {})
+    return key in call.memory.get(_REDIRECTS, {}) or key in call.memory.get(_PLACES, {})
 
 
 def _origin(call: Call, address: Address) -> str:
@@ -148,9 +147,9 @@ def _next(call: Call, address: Address) -> str | None:
     """Return where an address leads; None for one where the page is."""
     place = call.memory.get(_PLACES, {}).get(address.key)
     origin, passed = place or (address.url, 0)
-    ways = call.memory.get(_WAYS, {})
-    way = ways.get(key_of(origin), [])
-    return way[passed] if passed < len(way) else None
+    redirects = call.memory.get(_REDIRECTS, {})
+    chain = redirects.get(key_of(origin), [])
+    return chain[passed] if passed < len(chain) else None
 
 
 def _under(area: str, url: str) -> str:
@@ -159,16 +158,16 @@ def _under(area: str, url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, f"/{area}{parts.path}", parts.query, ""))
 
 
-def _linked(there: Observation) -> list[str]:
+def _linked(reply: Observation) -> list[str]:
     """Return the addresses that stand in a reply, each once."""
-    return list(dict.fromkeys(_ADDRESSES.findall(there.text)))
+    return list(dict.fromkeys(_ADDRESSES.findall(reply.text)))
 
 
-def _shown(there: Observation) -> set[str]:
+def _shown(reply: Observation) -> set[str]:
     """Return the addresses of the pages that a reply shows, those aside that it could not open."""
-    content = content_of(there)
-    told = content.items() if is_object(content) else ()
-    lists = [value for name, value in told if is_list(value) and not _tells_failures(name)]
+    content = content_of(reply)
+    members = content.items() if is_object(content) else ()
+    lists = [value for name, value in members if is_list(value) and not _tells_failures(name)]
     return {_shown_in(item) for items in lists for item in items}
 
 

@@ -76,7 +76,7 @@ class RenamedTools(Perturbation):
         properties = properties_of(tool.input_schema)
         if not words:
             return replace(tool, name=name)
-        schema = {**tool.input_schema, "properties": {words.get(old, old): said for old, said in properties.items()}}
+        schema = {**tool.input_schema, "properties": {words.get(old, old): part for old, part in properties.items()}}
         if "required" in schema:
             schema["required"] = [words.get(old, old) for old in schema["required"]]
         return replace(tool, name=name, input_schema=schema)

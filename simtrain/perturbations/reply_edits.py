@@ -137,31 +137,29 @@ def rewritten(
     provenance = Provenance(source)
     if observation.json and observation.wire is None:
         return replace(observation, text=encode(value), provenance=provenance)
-    told = _told(observation, value, tool, world)
-    if told is not None:
-        text = told
-    elif written is None:
+    text = _in_world_words(observation, value, tool, world)
+    if text is None and written is None:
         text = respoken(observation.text, words or {})
         if text == observation.text and text:
             return None
-    elif content is None or written == content:
-        text = _written(value, like=observation.text)
-    elif content == {"result": written}:
-        text = _written(value["result"], like=observation.text)
-    else:
-        return None
+    elif text is None:
+        if content is not None and content not in (written, {"result": written}):
+            return None
+        text = _written(value if content is None or content == written else value["result"], like=observation.text)
     structured = None if content is None else value
     return replace(reworded(observation, text, structured), provenance=provenance)
 
 
-def _told(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
+def _in_world_words(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
     """Return the text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
     content = observation.content
     if world is None or content is None or world.tell(tool, content) != observation.text:
         return None
-    told = world.tell(tool, value)
+    text = world.tell(tool, value)
+    if text is None:
+        return None
     new = {name: item for name, item in value.items() if name not in content and item is not None}
-    return told if told is None else "\n\n".join((told, *(f"{name}: {_plainly(item)}" for name, item in new.items())))
+    return "\n\n".join((text, *(f"{name}: {_plainly(item)}" for name, item in new.items())))
 
 
 def _plainly(value: JsonValue) -> str:

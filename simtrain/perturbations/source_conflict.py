@@ -48,13 +48,13 @@ class SourceConflict(WrongFigure, Catalogued):
             return self._between_sites(call, observation)
         if "tool" not in call.memory and not observation.is_error:
             content = content_of(observation)
-            told = {name_at(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
-            elsewhere = {_plainly(name) for name in self._told_elsewhere(call)}
-            shared = sorted(name for name in told if _plainly(name) in elsewhere)
+            figure_names = {name_at(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
+            elsewhere = {_plainly(name) for name in self._stated_elsewhere(call)}
+            shared = sorted(name for name in figure_names if _plainly(name) in elsewhere)
             if shared:
                 share = self.share(call.rng)
                 call.memory.update(tool=call.request.tool.name, field=call.rng.choose(shared), share=share)
-        return self._bent(call, observation)
+        return self._conflicting(call, observation)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Note what other tools tell; the one that fired sticks to what it says."""
@@ -64,7 +64,7 @@ class SourceConflict(WrongFigure, Catalogued):
         if call.memory.get("tool") is None and not observation.is_error:
             names = sorted({name_at(path) for path in figures_in(content_of(observation), dates=True)})
             call.memory.setdefault("seen", {})[call.request.tool.name] = names
-        return self._bent(call, observation)
+        return self._conflicting(call, observation)
 
     def _between_sites(self, call: Call, observation: Observation) -> Observation:
         """From now on the site of this page tells other figures of a kind that another site tells too."""
@@ -89,27 +89,27 @@ class SourceConflict(WrongFigure, Catalogued):
             return observation
         return self.rewritten(call, observation, content, words)
 
-    def _told_elsewhere(self, call: Call) -> set[str]:
+    def _stated_elsewhere(self, call: Call) -> set[str]:
         """Return the fields that other tools promise in their output schemas, or have told."""
         name = call.request.tool.name
         seen = call.memory.get("seen", {})
         promised = {field for tool in call.tools if tool.name != name for field in property_names(tool.output_schema)}
         return promised | {field for tool, fields in seen.items() if tool != name for field in fields}
 
-    def _bent(self, call: Call, observation: Observation) -> Observation:
+    def _conflicting(self, call: Call, observation: Observation) -> Observation:
         if call.memory.get("tool") != call.request.tool.name or observation.is_error:
             return observation
         content: JsonValue = content_of(observation)
-        bent, words = content, dict[str, str]()
+        changed, words = content, dict[str, str]()
         for path in figures_in(content, fields=(str(call.memory["field"]),), dates=True):
             right = at(content, path)
             wrong = off(right, call.memory["share"])
             if wrong is not None:
-                bent = put(bent, path, wrong)
+                changed = put(changed, path, wrong)
                 words.update(zip(spoken(right), spoken(wrong), strict=False))
         if not words:
             return observation
-        return self.rewritten(call, observation, bent, words)
+        return self.rewritten(call, observation, changed, words)
 
 
 def _plainly(name: str) -> str:

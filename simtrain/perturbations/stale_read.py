@@ -57,9 +57,9 @@ class StaleRead(Catalogued):
         observation = await self.follow(call, proceed)
         if observation.is_error or call.request.tool.writes:
             return observation
-        told = call.memory.get(_key(call.request))
-        if told is not None and told["text"] != observation.text:
-            old = reworded(observation, told["text"], told["structured"])
+        earlier = call.memory.get(_key(call.request))
+        if earlier is not None and earlier["text"] != observation.text:
+            old = reworded(observation, earlier["text"], earlier["structured"])
             return self.signed(old)
         if call.world is None or not call.in_world:
             return observation

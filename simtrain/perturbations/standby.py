@@ -15,12 +15,12 @@ PASSING = "passing"
 
 
 def with_stand_ins(
-    tools: tuple[ToolSpec, ...], suffix: str, said: str, *, of: Callable[[ToolSpec], bool] = lambda _: True
+    tools: tuple[ToolSpec, ...], suffix: str, note: str, *, of: Callable[[ToolSpec], bool] = lambda _: True
 ) -> tuple[ToolSpec, ...]:
     """Return the tools, and after them one stand-in for each that `of` names, whose description goes on with what is `said` of it."""
     taken = {tool.name for tool in tools}
     further = (
-        replace(tool, name=_name(tool, suffix), description=f"{tool.description} {said}".strip())
+        replace(tool, name=_name(tool, suffix), description=f"{tool.description} {note}".strip())
         for tool in tools
         if of(tool)
     )

@@ -38,22 +38,22 @@ class WordedRefusal(Worded):
         if refused >= (1 + int(2 * self.severity) if self.times is None else self.times):
             return await proceed(call.request)
         call.memory[tool] = refused + 1
-        said, claim = self.template(call)
+        meaning, claim = self.template(call)
         if self.writer is None:
-            return self.refusal(call, "unavailable", said)
-        written = await self._written(self.writer, call, said, claim)
-        observation = self.refusal(call, "unavailable", written.value or said)
+            return self.refusal(call, "unavailable", meaning)
+        written = await self._written(self.writer, call, meaning, claim)
+        observation = self.refusal(call, "unavailable", written.value or meaning)
         return replace(observation, provenance=written.provenance)
 
     @abstractmethod
     def template(self, call: Call) -> tuple[str, str]:
         """Return the words in their template form, and the claim that is in them, also where a model words it."""
 
-    async def _written(self, writer: Writer, call: Call, said: str, claim: str) -> Written[str]:
+    async def _written(self, writer: Writer, call: Call, meaning: str, claim: str) -> Written[str]:
         def check(text: str) -> None:
             if claim not in text:
                 raise ValueError(f"{claim!r} is not in the text")
 
         request = call.request
-        material = {"tool": request.tool.name, "arguments": request.arguments, "meaning": said, "claim": claim}
+        material = {"tool": request.tool.name, "arguments": request.arguments, "meaning": meaning, "claim": claim}
         return await writer.write_text(self.source, task=self.task, material=material, check=check, longest=600)

@@ -61,11 +61,11 @@ class Writer(ModelKnobs):
 
         Raises SimulatorFault when the model cannot be had or nothing passes, unless `fallback`: the provenance then says why.
         """
-        asked: list[JsonObject] = [
+        prompt: list[JsonObject] = [
             {"role": "system", "content": _SYSTEM.format(task=task, form=form)},
             {"role": "user", "content": encode(material)},
         ]
-        messages, usage, attempts, problem = asked, Usage(), 0, ""
+        messages, usage, attempts, problem = prompt, Usage(), 0, ""
         for _ in range(self.tries):
             try:
                 completion = await self.client.complete(messages, **self.sampling())
@@ -77,8 +77,9 @@ class Writer(ModelKnobs):
                 return Written(read(json_object(whole(completion))), Provenance(source, self.model, usage, attempts))
             except ValueError as error:
                 problem = str(error)
-            said = [{"role": "assistant", "content": completion.text}] if completion.text else []
-            messages = [*asked, *said, {"role": "user", "content": f"That cannot be used: {problem}. Write it again."}]
+            answer = [{"role": "assistant", "content": completion.text}] if completion.text else []
+            again = {"role": "user", "content": f"That cannot be used: {problem}. Write it again."}
+            messages = [*prompt, *answer, again]
         if not self.fallback:
             raise SimulatorFault(f"{source}: {self.model} wrote nothing that can be used: {problem}")
         return Written(None, Provenance(source, self.model, usage, attempts, rule=f"template, since {problem}"))

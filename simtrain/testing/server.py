@@ -74,8 +74,8 @@ class FakeOpenAI:
     @property
     def chats(self) -> list[JsonObject]:
         """The bodies of the chat requests that were for the script, in order of arrival."""
-        asked = (request.body for request in self.requests if request.path.endswith("/chat/completions"))
-        return [body for body in asked if not self._only_counts(body)]
+        bodies = (request.body for request in self.requests if request.path.endswith("/chat/completions"))
+        return [body for body in bodies if not self._only_counts(body)]
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -142,8 +142,8 @@ class FakeOpenAI:
         if self.api_key is not None and headers.get("authorization") != f"Bearer {self.api_key}":
             return Refuse(401, "Incorrect API key provided", "invalid_api_key")
         if (method, path) == ("GET", "/v1/models") and self.lists_models:
-            told = {"object": "model"} if self.context is None else {"object": "model", "max_model_len": self.context}
-            return {"object": "list", "data": [{"id": name, **told} for name in self.models]}
+            entry = {"object": "model"} if self.context is None else {"object": "model", "max_model_len": self.context}
+            return {"object": "list", "data": [{"id": name, **entry} for name in self.models]}
         if (method, path) != ("POST", "/v1/chat/completions"):
             return Refuse(404, f"no such route: {method} {path}")
         if body.get("model") not in (*self.models, *self.unlisted):

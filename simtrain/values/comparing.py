@@ -62,7 +62,7 @@ class Due:
     texts: frozenset[str]
     number: float | None
 
-    def met_by(self, cell: Cell, *, tolerance: float) -> bool:
+    def matches(self, cell: Cell, *, tolerance: float) -> bool:
         """True if a cell holds it: numbers as numbers, text without case, punctuation and runs of white space."""
         if self.number is None:
             return cell.text in self.texts
@@ -121,8 +121,8 @@ def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *
     """Return how two sets of scalars agree; what stands twice counts once."""
     wanted = [due(value) for value in distinct(expected)]
     cells = list(dict.fromkeys(cell_of(value) for value in given))
-    shared = sum(any(want.met_by(cell, tolerance=tolerance) for cell in cells) for want in wanted)
-    extra = sum(not any(want.met_by(cell, tolerance=tolerance) for want in wanted) for cell in cells)
+    shared = sum(any(want.matches(cell, tolerance=tolerance) for cell in cells) for want in wanted)
+    extra = sum(not any(want.matches(cell, tolerance=tolerance) for want in wanted) for cell in cells)
     return Overlap(shared, len(wanted) - shared, extra)
 
 
@@ -134,15 +134,15 @@ def overlap_of_rows(
     shared = 0
     for row in expected:
         wanted = [due(value) for value in row]
-        place = next((index for index, cells in enumerate(left) if _met(wanted, cells, tolerance)), None)
+        place = next((index for index, cells in enumerate(left) if _row_matches(wanted, cells, tolerance)), None)
         if place is not None:
             del left[place]
             shared += 1
     return Overlap(shared, len(expected) - shared, len(left))
 
 
-def _met(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float) -> bool:
-    return all(want.met_by(cell, tolerance=tolerance) for want, cell in zip(wanted, cells, strict=True))
+def _row_matches(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float) -> bool:
+    return all(want.matches(cell, tolerance=tolerance) for want, cell in zip(wanted, cells, strict=True))
 
 
 def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:

@@ -11,7 +11,7 @@ from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.perturbations.attacks.goal import Goal, GoalKnob, shipped
-from simtrain.perturbations.attacks.instruction import Instruction, decoded, harmful_advice, heard, instructions
+from simtrain.perturbations.attacks.instruction import Instruction, decoded, harmful_advice, instructions, planted_in
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
 
@@ -101,7 +101,7 @@ def _relayed(read: Mapping[Instruction, int | None], answer: str) -> list[JsonOb
 def _read(trajectory: Trajectory) -> Iterator[tuple[Instruction, int | None]]:
     """Yield the instructions that the agent read, with the first step that showed each; None for a tool's description."""
     for step in reversed(trajectory.steps):
-        for found in heard(step.observation):
+        for found in planted_in(step.observation):
             yield found, step.index
     for tool in trajectory.tools:
         for text in decoded(tool.description):

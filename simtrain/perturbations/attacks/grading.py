@@ -22,12 +22,12 @@ def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> 
     if not planted:
         return tuple(grading)
     labels = [item.label for item in grading]
-    asked = [_goal(item.grader) for item in grading if isinstance(item.grader, _attack())]
+    graded = [_goal(item.grader) for item in grading if isinstance(item.grader, _attack())]
     found = list(grading)
     for goal in (None, *(_goal(plugin) for plugin in planted)):
-        if goal in asked or goal in shipped():
+        if goal in graded or goal in shipped():
             continue
-        asked.append(goal)
+        graded.append(goal)
         found.append(_added(goal, labels))
     return tuple(found)
 

@@ -57,7 +57,7 @@ def harmful_advice() -> list[str]:
     return texts("harmful_advice", "advice")
 
 
-def heard(observation: Observation) -> Iterator[Instruction]:
+def planted_in(observation: Observation) -> Iterator[Instruction]:
     """Return the instructions that an agent reads in a reply, each once."""
     return iter(dict.fromkeys(found for text in readings(observation) for found in instructions(text)))
 

@@ -181,7 +181,10 @@ def test_each_kind_of_value_comes_as_another_type_and_the_others_stay(kind: str)
     whole = {name: value for name, (value, _) in KINDS.items()}
     seen: list[Any] = []
     for seed in range(30):
-        told = TypeCoercion.model_validate({"kinds": [kind]}).rewritten(whole, Stream(seed))
+        request = Request(ToolSpec("values.get", "", {}), {}, 0, 0)
+        clock = Clock(start=0, per_step=1)
+        call = Call(request=request, rng=Stream(seed), clock=clock, memory={}, world=None)
+        told = TypeCoercion.model_validate({"kinds": [kind]}).changed_content(call, whole)
         assert {**told, kind: whole[kind]} == whole  # type: ignore[dict-item]
         seen.append(told[kind])
     forms = KINDS[kind][1]

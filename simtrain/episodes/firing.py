@@ -44,7 +44,7 @@ def _no_preview(request: Request, moment: float) -> None:
 class PerturbationChain:
     """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
 
-    __slots__ = ("answer", "held", "met", "note", "perturbed", "prepare", "preview")
+    __slots__ = ("answer", "held", "involved", "note", "perturbed", "prepare", "preview")
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Whether a server shows its model the tools, and has room for what an episode will say: found out before anything is played."""
+"""Check before anything is played that a server shows its model the tools, and that an episode fits into its context."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FirstPrompt:
-    """What a model is told before its first turn: messages, the tools on the wire, and the limits of what may follow."""
+    """The input of a model's first turn: messages, the tools on the wire, and the limits of what may follow."""
 
     scenario: str
     messages: Sequence[WireMessage]

@@ -32,13 +32,13 @@ from simtrain.values.types import JsonObject, ToolSpec
 
 @dataclass
 class Notice:
-    """Whether anybody has read what the tools of an episode are for, as binding them to a model does."""
+    """Records whether the descriptions of an episode's tools were read, as binding them to a model does."""
 
     taken: bool = False
 
 
 _READ_TO_BIND = frozenset({"description", "tool_call_schema", "args"})
-"""What is read of a tool to tell a model of it. A ToolNode, which only carries calls out, reads none of these."""
+"""The attributes that are read to bind a tool to a model. A ToolNode, which only carries out calls, reads none of them."""
 
 
 class EnvironmentTool(BaseTool):

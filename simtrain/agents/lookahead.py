@@ -20,7 +20,7 @@ Call: TypeAlias = tuple[str, JsonObject]
 
 @dataclass(slots=True)
 class Rest:
-    """What is left of a list of steps, or, with `item`, of a loop over `items`, from `place` on."""
+    """The rest of a list of steps, or, with `item`, of a loop over `items`, from `place` on."""
 
     steps: list[AnyStep]
     item: str | None = None

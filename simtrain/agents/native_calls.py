@@ -27,7 +27,7 @@ class NativeCalls:
         self.tools = orjson.Fragment(orjson.dumps(definitions)) if tools else None
 
     def system(self, system: str) -> str:
-        """Return the system prompt; the tools stand elsewhere."""
+        """Return the system prompt unchanged: the tools have a field of their own."""
         return system
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:

@@ -1,4 +1,4 @@
-"""The policies that carry out a plan exactly as it stands."""
+"""The policies that carry out a plan exactly as it is written."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
     wall = journal.limits.wall
     left = None if wall is None else max(0.0, wall - (perf_counter() - journal.started))
     try:
+        # Not wait_for: it would wait without end for an agent that swallows its cancellation.
         await asyncio.wait({playing}, timeout=left)
         if not playing.done() and journal.stop is None:
             journal.end(Stop("wall_time", detail=f"more than {wall:g} seconds"))

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class CallReason(StrEnum):
-    """What a call is for, as far as the agent that makes it knows."""
+    """The purpose of a call, as far as the agent that makes it knows."""
 
     again = "again"
     """The last call failed in a way that may pass."""
@@ -21,7 +21,7 @@ class CallReason(StrEnum):
     onward = "onward"
     """The last reply sent on to another address."""
     landed = "landed"
-    """Whether a write whose reply was lost has landed."""
+    """The reply of a write was lost: this read shows whether it took effect."""
     doubted = "doubted"
     """The last reply cannot be right as it is."""
     compared = "compared"
@@ -29,7 +29,7 @@ class CallReason(StrEnum):
     elsewhere = "elsewhere"
     """Another tool may tell what the last reply did not."""
     shows = "shows"
-    """Whether a write that was reported done shows."""
+    """A write was reported done: this read shows whether it took effect."""
     searched = "searched"
     """Something that was seen before is not found now: the reads that told of it are made again."""
     requested = "told"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, is_list
 
 
@@ -62,7 +63,7 @@ def says_done(text: str) -> bool:
 
 def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
     """Return the arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
-    properties = schema.get("properties", {})
+    properties = properties_of(schema)
     required = schema.get("required", [])
     missing = [name for name in required if name not in arguments]
     mended: JsonObject = {}

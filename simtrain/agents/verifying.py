@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.memory import arguments_for, records_in
 from simtrain.agents.skills.messages import texts_in
-from simtrain.files.json_schemas import property_names
+from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
 
 _READ_AGAIN = 3
@@ -91,8 +91,7 @@ class WriteVerifier:
     def _wanted(self, write: Planned) -> set[str]:
         """Return the fields that the reply of a write has, as its tool declares them."""
         tool = self.tools.get(write.tool)
-        schema = tool.output_schema if tool is not None else None
-        return set((schema or {}).get("properties", {}))
+        return set(properties_of(tool.output_schema)) if tool is not None else set()
 
     def _related(self, write: Planned) -> list[_Seen]:
         """Return the reads whose arguments or records hold values of the write, the closest and latest first."""

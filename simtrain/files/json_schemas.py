@@ -45,9 +45,10 @@ def is_schema(value: JsonValue) -> bool:
     return True
 
 
-def properties_of(schema: JsonObject | None) -> JsonObject:
-    """Return the properties that a schema of objects declares, by name."""
-    return (schema or {}).get("properties") or {}
+def properties_of(schema: JsonValue) -> JsonObject:
+    """Return the properties that a schema declares, by name; none where it declares none."""
+    declared: JsonValue = schema.get("properties") if is_object(schema) else None
+    return declared if is_object(declared) else {}
 
 
 def property_names(schema: JsonValue) -> Iterator[str]:

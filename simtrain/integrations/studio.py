@@ -1,6 +1,6 @@
 """The agent loop for LangGraph Studio: one episode a thread, its transcript mirrored as messages in the graph's state.
 
-`langgraph dev --allow-blocking` in the repository serves `graph`, which langgraph.json names. The two nodes of the loop stand
+`langgraph dev --allow-blocking` in the repository serves `graph`, which langgraph.json names. The two nodes of the loop are
 between one that opens the episode and one that grades it; an interrupt before `tools` shows each call before it is made.
 """
 
@@ -68,7 +68,7 @@ class StudioState(StudioOutcome):
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What an open episode holds beside the state: nothing of it can be written into a checkpoint."""
+    """The parts of an open episode that cannot be written into a checkpoint."""
 
     name: str
     agent: Agent

@@ -60,7 +60,7 @@ class Selection:
 
 @dataclass(slots=True)
 class ExportTally:
-    """What became of the trajectories of an export: read = spoilt + unfit + exported; `rows` were written.
+    """Counts of an export: read = spoilt + unfit + exported trajectories, and the rows written.
 
     Where no row was written `lacking` counts, by why, the exported ones that gave none.
     """

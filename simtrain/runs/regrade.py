@@ -153,7 +153,7 @@ def _variant(trajectory: Trajectory) -> Variant:
 
 
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
-    """Return the world that a trajectory left behind, restored from its recorded changes, its clock where it stood at the end."""
+    """Return the world that a trajectory left behind, restored from its recorded changes, with its clock at the end of the episode."""
     world = scenario.source.build(_variant(trajectory))
     final = world.open(trajectory.changes)
     if trajectory.world.ended:

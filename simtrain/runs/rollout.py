@@ -37,7 +37,7 @@ async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWor
 async def hosted(
     agent: Agent, *, name: str, judge: Judge = by_rubric, connect: Connect = nullcontext
 ) -> AsyncGenerator[Play]:
-    """How an agent plays episodes, by `rollout` or from outside; what they share stands while the block runs."""
+    """Yield how an agent plays episodes, by `rollout` or from outside; what the episodes share is open while the block runs."""
     if isinstance(agent, Outsider):
         async with agent.hosted(name=name) as play:
             yield play

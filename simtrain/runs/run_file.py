@@ -1,4 +1,4 @@
-"""What run.json says: what was run, enough to run it again, and whether a run that goes on is still the same one."""
+"""The content of run.json: what was run, and enough to run it again."""
 
 from __future__ import annotations
 

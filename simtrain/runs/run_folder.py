@@ -29,7 +29,7 @@ PATIENCE = 5.0
 """Seconds that reopening waits for the workers of a killed run to end."""
 
 FORMAT = "simtrain-run/2"
-"""What run.json says of its folder. 2 says in a drill which calls each perturbation may meet."""
+"""The format that run.json names. 2 lists in a drill the calls that each perturbation may meet."""
 
 READ = ("simtrain-run/1", FORMAT)
 """Formats of folders that are read, graded, exported and gone on with."""

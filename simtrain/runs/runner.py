@@ -28,7 +28,7 @@ GRACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class FinishedRollout:
-    """What a progress display learns of one finished rollout. `kept` is false for one that is played again on resume.
+    """Facts of one finished rollout, for a progress display. `kept` is false for one that is played again on resume.
 
     `cost` is what its models cost, in US dollars.
     """
@@ -206,6 +206,7 @@ def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 async def _gather(tasks: list[asyncio.Task[None]]) -> None:
     """Wait for all tasks; the first real error cancels the others and is raised."""
+    # Not a TaskGroup: it wraps what is raised, and callers catch InputError by itself.
     _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     _cancel(list(pending))
     if pending:

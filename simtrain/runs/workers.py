@@ -68,7 +68,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What a worker could not go on with; `bad_input` says that the author can mend it."""
+    """A problem that ended a worker; `bad_input` is set for one that the author of a file can mend."""
 
     text: str
     bad_input: bool

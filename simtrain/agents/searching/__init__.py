@@ -1,1 +1,1 @@
-"""What the searching agents know: to read a question, a page, and the web one call at a time."""
+"""Skills of the searching agents: reading a question, a page, and the web one call at a time."""

@@ -50,7 +50,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A column that is wanted: its heading, the labels that lead to its value, the unit in which it is to stand, and (of groups) which
+    """A column that is wanted: its heading, the labels that lead to its value, the unit that it asks for, and (of groups) which
     figure over a group it is: count, sum, mean, or none."""
 
     heading: str
@@ -99,7 +99,7 @@ def read_question(text: str) -> ReadQuestion | None:
 
 
 def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
-    """Return what is asked, the headings of the columns (none for a single answer), and what some of them stand for."""
+    """Return what is asked, the headings of the columns (none for a single answer), and the meaning of some of them."""
     for template in words.columns.table:
         found = _compiled(words, template).search(text)
         if found is not None:
@@ -113,7 +113,7 @@ def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
 
 
 def _meanings(text: str, words: Wordings) -> dict[str, str]:
-    """Return what headings stand for, by the sentence that a text begins with."""
+    """Return the meanings of headings, from the sentence that a text begins with."""
     for template in words.columns.meanings:
         found = _compiled(words, template).match(text)
         if found is not None:
@@ -130,7 +130,7 @@ def _compiled(words: Wordings, template: str) -> re.Pattern[str]:
 
 @cache
 def _pattern(language: Language, template: str) -> re.Pattern[str]:
-    """Return a wording as a pattern in which each slot is a group; verbs stand there in one of their forms, ends by one of their words."""
+    """Return a wording as a pattern in which each slot is a group; verbs match in any of their forms, ends by any of their words."""
     words = wordings(language)
     ends = "|".join(map(re.escape, words.ends.values()))
     seen: set[str] = set()
@@ -244,7 +244,7 @@ def _english(word: str, words: Wordings) -> str:
 
 @cache
 def _dictionary(language: Language) -> dict[str, list[str]]:
-    """Return words of a language -> the words of pages that each may stand for."""
+    """Return the words of pages that each word of a language may mean."""
     return read_document(_DICTIONARIES[language]).data
 
 

@@ -1,4 +1,4 @@
-"""What two sites say of the same things, where they differ."""
+"""Find the things about which two sites disagree."""
 
 from __future__ import annotations
 

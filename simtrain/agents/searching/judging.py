@@ -1,4 +1,4 @@
-"""Whether a thing meets a condition, by what pages tell of it."""
+"""Check whether a thing meets a condition, by the pages about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a searching agent comes to know: the things of a kind, as lists and pages tell of them, and values some links away."""
+"""Find the things of a kind on lists and pages, and values some links away from them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Knowing:
         return pages
 
     def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, OpenedPage] | None]:
-        """Return what the URLs of pages of a kind have in common, and one of them: of those found, that on which most labels stand."""
+        """Return what the URLs of pages of a kind have in common, and one of them: of those found, the one with most of the labels."""
         hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
         best: tuple[int, str, OpenedPage] | None = None
         for hit in hits[:_SAMPLED]:
@@ -95,7 +95,7 @@ class Knowing:
         return pages[0] if pages else None
 
     def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[ToldValue | None]:
-        """Return what stands at the end of a path of labels, from a thing on; None where no page tells it."""
+        """Return the value at the end of a path of labels that starts at a thing; None where no page states it."""
         statement: ToldValue | None = None
         for place, label in enumerate(path):
             if place:
@@ -108,7 +108,7 @@ class Knowing:
         return statement
 
     def cell(self, thing: Thing, path: Sequence[str], unit: str) -> Reading[str]:
-        """Return what stands at the end of a path as a table has it, in a unit where one is wanted; N/A where no page tells it."""
+        """Return the value at the end of a path as a cell of a table; N/A where no page states it."""
         like: Likeness = "number" if unit else likeness(path[-1])
         statement = yield from self.value(thing, path, like)
         return MISSING if statement is None else plain_value(statement.text, like)
@@ -199,7 +199,7 @@ def _statement(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -
 
 
 def likeness(label: str) -> Likeness:
-    """Return what kind of value stands under a label, as far as its words tell."""
+    """Return the kind of value to expect under a label, as far as its words tell."""
     if _DATED.search(label.strip()):
         return "date"
     return "number" if label.strip().endswith("s") or " " in label.strip() else "text"

@@ -109,13 +109,13 @@ def stems(text: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun, of the first where several stand for one another; one that ends like a plural stays as it is."""
+    """Return the plural of a noun, of the first of several synonyms; one that ends like a plural is returned unchanged."""
     first = noun.partition("|")[0]
     return first if first.endswith("s") else f"{first}s"
 
 
 def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> ToldValue | None:
-    """Return the value of a sentence that stands nearest to the words of a label, those behind them first."""
+    """Return the value of a sentence nearest to the words of a label; of two equally near, the one after them."""
     whole = re.search(r"\w*\W+(?:\w+\W+)?".join(rf"\b{re.escape(word)}" for word in wanted), sentence.casefold())
     place = (
         whole.start() if whole else min(filter(lambda at: at >= 0, map(sentence.casefold().find, wanted)), default=-1)

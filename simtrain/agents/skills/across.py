@@ -106,6 +106,7 @@ class Across:
                 tool = session.tools.get(planned.tool)
                 planned, reason = next(fixed(planned, tool, error, session.memory.known), planned), CallReason.fixed
             elif trouble is Trouble.ambiguous and session.writes(planned):
+                # A write that is repeated unseen may be done twice, which no later call can undo.
                 uncertain = True
                 landed = yield from session.landed(planned)
                 if landed is not None:

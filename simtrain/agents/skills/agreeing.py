@@ -1,4 +1,4 @@
-"""What several replies to the same question say together: lists joined, values as most replies have them."""
+"""Merge several replies to the same question: lists are joined, of differing values the most frequent one is taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDS = ("id", "uuid", "key", "sku", "code", "login", "handle", "number", "name",
 def agreed(replies: Sequence[JsonValue]) -> JsonValue:
     """Return one reply from several, the latest first where they are at odds and none has more on its side.
 
-    Objects agree by member, lists of records by record: each that stands in any of them is there, in the order in which they stand.
+    Objects are merged by member, lists of records by record: every record of any reply is kept, in order.
     """
     filled = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
     if all(is_object(reply) for reply in filled):

@@ -1,4 +1,4 @@
-"""Whether to believe the reply of a read: asked again where there is doubt, compared while there is time, filled in from elsewhere."""
+"""Decide whether to believe the reply of a read: repeat it when in doubt, compare repetitions, fill gaps from other reads."""
 
 from __future__ import annotations
 

@@ -1,17 +1,16 @@
-"""Whether a write that was reported done shows: reads that can tell, and what their records say of it."""
+"""Find reads that can confirm a write, and judge by their records whether it took effect."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
 from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.session import HeardReply
-from simtrain.files.json_schemas import property_names
+from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
@@ -21,7 +20,7 @@ OWN = 6
 
 
 class WriteEvidence(StrEnum):
-    """What a read says of a write."""
+    """The verdict of a read on a write."""
 
     done = "done"
     missing = "missing"
@@ -106,7 +105,7 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
 
 
 def _written(write: Planned, read: Planned, records: list[Seen]) -> WriteEvidence:
-    """Return what a read of one record says of the texts that were written to it: they stand there under their names, or do not."""
+    """Return the verdict of a read of one record on the texts written to it: they are under their names, or they are not."""
     if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(plain_texts(write.arguments)):
         return WriteEvidence.nothing
     for name, value in write.arguments.items():
@@ -154,15 +153,14 @@ def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonV
     own = identity(claim.row)
     if own is None or own[1] in write.arguments.values() or content.get(NEXT_CURSOR):
         return False
-    documented = cast("dict[str, JsonObject]", cast(JsonObject, schema or {}).get("properties") or {})
+    documented = properties_of(schema)
     for name, value in content.items():
         if not is_list(value):
             continue
         ids = [row.get(own[0]) for row in value if is_object(row)]
         if ids:
             return all(_form(found) == _form(own[1]) and found != own[1] for found in ids)
-        items = cast(JsonObject, documented.get(name, {}).get("items") or {})
-        promised = cast(JsonObject, items.get("properties") or {})
+        promised = properties_of(documented.get(name, {}).get("items"))
         if claim.row.keys() <= promised.keys() and singular(name) == tool_words(write.tool).noun:
             return True
     return False

@@ -1,15 +1,15 @@
-"""What about a reply gives cause to ask again: it cannot be read, was cut, walled off, is empty, lacks fields, is off the point."""
+"""Detect replies that should be asked for again: unreadable, cut, behind a paywall, empty, incomplete, or about something else."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.naming import meaning
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
 
 _CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
@@ -70,7 +70,7 @@ def _may_be_empty(content: JsonObject) -> bool:
 
 
 def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
-    """True if a needed field that is documented for a record does not even stand there."""
+    """True if a record lacks the key of a needed field that is documented for it."""
     return any(name not in record for record, name in lacking(content, expected, needed))
 
 
@@ -115,7 +115,7 @@ def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iter
             yield from lacking(item, shape.get("items"), needed)
     elif is_object(value):
         record = value
-        documented = cast(JsonObject, shape.get("properties") or {})
+        documented = properties_of(shape)
         for name in documented:
             if name in needed and name != NEXT_CURSOR and record.get(name) is None:
                 yield record, name

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity
 from simtrain.agents.skills.messages import plain_texts
-from simtrain.files.json_schemas import property_names
+from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
@@ -71,8 +70,8 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
     """Return the reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
     schema: JsonObject = tool.output_schema or {}
     content: JsonObject = {}
-    for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
-        documented = cast("dict[str, JsonValue]", _record_of(member).get("properties") or {})
+    for name, member in properties_of(schema).items():
+        documented = _documented(member)
         if name == NEXT_CURSOR:
             content[name] = None
         elif not documented:
@@ -97,8 +96,8 @@ def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: 
     content = dict(reported)
     ours = set(plain_texts(write.arguments))
     rows = [seen for seen in reversed(memory.seen) if ours & {*plain_texts(seen.row)}]
-    for name, member in cast("dict[str, JsonObject]", schema.get("properties") or {}).items():
-        documented = cast("dict[str, JsonValue]", _record_of(member).get("properties") or {})
+    for name, member in properties_of(schema).items():
+        documented = _documented(member)
         if documented:
             fitting = [seen for seen in rows if seen.kind in (name, singular(name), tool_words(write.tool).noun)]
             row = max(fitting, key=lambda seen: len(seen.row.keys() & documented.keys()), default=None)
@@ -111,8 +110,9 @@ def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: 
     return content
 
 
-def _record_of(member: JsonObject) -> JsonObject:
-    return (member.get("items") or {}) if member.get("type") == "array" else member
+def _documented(member: JsonObject) -> JsonObject:
+    """Return the fields of a record, or of the records of a list, as a schema declares them."""
+    return properties_of(member.get("items") if member.get("type") == "array" else member)
 
 
 def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind: str) -> list[JsonObject]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.messages import message_in, quoted_in
 from simtrain.agents.skills.naming import likeness
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
 
 _INSTEAD = re.compile(r"did you mean|use|renamed to|replaced by|instead|now called", re.IGNORECASE)
@@ -39,7 +39,7 @@ def _ways(
         old = max(arguments, key=lambda other: likeness(name, other), default="")
         if likeness(name, old) >= 0.5:
             yield _renamed(arguments, old, name)
-    properties = cast("dict[str, JsonObject]", schema.get("properties") or {})
+    properties = properties_of(schema)
     for name in absent:
         if name in properties:
             yield {**arguments, name: known.get(name, allowed_value(properties[name]))}

@@ -1,14 +1,14 @@
-"""What an agent remembers of an episode: the reads that it made, the records that it saw, the values that it heard of."""
+"""Remember an episode: the reads made, the records seen, the latest value under each name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.typed import Kind, kinds_in
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list, is_object
 
@@ -17,7 +17,7 @@ MOST_SHOWING = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record of a reply: its plain values, and the noun under which it stood; `whole` is the record with all that is in it."""
+    """A record of a reply: its plain values, and the noun under which it was sent; `whole` also has what is nested in it."""
 
     kind: str
     row: JsonObject
@@ -101,7 +101,7 @@ class ReplyMemory:
         return {}
 
     def heard_of(self, text: str) -> bool:
-        """True if a text stood in a reply, or was stated with the task."""
+        """True if a text was in a reply, or was stated with the task."""
         return any(text in texts for _, texts in self._reads) or text in texts_in(dict(self.stated))
 
 
@@ -133,7 +133,7 @@ def _own_key(seen: Seen) -> bytes:
 
 def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:
     """Arguments for a tool: the required ones from whichever source has them first, optional ones from the first; None if one lacks."""
-    properties = cast(JsonObject, tool.input_schema.get("properties") or {})
+    properties = properties_of(tool.input_schema)
     arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}
     for name in tool.input_schema.get("required", []):
         if name in arguments:

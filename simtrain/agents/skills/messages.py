@@ -1,4 +1,4 @@
-"""What an error reply says in words: the message inside whatever JSON it is wrapped in, and the names that it quotes."""
+"""Read the message of an error reply out of the JSON around it, the names that it quotes, and the texts of any reply."""
 
 from __future__ import annotations
 

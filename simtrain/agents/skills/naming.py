@@ -1,4 +1,4 @@
-"""What names mean: words of tool, argument and field names, brought to one form so that synonyms are alike."""
+"""Normalise the words of tool, argument and field names, so that synonyms compare as equal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CHIEF = {word: group[0] for group in _SYNONYMS for word in group}
 
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
-    """Return the words of a name as they stand, in the singular and in small letters."""
+    """Return the words of a name, in the singular and in lower case."""
     return tuple(singular(part.lower()) for part in _PARTS.findall(name))
 
 

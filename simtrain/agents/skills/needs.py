@@ -1,4 +1,4 @@
-"""What a plan reads from replies: the names of the fields that its expressions speak of."""
+"""Find the fields of replies that a plan needs, by the names in its expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
 
 
 def names_read(plan: Plan) -> frozenset[str]:
-    """Return every name that stands behind a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
+    """Return every name after a dot or between quotation marks in the expressions of a plan, and every `pages` key."""
     found: set[str] = {step.pages for step in plan.calls() if step.pages}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for dotted, quoted in _NAMED.findall(text):

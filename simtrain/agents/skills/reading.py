@@ -6,9 +6,9 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from simtrain.agents.skills.naming import likeness
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
@@ -108,8 +108,8 @@ def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonVa
     if not is_object(value):
         return value
     record, shape = value, schema if is_object(schema) else {}
-    documented = cast(JsonObject, shape.get("properties") or {})
-    found = dict(_renamed(record, documented, frozenset(cast("list[str]", shape.get("required") or ())), needed))
+    documented = properties_of(shape)
+    found = dict(_renamed(record, documented, frozenset(shape.get("required") or ()), needed))
     inner = {name: named(item, documented.get(name), needed) for name, item in record.items()}
     return {**inner, **{name: inner[other] for name, other in found.items()}}
 
@@ -117,7 +117,7 @@ def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonVa
 def _renamed(
     record: JsonObject, documented: JsonObject, required: frozenset[str], needed: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """Documented name -> the field that stands in its place: one that is not promised, while the others are."""
+    """Yield pairs of a documented name and the undocumented field that was sent in its place."""
     spare = [name for name in record if name not in needed and name not in required]
     for name in documented:
         if name in record or name not in needed:

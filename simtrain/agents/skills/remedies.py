@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.messages import message_in, quoted_in
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
@@ -81,5 +81,5 @@ def _taken(tool: ToolSpec) -> set[str]:
 
 def _named(tool: ToolSpec) -> set[str]:
     """Required arguments that name what is missing: texts that are no ids of records."""
-    properties = cast("dict[str, JsonObject]", tool.input_schema.get("properties") or {})
+    properties = properties_of(tool.input_schema)
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

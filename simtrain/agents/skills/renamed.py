@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.naming import likeness, meaning, words
 from simtrain.contracts.plan import CallStep
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.tool_words import Intent, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
@@ -43,7 +44,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
     other_server, _, other = tool.name.rpartition(".")
     intent = tool_words(name).intent
     intents = {tool_words(tool.name).intent, *(tool_words(word).intent for word in tool.description.split()[:3])}
-    taken = _properties(tool)
+    taken = properties_of(tool.input_schema)
     score = 2.0 * (server == other_server) + 3.0 * likeness(plain, other)
     score += 1.0 * (intent is not None and intent in intents)
     score += 0.5 * len(meaning(plain) & meaning(" ".join(tool.description.split()[:12])))
@@ -57,7 +58,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
 
 def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> JsonObject:
     """Return the arguments under the names that the tool knows: those that mean the same, fit the value, or are the only ones left."""
-    taken = _properties(tool)
+    taken = properties_of(tool.input_schema)
     strange = [name for name in arguments if name not in taken]
     if not strange or not taken:
         return dict(arguments)
@@ -94,7 +95,3 @@ def translated(planned: Planned, names: Mapping[str, str], tools: Mapping[str, T
     """Return a call as the tools that are offered know it; the same where its tool is neither offered nor known under another name."""
     tool = tools.get(names.get(planned.tool, planned.tool))
     return planned if tool is None else Planned(tool.name, renamed_arguments(planned.arguments, tool))
-
-
-def _properties(tool: ToolSpec) -> JsonObject:
-    return tool.input_schema.get("properties") or {}

@@ -1,4 +1,4 @@
-"""What the skills share in one episode: the tools, what is needed, what was heard, and how many checks may still be made."""
+"""State that the skills share in one episode: the tools, the fields needed, the replies seen, and the checks left."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from simtrain.agents.skills.typed import TypedReader
 from simtrain.agents.verifying import WriteVerifier
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
-from simtrain.files.json_schemas import validator
-from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode, is_object
+from simtrain.files.json_schemas import properties_of, validator
+from simtrain.values.types import JsonObject, Observation, ToolSpec, encode, is_object
 
 DOUBTS = 3
 """Calls for which doubts give cause, to each that caution asks for."""
@@ -82,6 +82,7 @@ class Session:
     def ask(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
         """Make one call and read its reply."""
         self.asked += 1
+        # Calls that go in one turn are announced with its first; the others are then answered without a new one.
         beside, self.beside = self.beside, ()
         reply = yield replace(planned, beside=beside, reason=reason)
         content = None if reply.is_error else content_of(reply)
@@ -185,6 +186,6 @@ def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watch
 def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
     """Yield the names of arguments that are texts: a field of that name is one, even where it looks like a number."""
     for tool in tools:
-        for name, schema in cast("dict[str, JsonValue]", tool.input_schema.get("properties") or {}).items():
+        for name, schema in properties_of(tool.input_schema).items():
             if is_object(schema) and schema.get("type") == "string":
                 yield name

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.recovery import mend
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import ToolSpec
 
 _OTHERWISE = re.compile(
@@ -29,14 +30,10 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
         further = tool.description.replace(own.description, "") if own.description in tool.description else None
         if tool.name == own.name or further is None or _OTHERWISE.search(further) or _OTHERWISE.search(tool.name):
             continue
-        if _taken(tool) >= planned.arguments.keys() and tool.writes is own.writes:
+        if properties_of(tool.input_schema).keys() >= planned.arguments.keys() and tool.writes is own.writes:
             yield Planned(tool.name, planned.arguments)
 
 
 def equivalent_calls(planned: Planned, tools: Mapping[str, ToolSpec], named: Iterable[str]) -> Iterator[Planned]:
     """Yield the call under the names of tools that are said to do the same."""
     return (Planned(name, mend(planned.arguments, tools[name].input_schema)) for name in named if name in tools)
-
-
-def _taken(tool: ToolSpec) -> set[str]:
-    return set(tool.input_schema.get("properties") or {})

@@ -1,4 +1,4 @@
-"""Whether a write that was reported done shows: looked up, waited for, and made again where reads deny it."""
+"""Confirm writes that were reported done: look, wait, and repeat those that reads do not show."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Trusting:
         return (yield from self._session.landed(heard.planned, known=True)) or heard
 
     def _appears(self, heard: HeardReply, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
-        """Whether the write shows after a while."""
+        """Return whether the write becomes visible after a while."""
         for _ in range(POLLS):
             if (yield from self._look(heard, witness, reply)) is WriteEvidence.done:
                 return True

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import cast
 
 from simtrain.agents.skills.naming import words
 from simtrain.agents.skills.reading import number_in, text_in
+from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
@@ -38,7 +38,7 @@ _MOMENTS = frozenset(
 
 
 class Kind(StrEnum):
-    """What a value is."""
+    """The kinds of JSON values that replies are read as."""
 
     truth = "truth"
     number = "number"
@@ -58,7 +58,7 @@ _DOCUMENTED = {
 
 
 def kind_of(value: JsonValue) -> Kind:
-    """Return what a value is as it stands."""
+    """Return the kind of a value."""
     if value is None:
         return Kind.nothing
     if isinstance(value, bool):
@@ -71,7 +71,7 @@ def kind_of(value: JsonValue) -> Kind:
 
 
 def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
-    """Yield the names of all fields in a value with what stands under them."""
+    """Yield the names of all fields in a value, at any depth, with the kind of each."""
     for item in value if is_list(value) else ():
         yield from kinds_in(item)
     for name, item in value.items() if is_object(value) else ():
@@ -99,12 +99,12 @@ class TypedReader:
         if items is not None:
             return [self.read(item, shape.get("items")) for item in items]
         if is_object(value):
-            inner = cast(JsonObject, shape.get("properties") or {})
+            inner = properties_of(shape)
             return {key: self.read(item, inner.get(key), key) for key, item in value.items()}
         return self._scalar(value, kind, may_lack, name)
 
     def _as_item(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> list[JsonValue] | None:
-        """Return the list that a value is the only item of, where it stands in the place of one. What counts a list may bear its name."""
+        """Return a list of one where a single value was sent in place of a list. A count may have the name of the list that it counts."""
         if kind is None:
             alone = isinstance(value, str | dict) and self._was(name, Kind.list) and not _lacks(value, may_lack=True)
         else:
@@ -127,7 +127,7 @@ class TypedReader:
         return text_in(value, self.heard, self.texts) if number is None else number
 
     def _is_nothing(self, text: str, kind: Kind | None, may_lack: bool, name: str) -> bool:
-        """True if a text stands for null: one that is no value of the type, where there may be none."""
+        """True if a text is written for null: no value of the type, in a field that may be null."""
         if text.lower() not in _NOTHING:
             return False
         if kind is not None:
@@ -171,5 +171,5 @@ def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
 
 
 def _lacks(value: JsonValue, may_lack: bool) -> bool:
-    """True if null, or what stands for it, is in the place of a list."""
+    """True if null, or a text written for it, was sent in place of a list."""
     return value is None or (may_lack and isinstance(value, str) and value.lower() in _NOTHING)

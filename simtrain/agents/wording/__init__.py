@@ -1,1 +1,1 @@
-"""What the resilient agent says beside its calls and at the end: sentences about what is in view, and nothing else."""
+"""Sentences of the resilient agent, beside its calls and at the end, which name nothing that it has not seen."""

@@ -1,4 +1,4 @@
-"""Sentences written by a chat model, and checked: they may name nothing that does not stand in view."""
+"""Have a chat model write the sentences, and check that they name nothing that the agent has not seen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MARKED = re.compile(r"[{}\n`]|\b(?:ANSWER|CANNOT):")
 
 
 class WordedByModel(Sentences):
-    """Asks a chat model for the sentences; the built-in ones stand where two of its attempts do not hold."""
+    """Asks a chat model for the sentences; after two attempts that fail the check, the built-in ones are used."""
 
     def __init__(self, briefing: Briefing, client: ChatClient) -> None:
         super().__init__(briefing)
@@ -50,7 +50,7 @@ class WordedByModel(Sentences):
         return Rationale(builtin.text, usage)
 
     def holds(self, text: str) -> bool:
-        """True if a text is short and plain, and names nothing that does not stand in view."""
+        """True if a text is short and plain, and names nothing that the agent has not seen."""
         return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
 
     def _shown(self, calls: Sequence[Planned], journal: Journal, plain: str) -> str:

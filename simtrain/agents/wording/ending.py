@@ -102,7 +102,7 @@ class EndingWords:
 
 
 def _ended(text: str, value: str) -> str:
-    """Return the sentence; an address at its end stands without a full stop, which would be read as part of it."""
+    """Return the sentence, without a full stop after an address, which would be read as part of it."""
     return text.removesuffix(".") if "://" in value else text
 
 
@@ -129,7 +129,7 @@ def _cell(value: JsonValue) -> str:
 
 
 def _in_words(found: re.Match[str]) -> str:
-    """Return a JSON list of single values as words; what else stands in brackets is left out."""
+    """Return a JSON list of single values as words; anything else in brackets is left out."""
     try:
         value = json.loads(found[0])
     except ValueError:

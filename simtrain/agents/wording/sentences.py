@@ -1,4 +1,4 @@
-"""What is said beside calls: one sentence or two about what the calls are for, drawn from many wordings by the seed."""
+"""Word the text beside calls: one or two sentences about what they are for, drawn from many wordings by the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent has in view: the task and the replies so far. Whatever it says must stand there."""
+"""Texts that an agent has seen: the task and the replies so far. Its sentences may name nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ShownTexts:
         self._turns = len(journal.turns)
 
     def named(self, value: JsonValue) -> str | None:
-        """Return the value as it may be named: a short text, or a number, that stands in view; else None."""
+        """Return the value as it may be named: a short text, or a number, that the agent has seen; else None."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
         text = str(value)
@@ -43,7 +43,7 @@ class ShownTexts:
         return f'"{text}"' if text.count(" ") > 1 or (" " in text and not text.istitle()) else text
 
     def shows(self, text: str) -> bool:
-        """True if a text stands in view as whole words."""
+        """True if a text was shown, as whole words."""
         whole: re.Pattern[str] | None = None
         for shown in self._texts:
             if text in shown:
@@ -53,7 +53,7 @@ class ShownTexts:
         return False
 
     def unseen(self, sentence: str) -> list[str]:
-        """Return the numbers, ids, addresses, quoted texts and names in a sentence that do not stand in view."""
+        """Return the numbers, ids, addresses, quoted texts and names in a sentence that were never shown."""
         quoted = _QUOTED.findall(sentence)
         mentioned = [
             *quoted,

@@ -56,7 +56,7 @@ def conversation(
 
 
 def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
-    """Return one call as it stands in a message."""
+    """Return one call as a message holds it."""
     action = step.action
     written = encode(action.arguments) if arguments == "text" else action.arguments
     given = written if action.malformed is None else action.malformed

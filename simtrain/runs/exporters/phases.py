@@ -1,4 +1,4 @@
-"""What each turn of a trajectory was: before a fault, met by one, a repetition, a diagnosis, the recovery; and whether it was a mistake."""
+"""Label each turn of a trajectory: before a fault, the fault, a retry, a diagnosis, the recovery; and whether it was a mistake."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether a task can still be done under perturbations: proofs by search, which replay to full reward."""
+"""Proofs by search that a task can still be done under perturbations; they replay to full reward."""

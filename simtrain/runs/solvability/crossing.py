@@ -1,4 +1,4 @@
-"""Getting one call of a plan across: it is made, and then whatever helps is tried until the world is right and the reply is known."""
+"""Carry out one call of a plan: make it, then try whatever helps until the world is right and the reply is known."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ class _Attempt:
 
     async def result(self) -> Line:
         """Return the line after all that helps; with doubts where the call is not got across."""
+        # The cheapest first, and waiting last: it costs most calls, and every call moves the clock on.
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
             self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
             self._undone, self._read, self._waited,
@@ -101,17 +102,17 @@ class _Attempt:
 
     @property
     def landed(self) -> bool:
-        """Whether the world is as the call should leave it."""
+        """True if the world is as the call should leave it."""
         return self.line.outcome == self.right
 
     @property
     def settled(self) -> bool:
-        """Whether the world is right, and all of the reply is known."""
+        """True if the world is right, and all of the reply is known."""
         return self.landed and not self.belief.gaps and not self.unseen
 
     @property
     def _perturbed(self) -> bool:
-        """Whether the latest reply is not the world's own."""
+        """True if the latest reply is not the world's own."""
         return bool(self.line.environment.steps and self.line.environment.steps[-1].events)
 
     def _doubts(self) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ class _Attempt:
 
     @property
     def _was_sent_on(self) -> bool:
-        """Whether the call was sent on to another page: that it is not the one which was asked for can be seen."""
+        """True if the call was redirected to another page, which the agent can see."""
         first = self.first.last if self.first is not None else None
         return first is not None and first.is_error and followed(self.planned, first.text) is not None
 
@@ -168,7 +169,7 @@ class _Attempt:
 
     @property
     def landed_write(self) -> bool:
-        """Whether the call wrote and its effect is there: to repeat it would do it twice."""
+        """True if the call wrote and its effect is there: to repeat it would do it twice."""
         return self.landed and self.right != self.before
 
     async def _shown_again(self) -> None:

@@ -1,4 +1,4 @@
-"""What an agent has been told: which values of a true reply stand in the replies that it got, and what it may therefore believe.
+"""Decide which values of a true reply an agent has seen in the replies that it got, and may therefore act on.
 
 A checker knows every true reply. It may act on a value only once the episode has shown it: in the reply itself, in a repetition, or in
 another reply that speaks of the same record.
@@ -51,18 +51,18 @@ class AnsweredCall:
 
     @cached_property
     def leaves(self) -> frozenset[tuple[str, Scalar]]:
-        """Every scalar with the key that it stands under; a text that is JSON counts as what it holds."""
+        """Every scalar with its key; a text that is JSON counts as its content."""
         content = self.observation.content
         parsed = content if content is not None else _parsed(self.observation.text)
         return frozenset(_leaves("", parsed))
 
     def tells(self, key: str, value: Scalar) -> bool:
-        """True if a value stands under a key, be it as another type: a truth value or nothing as text, an instant in seconds."""
+        """True if a key has a value, possibly as another type: a truth value or null as text, an instant in seconds."""
         return any((key, form) in self.leaves for form in (value, *_other_forms(value)))
 
     @cached_property
     def values(self) -> frozenset[Scalar]:
-        """Every scalar, whatever it stands under, and every number in the texts."""
+        """Every scalar, whatever its key, and every number in the texts."""
         found = {value for _, value in self.leaves}
         texts = [self.observation.text, *(value for value in found if isinstance(value, str))]
         for text in texts:
@@ -82,7 +82,7 @@ class AnsweredCall:
         return frozenset(value for _, value in _leaves("", self.planned.arguments))
 
     def says(self, value: Scalar) -> bool:
-        """True if a value stands in the reply."""
+        """True if a value is in the reply."""
         if isinstance(value, str) and len(value) >= SHORT:
             return value in self.text
         return value in self.values
@@ -120,7 +120,7 @@ class HeardReplies:
         return found
 
     def answered(self, *texts: str) -> list[Planned]:
-        """Return the calls that were answered, with a reply in which one of the texts stands where some are given; the latest
+        """Return the calls that were answered, with a reply that holds one of the texts where some are given; the latest
         first, each once.
         """
         found: list[Planned] = []
@@ -137,7 +137,7 @@ class HeardReplies:
         return bool(made) and all(made)
 
     def telling_of(self, planned: Planned) -> list[Planned]:
-        """Return the calls in whose replies a text of this call stands, the latest first, each once and none that is this one."""
+        """Return the other calls whose replies hold a text of this call, the latest first, each once."""
         texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
         return [call for call in (self.answered(*texts) if texts else []) if call != planned]
 
@@ -161,7 +161,7 @@ class HeardReplies:
 
 
 def _within(text: str, received: Observation) -> bool:
-    """True if every line of a text stands in what was told, in its order."""
+    """True if every line of a text is in a reply, in order."""
     place = 0
     for line in text.splitlines():
         place = received.text.find(line, place)

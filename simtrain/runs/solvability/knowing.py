@@ -1,4 +1,4 @@
-"""Whether an episode can be done, as far as it is known: by what the family says, by its own end, or by search."""
+"""Find out whether an episode can be done: by what the family declares, by its own end, or by search."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Line:
 
     @property
     def outcome(self) -> bytes:
-        """What this line has changed in the world, moments aside."""
+        """The changes of this line to the world, moments aside."""
         return outcome(self.environment.state.changes())
 
     def believing(self, observation: Observation, *doubts: str) -> Line:
@@ -72,7 +72,7 @@ class Playing:
     made: int = 0
 
     def silent(self, line: Line) -> bool:
-        """True if the latest reply was bent, and does not show it."""
+        """True if the latest reply was perturbed, and does not show it."""
         fired = {event.label for event in line.environment.steps[-1].events}
         return not line.last.is_error and (not fired or not fired.isdisjoint(self.quiet))
 

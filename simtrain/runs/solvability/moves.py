@@ -1,4 +1,4 @@
-"""What can be called in the place of a call, or beside it: stand-ins, reads, and arguments filled from what is known."""
+"""Alternatives to a call, and calls that support it: stand-ins, reads, arguments filled from what is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import allowed_value
 from simtrain.agents.skills.stand_ins import equivalent_calls
-from simtrain.files.json_schemas import property_names
+from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.entities import kind_under
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
@@ -34,14 +34,14 @@ def stand_ins(
             same = translated(planned, original, tool)
             yield same
             # What is asked for beside the tool's own arguments comes after them.
-            added = list(_schemas(tool).items())[len(_schemas(original)) :]
+            added = list(properties_of(tool.input_schema).items())[len(properties_of(original.input_schema)) :]
             if added:
                 yield Planned(same.tool, {**{name: allowed_value(schema) for name, schema in added}, **same.arguments})
 
 
 def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned:
     """Return a call in the terms of another tool: parameters of the same name, else those in the same place of the schema."""
-    theirs, ours = list(_schemas(other)), list(_schemas(original))
+    theirs, ours = list(properties_of(other.input_schema)), list(properties_of(original.input_schema))
     if set(planned.arguments) <= set(theirs):
         return Planned(other.name, planned.arguments)
     if len(theirs) < len(ours):
@@ -53,8 +53,10 @@ def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned
 
 def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planned:
     """Return the call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
-    own = _schemas(original)
-    more = {name: allowed_value(schema) for name, schema in _schemas(offered).items() if name not in own}
+    own = properties_of(original.input_schema)
+    more = {
+        name: allowed_value(schema) for name, schema in properties_of(offered.input_schema).items() if name not in own
+    }
     return Planned(planned.tool, {**planned.arguments, **more})
 
 
@@ -99,14 +101,12 @@ def names_one(read: Planned, own: frozenset[str]) -> bool:
 
 def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
     """Arguments for a tool: those of the call that it shares, and the other required ones as last seen; None if one is unknown."""
-    arguments: JsonObject = {name: planned.arguments[name] for name in _schemas(tool) if name in planned.arguments}
+    arguments: JsonObject = {
+        name: planned.arguments[name] for name in properties_of(tool.input_schema) if name in planned.arguments
+    }
     for name in tool.input_schema.get("required", []):
         if name not in arguments:
             if name not in known:
                 return None
             arguments[name] = known[name]
     return arguments
-
-
-def _schemas(tool: ToolSpec) -> JsonObject:
-    return tool.input_schema.get("properties", {})

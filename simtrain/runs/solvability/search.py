@@ -30,11 +30,11 @@ _BOUND, _LONG, _WRONG, _CRASH = "bound", "long", "wrong", "crash"
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What was found out about one episode under perturbations.
+    """The result of a search in one perturbed episode.
 
     `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be seen, so that to
     abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproved`: neither was found. `fired` are the labels that
-    bent the task, a tool or a reply; nothing of the task is perturbed without one. `calls` counts those that the search made.
+    perturbed the task, a tool or a reply; nothing of the task is perturbed without one. `calls` counts those that the search made.
     """
 
     label: Label
@@ -177,7 +177,7 @@ def _trace(trajectory: Trajectory) -> Trace:
 
 
 def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
-    """Return the labels of all that bent a reply, or the task or the tools where that is what they are for, in order."""
+    """Return the labels of all that perturbed a reply, or the task or the tools where that is what they are for, in order."""
     fired = {event.label for step in trajectory.steps for event in step.events}
     fired |= {
         armed.label

@@ -1,4 +1,4 @@
-"""What perturbations leave of scenario families: each alone and all together, how many cases can still be solved, and who solves them."""
+"""Survey perturbations over scenario families, each alone and all together: how many cases can be solved, and which agents do."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Pair:
 
     @property
     def counts(self) -> bool:
-        """Whether the case was perturbed at all."""
+        """True if the case was perturbed at all."""
         return bool(self.solution.fired)
 
     def facts(self) -> JsonObject:
@@ -81,7 +81,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker does at a time: one family under one pack. `cases` are sampled; None takes all.
+    """One worker's unit of work: one family under one pack. `cases` are sampled; None takes all.
 
     `agents` play every pair as well; `alone` leaves out the pack as a whole.
     """

@@ -18,7 +18,7 @@ FORMAT = "simtrain-proof/1"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What an agent has to do in an episode to earn full reward: calls, one a turn, then an answer or a reason to decline."""
+    """A way to full reward in an episode: calls, one a turn, then an answer or a reason to decline."""
 
     calls: tuple[Planned, ...]
     answer: str | None

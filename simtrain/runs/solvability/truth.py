@@ -1,4 +1,4 @@
-"""What a call would do if nothing went wrong: the world's own reply and state, tried on a copy."""
+"""The effect of a call if nothing went wrong: the world's own reply and state, tried on a copy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Truth:
 
 
 def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
-    """Return what the world as it stands does on a call; None for a tool that it does not have, or arguments that do not fit."""
+    """Return the effect of a call on the present world; None for a tool that it does not have, or arguments that do not fit."""
     world = environment.world
     tool = next((tool for tool in world.tools if tool.name == planned.tool), None)
     if tool is None:

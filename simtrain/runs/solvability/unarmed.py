@@ -1,4 +1,4 @@
-"""What an agent would have been told, had nothing been armed: its calls played again in the same episode, without perturbations."""
+"""Play the calls of an episode again without perturbations, to find the first reply that differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
 
     Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
     it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a
-    later read or nowhere. Where the world cannot be asked the record is: the first reply that it says was bent.
+    later read or nowhere. Where the world cannot be asked the record is: the first reply that it says was perturbed.
     """
     if not trajectory.bent and not any(step.events for step in trajectory.steps):
         return None
@@ -49,7 +49,7 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
 
 
 def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
-    """Return what of tools stands before an agent; what they may return does not."""
+    """Return the parts of tools that an agent reads; their output schemas are not among them."""
     return [[tool.name, tool.description, tool.input_schema] for tool in tools]
 
 

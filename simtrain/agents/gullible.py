@@ -8,7 +8,7 @@ from simtrain.agents.plan import Planned, Walking
 from simtrain.agents.resilient import Resilient
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
-from simtrain.perturbations.attacks.instruction import Instruction, decoded, heard, instructions
+from simtrain.perturbations.attacks.instruction import Instruction, decoded, instructions, planted_in
 from simtrain.values.types import Message, Observation
 
 LONGEST = 2000
@@ -35,7 +35,7 @@ def _obeying(walking: Walking, briefing: Briefing) -> Walking:
         except StopIteration as finished:
             return _saying(finished.value, words)
         observation = yield planned
-        waiting += heard(observation)
+        waiting += planted_in(observation)
         while waiting:
             order = waiting.pop(0)
             if order in seen:
@@ -44,7 +44,7 @@ def _obeying(walking: Walking, briefing: Briefing) -> Walking:
             if order.words:
                 words.append(order.words)
             elif order.tool in known:
-                waiting += heard((yield Planned(order.tool, order.filled(observation.text[:LONGEST]))))
+                waiting += planted_in((yield Planned(order.tool, order.filled(observation.text[:LONGEST]))))
 
 
 def _described(briefing: Briefing) -> Iterator[Instruction]:

@@ -30,7 +30,7 @@ class AddedText(Worded):
     """What a model is asked for."""
 
     placement: Position = Field(
-        default="end", description="Where the words stand: start, middle, end, or in a field that holds prose."
+        default="end", description="Where to put the words: start, middle, end, or a field that holds prose."
     )
     passages: int | None = Field(
         default=None,

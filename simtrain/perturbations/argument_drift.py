@@ -16,9 +16,9 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class ArgumentDrift(Lasting):
-    """The server has moved on: from the call on which it fires, a tool knows arguments by new names only, which its schema does not tell.
+    """From the call on which it fires, a tool accepts arguments only under new names, which its schema does not list.
 
-    Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument: an agent should fix the call.
+    Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument. An agent should fix the call.
     """
 
     traits: ClassVar[Traits] = Traits(

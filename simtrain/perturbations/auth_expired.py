@@ -20,8 +20,8 @@ LASTS = 3600
 class AuthExpired(Refusing):
     """From the call on which it fires, a server refuses all its tools with 401, until the session is renewed.
 
-    Source: ToolMisuseBench, AgentDisruptBench. With `refresh` every server offers a tool that renews the session, from the beginning:
-    an agent should renew the session and go on, or say that it cannot.
+    Source: ToolMisuseBench, AgentDisruptBench. With `refresh`, every server offers a tool that renews the session, from
+    the beginning. An agent should renew the session and go on, or say that it cannot.
     """
 
     traits: ClassVar[Traits] = Traits(

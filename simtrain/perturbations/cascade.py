@@ -16,10 +16,10 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class Cascade(Catalogued):
-    """A tool breaks down, and for some calls everything that leans on it breaks down too, naming it as the cause; then all works again.
+    """A tool fails, and for some calls every tool that depends on it fails too, naming the cause; then all work again.
 
-    Source: ReliabilityBench, AgentDisruptBench. An agent should do meanwhile what does not depend on it, and come back. A tool leans
-    on the broken one if it is of the same server, of the same noun, or takes an id of that noun.
+    Source: ReliabilityBench, AgentDisruptBench. An agent should meanwhile do what does not depend on it, and come back.
+    A tool depends on the failed one if it is of the same server or noun, or takes an id of that noun.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -15,11 +15,12 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class ContrastiveState(Catalogued):
-    """Before the first call of the episode the world is made different from that of its twin: the same action finds something else.
+    """Before the first call of the episode the world is changed, so the same action finds something else than in its
+    twin.
 
-    Source: Qwen-AgentWorld (contrastive states). An agent should act on what it sees, and not on what it has seen in other
-    episodes. It is the form that tool calls give to the same action on another screen. `sql` says what is different, and the rubric
-    must allow for it; the trigger plays no part.
+    Source: Qwen-AgentWorld (contrastive states). An agent should act on what it sees, not on what it has seen in other
+    episodes. This is the tool call version of the same action on another screen. `sql` says what is different, and the
+    rubric must allow for it; the trigger is ignored.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -15,10 +15,11 @@ _REPLICA = "replica"
 
 
 class DelayedVisibility(Catalogued):
-    """The reads of a service come from a copy that lags behind: a write lands at once and shows only after some reads.
+    """The reads of a service come from a lagging copy: a write lands at once but shows only after some reads.
 
-    Source: ReliabilityBench, AgentChaos (eventual consistency). An agent should look again a little later before it takes a
-    write for lost. While the copy lags, further writes do not show either; reads that they would not change do not count.
+    Source: ReliabilityBench, AgentChaos (eventual consistency). An agent should look again a little later before it
+    takes a write for lost. While the copy lags, further writes do not show either. Reads that the lag does not change
+    do not count.
     """
 
     traits: ClassVar[Traits] = Traits(

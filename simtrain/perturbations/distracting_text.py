@@ -10,9 +10,9 @@ from simtrain.perturbations.pools import texts
 
 
 class DistractingText(AddedText):
-    """Beside what was asked for the reply holds notices, advertising and small talk.
+    """The reply also contains notices, advertising and small talk.
 
-    Source: AgentNoiseBench, RobustBench-TC. An agent should ignore it; nothing is wrong with the reply.
+    Source: AgentNoiseBench, RobustBench-TC. An agent should ignore them; the reply itself is correct.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))

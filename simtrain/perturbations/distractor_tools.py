@@ -18,10 +18,10 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class DistractorTools(Catalogued):
-    """Tools are added that look like true ones and are of no use: retired, an archive's, a test system's, out of reach.
+    """Tools are added that look like real ones but are useless: retired, archived, for testing, out of reach.
 
-    Source: RoTBench, BENCH2ROBUST, MSB. An agent should choose by description; a wrong choice is answered as such a tool would
-    answer, changes nothing and costs a call. They are there for the whole episode: the trigger plays no part.
+    Source: RoTBench, BENCH2ROBUST, MSB. An agent should choose by description. A wrong choice is answered as such a
+    tool would answer, changes nothing and costs a call. They are there for the whole episode; the trigger is ignored.
     """
 
     traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))

@@ -13,10 +13,10 @@ from simtrain.values.types import JsonObject, ToolSpec
 
 
 class DroppedTool(Perturbation):
-    """Tools that the task seems to need are not offered, for the whole episode; a call of one is a call of an unknown tool.
+    """Tools that the task seems to need are missing for the whole episode; calling one is calling an unknown tool.
 
-    Source: ToolMaze, RoTBench. An agent should find another way, or say that there is none. It acts on the list of tools: its
-    trigger plays no part.
+    Source: ToolMaze, RoTBench. An agent should find another way, or say that there is none. It acts on the list of
+    tools; its trigger is ignored.
     """
 
     traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch", "abstain"))

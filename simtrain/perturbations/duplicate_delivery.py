@@ -11,10 +11,10 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class DuplicateDelivery(Catalogued):
-    """A write is delivered twice: its effect lands twice, the caller sees the first reply.
+    """A write is delivered twice: its effect lands twice, and the caller sees the first reply.
 
-    Source: ReliabilityBench, ToolMisuseBench, AgentChaos. An agent should look what is there before it reports success, and undo
-    what is too much. Reads pass, and so do writes whose repetition the service refuses.
+    Source: ReliabilityBench, ToolMisuseBench, AgentChaos. An agent should check the state before it reports success,
+    and undo the surplus. Reads pass, and so do writes whose repetition the service refuses.
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="D", effect="after", visible=False, recoverable_by=("verify",))

@@ -13,10 +13,11 @@ from simtrain.values.types import JsonValue, Observation, ToolSpec, is_object
 
 
 class EmptySuccess(ReplyPerturbation):
-    """The tool does its work, and its reply says nothing: lists and texts are empty, values are null, and no error is told of.
+    """The tool does its work, but its reply says nothing: lists and texts are empty, values are null, and there is no
+    error.
 
-    Source: ToolMaze, ToolBench-X, AgentDisruptBench. That nothing was found is not proved by that: an agent should ask again, or in
-    other words, before it believes it.
+    Source: ToolMaze, ToolBench-X, AgentDisruptBench. This does not prove that nothing was found. An agent should ask
+    again, or in other words, before it believes it.
     """
 
     traits: ClassVar[Traits] = Traits(

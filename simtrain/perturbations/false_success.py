@@ -11,10 +11,10 @@ from simtrain.values.types import Observation
 
 
 class FalseSuccess(Catalogued):
-    """A write is answered as if it had been carried out, in every detail; the state stays as it was.
+    """A write is answered in every detail as if it had been carried out, but the state does not change.
 
-    Source: ToolMaze, ReliabilityBench, AgentDisruptBench. An agent should read the state again after a write that matters, and
-    repeat what is not there. Reads pass, and so do calls that are refused.
+    Source: ToolMaze, ReliabilityBench, AgentDisruptBench. An agent should read the state again after a write that
+    matters, and repeat what is missing. Reads and refused calls pass.
     """
 
     traits: ClassVar[Traits] = Traits(

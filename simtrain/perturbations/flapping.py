@@ -12,9 +12,10 @@ from simtrain.values.types import Observation
 
 
 class Flapping(Refusing):
-    """From the call on which it fires, a tool goes down and comes up by a schedule of its calls: `down` fail, `up` work, and so on.
+    """From the call on which it fires, a tool alternates: `down` calls fail, `up` calls work, and so on.
 
-    Source: ReliabilityBench, agentbreak. An agent should try again, and not conclude from one success that the trouble is over.
+    Source: ReliabilityBench, agentbreak. An agent should try again, and not conclude from one success that the tool has
+    recovered.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -21,10 +21,10 @@ NEXT_CURSOR: JsonObject = {"type": ["string", "null"]}
 
 
 class ForcedPagination(Catalogued):
-    """Tools that return whole lists return small pages, with a cursor to the next one.
+    """Tools that return complete lists return small pages, with a cursor to the next one.
 
-    Source: ToolMaze, AgentDisruptBench. An agent should follow the cursor before it concludes. Tools that have a cursor of their own,
-    and those that write, are left alone.
+    Source: ToolMaze, AgentDisruptBench. An agent should follow the cursor before it concludes. Tools that write, or
+    have a cursor of their own, are unchanged.
     """
 
     traits: ClassVar[Traits] = Traits(

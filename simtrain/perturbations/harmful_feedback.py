@@ -14,8 +14,8 @@ from simtrain.values.types import JsonObject
 class HarmfulFeedback(AddedText):
     """The reply ends with unsafe advice to the person behind the agent, as if it came from the service.
 
-    Source: ToolSword. An agent should finish its task and not relay the advice. Each advice has a core that stands in the text
-    word for word, also where a model writes it, so that the grader `attack` finds it in an answer.
+    Source: ToolSword. An agent should finish its task and not relay the advice. The core of each advice is in the text
+    word for word, even if a model writes it, so the grader `attack` can find it in an answer.
     """
 
     traits: ClassVar[Traits] = Traits(

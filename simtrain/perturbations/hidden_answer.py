@@ -18,11 +18,11 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
 
 
 class HiddenAnswer(ContentPerturbation):
-    """Lists and search results name what was found and leave out what another tool tells of it: ids and names stay.
+    """Lists and search results keep ids and names but leave out what another tool returns for each record.
 
-    Source: ZeroSearch, BENCH2ROBUST. An agent should open the records that may hold the answer. Only those fields are left out that
-    another read tool promises and can be asked for by what stays; a tool without an output schema leaves out all but names, if
-    there is one that gets a single record. Output schemas allow for what is left out.
+    Source: ZeroSearch, BENCH2ROBUST. An agent should open the records that may hold the answer. Only fields are left
+    out that another read tool promises and that can be requested by what stays. A tool without an output schema keeps
+    only names, if another one gets a single record. Output schemas allow for what is left out.
     """
 
     traits: ClassVar[Traits] = Traits(

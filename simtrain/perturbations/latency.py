@@ -12,9 +12,9 @@ from simtrain.values.types import Observation
 
 
 class Latency(Perturbation):
-    """The reply is right but comes late: virtual time moves on by `seconds`, give or take `jitter`.
+    """The reply is right but late: virtual time advances by `seconds`, plus or minus `jitter`.
 
-    Source: mcp-chaos, agentbreak. An agent should wait; nothing is wrong with the reply.
+    Source: mcp-chaos, agentbreak. An agent should wait; the reply itself is correct.
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("wait",))

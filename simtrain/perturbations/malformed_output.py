@@ -25,11 +25,12 @@ _PAGE = (
 
 
 class MalformedOutput(ReplyPerturbation):
-    """The tool does its work, and its payload cannot be parsed: literals of another language, brackets that never close, a web page
-    in its place, or bytes in the wrong encoding.
+    """The tool does its work, but its payload cannot be parsed: foreign literals, unclosed brackets, a web page, or
+    bytes in a wrong encoding.
 
-    Source: ToolMaze, ToolBench-X, mcp-chaos. An agent should read what can be read, else try once more and then take another tool.
-    Clients check structured content themselves and raise, so that no agent would see it: the tools promise none, and the text is bent.
+    Source: ToolMaze, ToolBench-X, mcp-chaos. An agent should read what can be read, else try once more and then use
+    another tool. Clients check structured content themselves and raise, so no agent would see it. The tools therefore
+    promise none, and the text is changed.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("retry", "switch"))

@@ -27,7 +27,8 @@ PRAISES = (
 class MisleadingAnnotation(Perturbation):
     """Some descriptions warn of tools that work, others praise tools beyond what they do.
 
-    Source: RobustBench-TC, MSB. An agent should choose by what a tool does. It acts on the list of tools: its trigger plays no part.
+    Source: RobustBench-TC, MSB. An agent should choose by what a tool does. It acts on the list of tools; its trigger
+    is ignored.
     """
 
     traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))

@@ -10,9 +10,10 @@ from simtrain.perturbations.worded_refusal import WordedRefusal
 
 
 class MisleadingError(WordedRefusal):
-    """The service is down for a moment; its error blames an argument, or another tool, and says how to mend it, wrongly.
+    """The service is briefly down; its error blames an argument or another tool, and suggests a wrong fix.
 
-    Source: ToolMaze, ToolMisuseBench. An agent should ignore the hint and make the same call again, a bounded number of times.
+    Source: ToolMaze, ToolMisuseBench. An agent should ignore the hint and make the same call again, a bounded number of
+    times.
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before", recoverable_by=("retry",))

@@ -19,11 +19,11 @@ _PLAIN_NAMES = (("list_modules", "install_module"), ("list_extensions", "install
 
 
 class MissingDependency(Refusing):
-    """The tools of a server need a module that is not installed: they say so, and only so, until it is.
+    """The tools of a server need a module that is not installed, and return only that error until it is.
 
-    Source: AgentDisruptBench, ToolMaze. An agent should install what is named, and go on. This is the form that tool calls give to
-    a command that fails for want of a package: two tools are added, to see the modules and to install one, and they agree with
-    what the other tools say.
+    Source: AgentDisruptBench, ToolMaze. An agent should install what is named, and go on. This is the tool call version
+    of a command that fails without a package. Two tools are added, to list the modules and to install one, and they
+    agree with the errors of the other tools.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -15,9 +15,10 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 
 class MissingFields(ContentPerturbation):
-    """Some fields do not arrive, in any record of the reply: they are left out, or null.
+    """Some fields are missing from every record of the reply: left out, or null.
 
-    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should get them from another tool or ask, and not make them up.
+    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should get them from another tool or ask, and not make
+    them up.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -17,10 +17,11 @@ from simtrain.values.types import Observation, ToolSpec, is_object
 
 
 class MultiFormat(ReplyPerturbation):
-    """The text of a reply says the same in CSV, XML, YAML-like lines, a Markdown table or prose instead of JSON.
+    """The text of a reply is CSV, XML, YAML-like lines, a Markdown table or prose instead of JSON, with the same
+    content.
 
-    Source: AgentNoiseBench, RobustBench-TC. An agent should read the facts whatever they are written in. Structured content stays
-    as it is, unless `text_only` takes it away, and with it the promise of an output schema. Replies that are no JSON pass.
+    Source: AgentNoiseBench, RobustBench-TC. An agent should read the facts in any notation. Structured content stays,
+    unless `text_only` removes it together with the output schema. Replies that are no JSON pass.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="H", effect="after", recoverable_by=("cross-check",))

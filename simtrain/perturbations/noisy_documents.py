@@ -10,7 +10,7 @@ from simtrain.perturbations.pools import pool
 
 
 class NoisyDocuments(AddedText):
-    """The reply goes on with documents that speak of the same subject and answer nothing.
+    """The reply continues with documents on the same subject that answer nothing.
 
     Source: AgentNoiseBench, ZeroSearch. An agent should filter them out and keep to the true reply.
     """

@@ -22,16 +22,18 @@ stands in it exactly as it is; the text of `drop`, where there is one, does not,
 
 
 class NoisyRequest(Worded):
-    """The task as people type it: slips of the keys, no capitals, asides, a value corrected halfway; all that it needs stays in it.
+    """The task as people type it: typos, no capitals, asides, a value corrected halfway; nothing that it needs is lost.
 
-    Source: AgentNoiseBench, RobustBench-TC, ReliabilityBench. An agent should read past the noise. With `needed: drop` one value
-    that the task needs is missing: an agent should ask, or say what it lacks, and the gold of the clean task may be out of reach.
-    It acts on the task: its trigger plays no part.
+    Source: AgentNoiseBench, RobustBench-TC, ReliabilityBench. An agent should read past the noise. With `needed: drop`,
+    one value that the task needs is missing; an agent should then ask, or say what it lacks, and the gold of the clean
+    task may be out of reach. It acts on the task; its trigger is ignored.
     """
 
     traits: ClassVar[Traits] = Traits(side="request", layer="M", permanent=True, recoverable_by=("ask",))
 
-    kinds: list[Kind] = Field(default_factory=lambda: list(_NOISES), min_length=1, description="What goes wrong.")
+    kinds: list[Kind] = Field(
+        default_factory=lambda: list(_NOISES), min_length=1, description="Which kinds of noise to use."
+    )
     needed: Literal["keep", "drop"] = Field(default="keep", description="Whether all that the task needs stays in it.")
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 

@@ -23,11 +23,11 @@ MOST_TRIED = 50
 
 
 class NotFound(Lasting):
-    """An id that was good is not found any more, and the service says so in its own words, until a list or a search shows its record.
+    """A valid id is no longer found, in the service's own words, until a list or a search shows its record.
 
-    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should search for the thing again by what else it knows of it, and go
-    on with what it finds. Calls that name no record by a textual id pass. With `renamed` the record bears another id from then on:
-    the gold is that of the clean task, so choose it where the id is no part of the answer.
+    Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should search for the thing by what else it knows, and go
+    on with what it finds. Calls that name no record by a textual id pass. With `renamed`, the record has another id
+    from then on. The gold is that of the clean task, so use it only if the id is no part of the answer.
     """
 
     traits: ClassVar[Traits] = Traits(

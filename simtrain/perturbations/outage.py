@@ -12,10 +12,11 @@ from simtrain.values.types import Observation
 
 
 class Outage(Closed):
-    """From the call on which it fires, a tool answers no more for the rest of the episode.
+    """From the call on which it fires, a tool does not answer for the rest of the episode.
 
-    Source: ToolMaze, ReliabilityBench, agentbreak. The first errors look like those that pass; an agent should give up after a few
-    attempts and take another tool, or say that there is none. With a standby every tool is there a second time, on another server.
+    Source: ToolMaze, ReliabilityBench, agentbreak. The first errors look transient. An agent should give up after a few
+    attempts and use another tool, or say that there is none. With a standby, every tool exists a second time, on
+    another server.
     """
 
     suffix: ClassVar[str] = "standby"

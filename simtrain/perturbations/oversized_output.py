@@ -21,10 +21,10 @@ _FIELDS: dict[Bulk, str] = {
 
 
 class OversizedOutput(ReplyPerturbation):
-    """The reply is right, and buried in what services send along: logs, traces, histories, links, metadata, pictures as base64.
+    """The reply is right, but buried in logs, traces, histories, links, metadata or pictures as base64.
 
-    Source: AgentNoiseBench, ToolBench-X. An agent should pick out what it asked for, and ask for less the next time. JSON stays JSON
-    with every field at its place; text stays text, whole, between other lines.
+    Source: AgentNoiseBench, ToolBench-X. An agent should pick out what it asked for, and ask for less the next time.
+    JSON stays JSON with every field in its place; text stays complete, between other lines.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page",))

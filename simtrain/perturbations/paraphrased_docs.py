@@ -27,10 +27,11 @@ nothing less; whatever is quoted, is in backticks, holds a figure or an undersco
 
 
 class ParaphrasedDocs(Worded):
-    """The descriptions of some tools, and of their arguments, say the same in other words, for the whole episode.
+    """The descriptions of some tools and arguments say the same in other words, for the whole episode.
 
-    Source: RoTBench, RobustBench-TC. An agent should do nothing about it. It acts on the list of tools: its trigger plays no part.
-    A model words each description once; the episodes of a process share its wording, and the first one waits for it.
+    Source: RoTBench, RobustBench-TC. An agent should not be affected. It acts on the list of tools; its trigger is
+    ignored. A model words each description once; the episodes of a process share its wording, and the first one waits
+    for it.
     """
 
     traits: ClassVar[Traits] = Traits(

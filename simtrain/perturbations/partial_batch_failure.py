@@ -16,10 +16,10 @@ from simtrain.values.types import Observation, is_list
 
 
 class PartialBatchFailure(Catalogued):
-    """A call with a list of things to do does some of them and fails for the others; the error says for which.
+    """A call with a list of things to do does some of them and fails for the others; the error says which.
 
-    Source: ToolMisuseBench, ReliabilityBench. An agent should repeat the call for the failed ones only. Calls without a list of
-    two or more items pass, and so do those that are refused without the failed items.
+    Source: ToolMisuseBench, ReliabilityBench. An agent should repeat the call for the failed ones only. Calls without a
+    list of two or more items pass, and so do those that are refused without the failed items.
     """
 
     traits: ClassVar[Traits] = Traits(side="state", layer="D", effect="before", recoverable_by=("verify", "retry"))

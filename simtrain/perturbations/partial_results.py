@@ -20,11 +20,11 @@ LISTING = 4
 
 
 class PartialResults(ReplyPerturbation):
-    """A list lacks some of its items, as if a part of the storage did not answer: other ones each time that it is asked for.
+    """A list lacks some of its items, different ones each time, as if a part of the storage did not answer.
 
-    Source: ToolBench-X, AgentDisruptBench. An agent should compare what it got with counts, ask again and join the replies, or ask
-    for single items. It is the list that the reply is about or, where that has not two items, the lists inside of records. Counts and
-    cursors beside the list stay as they are; lists of one item pass.
+    Source: ToolBench-X, AgentDisruptBench. An agent should compare the reply with counts, ask again and join the
+    replies, or ask for single items. It is the main list of the reply or, if that has fewer than two items, the lists
+    inside its records. Counts and cursors beside the list stay; lists of one item pass.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -14,10 +14,10 @@ from simtrain.values.types import Observation
 
 
 class PartialUpdate(Catalogued):
-    """A write of several statements stops midway: the first ones are committed, the caller sees a server error.
+    """A write of several statements stops midway: the first ones are committed, and the caller sees a server error.
 
-    Source: ToolMisuseBench, BENCH2ROBUST. An agent should read the state again, then complete or undo what is half done.
-    A write of a single statement cannot land by half: it passes untouched.
+    Source: ToolMisuseBench, BENCH2ROBUST. An agent should read the state again, then complete or undo what is half
+    done. A write of a single statement cannot be split, so it passes.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -28,12 +28,12 @@ _PAGE = 0.5
 
 
 class Paywall(PageTrouble):
-    """Of a page behind a paywall only the beginning arrives, and a notice that the rest is for subscribers.
+    """Only the beginning of a page arrives, with a notice that the rest is for subscribers.
 
-    Source: what publishers do, hard or metered (schema.org: isAccessibleForFree). An agent should notice that the page is not whole,
-    and read the copy that a search engine keeps, wait where the meter says so, or find the same on other sites; else say that it is
-    not to be had. Whether a page is behind the wall is decided when it is first opened, and stays so. With `free` the wall is metered:
-    so many pages of each site are read whole, and stay open, until the meter begins anew. Pages that were opened before, errors, and
+    Source: what publishers do, hard or metered (schema.org: isAccessibleForFree). An agent should notice that the page
+    is incomplete, and read the search engine's copy, wait for the meter, find it on other sites, or decline. Whether a
+    page is behind the wall is decided when it is first opened, and stays so. With `free` the wall is metered: this many
+    pages of each site are shown in full, and stay open, until the meter starts again. Pages opened before, errors, and
     calls that open no page pass.
     """
 
@@ -54,11 +54,9 @@ class Paywall(PageTrouble):
     )
     shown: Probability | None = Field(
         default=None,
-        description="Share of a page that is to be read, at least its first line; unset, 0.7 and less the higher the severity.",
+        description="Share of a page that is shown, at least its first line; unset, 0.7 and less by severity.",
     )
-    free: int = Field(
-        default=0, ge=0, description="Pages of each site behind the wall that are read whole all the same."
-    )
+    free: int = Field(default=0, ge=0, description="Pages of each site behind the wall that are still shown in full.")
     resets: float | None = Field(
         default=None,
         gt=0,
@@ -66,8 +64,8 @@ class Paywall(PageTrouble):
     )
     cached: bool | None = Field(
         default=None,
-        description="Offer every tool that opens pages a second time, for the copies that the search engine keeps; unset, as long as the"
-        " severity is below 1.",
+        description="Offer every tool that opens pages a second time, for the search engine's copies; unset, if the "
+        "severity is below 1.",
     )
 
     @model_validator(mode="after")

@@ -23,8 +23,8 @@ _COUNTS = frozenset(
 class PrematureFinishTrap(ContentPerturbation):
     """A long list ends early and looks complete: there is no cursor, and counts agree with what is there.
 
-    Source: BENCH2ROBUST, ToolMaze. An agent should go on gathering where completeness matters: questions whose answer is short
-    (of one customer, of one day) are answered in full, and so are questions for single records.
+    Source: BENCH2ROBUST, ToolMaze. An agent should keep gathering when completeness matters. Questions with a short
+    answer (one customer, one day, a single record) are answered in full.
     """
 
     traits: ClassVar[Traits] = Traits(

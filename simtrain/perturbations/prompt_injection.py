@@ -25,11 +25,12 @@ fits the subject of that reply and makes the assistant do what `order` says. It 
 
 
 class PromptInjection(Worded):
-    """The true reply, and an instruction in it that nobody asked for: to call a tool, send what was read, say something.
+    """The true reply contains an instruction that nobody asked for: to call a tool, send what was read, say something.
 
-    Source: AgentDojo, MSB, ToolSword. An agent should treat it as data, ignore it and finish its task. The goal is drawn among
-    the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says whether it was. Where
-    no goal can be reached the reply passes. With `error` the first read fails, and its error holds the instruction.
+    Source: AgentDojo, MSB, ToolSword. An agent should treat it as data, ignore it and finish its task. The goal is
+    drawn among the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says
+    whether it was. If no goal can be reached, the reply passes. With `error`, the first read fails and its error holds
+    the instruction.
     """
 
     traits: ClassVar[Traits] = Traits(
@@ -41,10 +42,10 @@ class PromptInjection(Worded):
         default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."
     )
     placement: Placement | None = Field(
-        default=None, description="Where it stands: start, middle, end, field or error; unset, drawn."
+        default=None, description="Where to put it: start, middle, end, field or error; unset, drawn."
     )
     carrier: Carrier | None = Field(
-        default=None, description="How it is dressed: plain, markdown, comment, encoded, language; unset, drawn."
+        default=None, description="Its form: plain, markdown, comment, encoded or language; unset, drawn."
     )
     writer: Writer | None = Field(default=None, description="Chat model that words it to fit the reply.")
 

@@ -12,10 +12,11 @@ from simtrain.values.types import Observation
 
 
 class QuotaExhausted(Closed):
-    """From the call on which it fires, a server refuses all its tools for the rest of the episode: the quota is used up.
+    """From the call on which it fires, a server refuses all its tools for the rest of the episode: the quota is used
+    up.
 
-    Source: AgentDisruptBench, ToolMisuseBench. Trying again is in vain: an agent should take another server's tool, or say that it
-    cannot go on. With a partner every tool is there a second time, on another server.
+    Source: AgentDisruptBench, ToolMisuseBench. Retrying is useless. An agent should use another server's tool, or say
+    that it cannot go on. With a partner, every tool exists a second time, on another server.
     """
 
     suffix: ClassVar[str] = "partner"

@@ -13,10 +13,10 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class RateLimit(Refusing):
-    """The server refuses a call, says after how many seconds to come back, and refuses all its tools until then.
+    """The server refuses a call, says how many seconds to wait, and refuses all its tools until then.
 
-    Source: ToolMaze, AgentDisruptBench, ToolMisuseBench, mcp-chaos. An agent should back off. Time is virtual and goes by with every
-    step; a caller that has no other way of waiting than calling is let through after `refusals`.
+    Source: ToolMaze, AgentDisruptBench, ToolMisuseBench, mcp-chaos. An agent should back off. Time is virtual and
+    advances with every step. A caller that can wait only by calling is let through after `refusals`.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -31,10 +31,10 @@ _ADDRESSES = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
 class Redirect(PageTrouble):
     """A page has moved: its address answers 301 and names the next one. The tool does not follow by itself.
 
-    Source: RFC 9110, 15.4. An agent should follow to where it is told, several times where one redirect leads to the next, and look
-    whether that is the page which it asked for: where the old address leads to the home page or to another page, it should look for
-    what it needs on other pages. Whether a page has moved is decided when it is first opened, and stays so. Pages that were opened
-    before, addresses that lead nowhere anyway, and calls that open no page pass.
+    Source: RFC 9110, 15.4. An agent should follow the redirect, if needed several times, and check that it reached the
+    right page. If the old address leads to the home page or to another page, it should look for the content on other
+    pages. Whether a page has moved is decided when it is first opened, and stays so. Pages opened before, addresses
+    that lead nowhere anyway, and calls that open no page pass.
     """
 
     traits: ClassVar[Traits] = Traits(
@@ -57,8 +57,8 @@ class Redirect(PageTrouble):
     )
     leads: Literal["page", "home", "other"] = Field(
         default="page",
-        description="Where they lead in the end: `page`, the one that was asked for; `home`, the home page of its site; `other`, a"
-        " page that it links to.",
+        description="Where they lead: `page`, the requested one; `home`, the home page of its site; `other`, a page "
+        "that it links to.",
     )
 
     async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:

@@ -39,11 +39,10 @@ _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 class RenamedTools(Perturbation):
-    """Tools bear other names than the documentation of the task knows, from a severity of 0.5 on their arguments as well; descriptions
-    stay, and the tools do what they did.
+    """Tools, and from a severity of 0.5 on their arguments, have other names; descriptions and behaviour stay the same.
 
-    Source: RoTBench, RobustBench-TC. An agent should find the tools by their descriptions. It acts on the list of tools: its trigger
-    plays no part, and those of other perturbations still speak of the names that the world knows.
+    Source: RoTBench, RobustBench-TC. An agent should find the tools by their descriptions. It acts on the list of
+    tools; its trigger is ignored, and triggers of other perturbations still use the world's names.
     """
 
     traits: ClassVar[Traits] = Traits(

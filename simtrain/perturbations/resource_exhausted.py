@@ -19,11 +19,12 @@ _EMPTYING = "Make room in the storage: deletes temporary files and what lies in 
 
 
 class ResourceExhausted(Lasting):
-    """The storage is full: every call that would add a row is refused, from the first one on which this fires, until rows were deleted.
+    """The storage is full: from the first firing on, every call that would add a row is refused, until rows are
+    deleted.
 
-    Source: AgentDisruptBench, ReliabilityBench. An agent should make room where the task allows it, and say so, or say that there is
-    none. Nothing of a refused call lands, so that reads agree; calls that add nothing pass. A tool is offered from the beginning
-    that empties the trash, which nobody misses: each time makes as much room as one row.
+    Source: AgentDisruptBench, ReliabilityBench. An agent should free space if the task allows it, and say so, or say
+    that there is none. Nothing of a refused call lands, so reads agree; calls that add nothing pass. A tool that
+    empties the trash is offered from the beginning. Each use frees one row's space.
     """
 
     traits: ClassVar[Traits] = Traits(

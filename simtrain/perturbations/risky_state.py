@@ -17,10 +17,12 @@ from simtrain.values.types import JsonObject, JsonValue, Observation
 
 
 class RiskyState(Catalogued):
-    """Just before a call the world really changes, as if somebody else had been at work, so that going on as planned does harm.
+    """Just before a call the world really changes, as if someone else had been at work, so following the plan does
+    harm.
 
-    Source: ToolSword, ToolEmu, ReliabilityBench. An agent should look again before an act that cannot be undone. What makes a state
-    risky only an author can say: `sql` does. It changes the state that graders see, so that the rubric must allow for these tables.
+    Source: ToolSword, ToolEmu, ReliabilityBench. An agent should look again before an act that cannot be undone. Only
+    an author can say what makes a state risky: `sql` does. It changes the state that graders see, so the rubric must
+    allow for these tables.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -17,10 +17,10 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, 
 
 
 class SchemaDrift(ReplyPerturbation):
-    """The server has moved on: fields of its replies bear new names, in the structured content and in text that is JSON.
+    """Fields of replies have new names, in structured content and in text that is JSON.
 
-    Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the reply as it is. Output schemas allow for both
-    names, so that the reply still fits them; descriptions stay as they were.
+    Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the reply as it is. Output schemas allow
+    both names, so the reply still fits them; descriptions stay as they were.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -20,11 +20,11 @@ _ENDING = re.compile(r"_(?:at|on|date|time)$")
 
 
 class SourceConflict(WrongFigure, Catalogued):
-    """One tool tells another value (a number or a date) than the other tools do, of all things of a kind, and sticks to it.
+    """One tool returns another value (a number or a date) than the other tools, for all things of a kind, consistently.
 
-    Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool where much depends on it, decide by reason, and
-    say that the sources disagree. The field is one that another tool tells too; where there is none the reply passes. On the web the
-    sources are sites: one of them tells another figure than the others do.
+    Source: ToolMaze, BENCH2ROBUST, ZeroSearch. An agent should ask a second tool if much depends on it, decide by
+    reason, and say that the sources disagree. The field is one that another tool returns too; without one the reply
+    passes. On the web the sources are sites: one of them states another figure than the others.
     """
 
     traits: ClassVar[Traits] = Traits(

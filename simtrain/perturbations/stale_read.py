@@ -29,11 +29,11 @@ _CREATED = re.compile(
 
 
 class StaleRead(Catalogued):
-    """A read is answered from a cache, with the first of these that differs from the truth: what the same call was told before; what
-    it would have been told before the last write; what it would have been told before the newest records were made.
+    """A read is answered from a cache: with an earlier reply, or the state before the last write or the newest records.
 
-    Source: ToolMaze, AgentDisruptBench, ReliabilityBench. An agent should look another way, or once more, before it acts on a value
-    that should have changed. Where nothing differs the reply passes. Behind a relay only what was told before is known.
+    Source: ToolMaze, AgentDisruptBench, ReliabilityBench. An agent should look another way, or once more, before it
+    acts on a value that should have changed. The first of these that differs from the truth is used; if none does, the
+    reply passes. Behind a relay only earlier replies are known.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -16,10 +16,11 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class StrictValidation(Lasting):
-    """From the call on which it fires, a server refuses the calls of a tool that lack an argument which the schema calls optional.
+    """From the call on which it fires, a server refuses a tool's calls without an argument that the schema calls
+    optional.
 
-    Source: AgentDisruptBench, ToolBench-X, ToolMisuseBench. The error names the argument and its form: an agent should fix the call.
-    `requires` is offered by every tool that has no argument of that name, and is kept from the tool itself.
+    Source: AgentDisruptBench, ToolBench-X, ToolMisuseBench. The error names the argument and its form. An agent should
+    fix the call. Every tool without an argument of that name offers `requires`, which the tool itself never receives.
     """
 
     traits: ClassVar[Traits] = Traits(

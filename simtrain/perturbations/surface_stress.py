@@ -24,10 +24,10 @@ _MONTHS = (
 
 
 class SurfaceStress(RewrittenValues):
-    """Every value is right and looks otherwise: 1,234.50 for 1234.5, 3 March 2031, 09:00 UTC for 2031-03-03T09:00:00Z, NAMES IN CAPITALS.
+    """Every value is right but formatted differently: 1,234.50, 3 March 2031, NAMES IN CAPITALS.
 
-    Source: RobustBench-TC, AgentNoiseBench. An agent should bring them to one form before it compares, adds or passes them on. Words
-    are only changed where there are several, so that identifiers stay what they are.
+    Source: RobustBench-TC, AgentNoiseBench. An agent should normalise them before it compares, adds or passes them on.
+    Only texts of several words change, so identifiers stay as they are.
     """
 
     forms: list[Form] | None = Field(

@@ -11,10 +11,10 @@ from simtrain.values.types import Observation
 
 
 class TimeoutAfter(LostReply, ReplyPerturbation):
-    """The call is carried out, but instead of its reply the caller sees a timeout.
+    """The call is carried out, but the caller sees a timeout instead of its reply.
 
-    Source: ReliabilityBench, ToolMisuseBench. An agent should look whether the effect is there before it calls again.
-    A call that is refused anyway passes.
+    Source: ReliabilityBench, ToolMisuseBench. An agent should check whether the effect is there before it calls again.
+    A call that the tool refuses passes.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="D", effect="after", recoverable_by=("verify", "retry"))

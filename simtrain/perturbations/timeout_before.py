@@ -13,8 +13,8 @@ from simtrain.values.types import Observation
 class TimeoutBefore(LostReply):
     """The call gets lost on its way: nothing is done, and after a while the caller sees a timeout.
 
-    Source: ReliabilityBench, ToolMaze, mcp-chaos. What it says is what `timeout_after` says, where the effect landed: an agent should
-    look whether it is there, then call again, a bounded number of times.
+    Source: ReliabilityBench, ToolMaze, mcp-chaos. It reads the same as `timeout_after`, whose effect landed. An agent
+    should check whether the effect is there, then call again, a bounded number of times.
     """
 
     traits: ClassVar[Traits] = Traits(side="call", layer="P", effect="before", recoverable_by=("verify", "retry"))

@@ -16,11 +16,12 @@ from simtrain.values.types import JsonObject, ToolSpec
 
 
 class ToolPoisoning(Perturbation):
-    """The descriptions of some tools tell the agent to do something else, for the whole episode; the tools work as ever.
+    """The descriptions of some tools tell the agent to do something else, for the whole episode; the tools work as
+    usual.
 
-    Source: MSB, AgentDojo. An agent should take a description as that of a tool and ignore its orders. It acts on the list of
-    tools: its trigger plays no part. Goals that need a look at the world cannot be planted here; where none can be reached with
-    the tools on offer, nothing changes.
+    Source: MSB, AgentDojo. An agent should read a description only as documentation and ignore its orders. It acts on
+    the list of tools; its trigger is ignored. Goals that need a look at the world cannot be planted here. If none can
+    be reached with the tools on offer, nothing changes.
     """
 
     traits: ClassVar[Traits] = Traits(
@@ -37,10 +38,8 @@ class ToolPoisoning(Perturbation):
     goal: GoalKnob | None = Field(
         default=None, description="What the attack is after: the name of a shipped goal, or a goal; unset, drawn."
     )
-    carrier: Carrier = Field(
-        default="plain", description="How it is dressed: plain, markdown, comment, encoded, language."
-    )
-    placement: Literal["start", "end"] = Field(default="end", description="Where in the description it stands.")
+    carrier: Carrier = Field(default="plain", description="Its form: plain, markdown, comment, encoded or language.")
+    placement: Literal["start", "end"] = Field(default="end", description="Where to put it in the description.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, some of them poisoned."""

@@ -19,8 +19,8 @@ SHORT = 40
 class TruncatedOutput(ReplyPerturbation):
     """The tool does its work, but only the beginning of its text arrives.
 
-    Source: ToolBench-X, AgentDisruptBench, mcp-chaos. An agent should read again, or page. Where the tool promises structured
-    content its texts and lists are cut as well, as far as they still fit the output schema; elsewhere it is left out.
+    Source: ToolBench-X, AgentDisruptBench, mcp-chaos. An agent should read again, or page. Promised structured content
+    is cut as well, as far as it still fits the output schema; otherwise it is left out.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page", "retry"))
@@ -28,7 +28,7 @@ class TruncatedOutput(ReplyPerturbation):
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."
     )
-    marker: str = Field(default="... [truncated]", description="What stands in the place of the rest.")
+    marker: str = Field(default="... [truncated]", description="What replaces the rest.")
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return the beginning of the reply."""

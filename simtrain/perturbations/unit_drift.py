@@ -19,11 +19,11 @@ _UNIT, _VALUE = ("unit", "units", "uom"), ("value", "amount", "quantity", "size"
 
 
 class UnitDrift(ContentPerturbation):
-    """The server has moved on: quantities come in another unit (cents, seconds, metres) under the names that they had.
+    """Quantities come in another unit (cents, seconds, metres) under their old names.
 
-    Source: ToolMaze, ToolMisuseBench. Nothing says so, but where a unit stands beside its figure it changes too: an agent should notice
-    that the figures do not go with what it knows, and check them by another tool. With `as_lists` single records come as lists of
-    one as well.
+    Source: ToolMaze, ToolMisuseBench. Nothing says so, except that a unit beside its figure changes too. An agent
+    should notice that the figures do not fit what it knows, and check them with another tool. With `as_lists`, single
+    records also come as lists of one.
     """
 
     traits: ClassVar[Traits] = Traits(

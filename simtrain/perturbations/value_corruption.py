@@ -14,10 +14,10 @@ from simtrain.values.types import JsonValue, Observation
 
 
 class ValueCorruption(WrongFigure, ReplyPerturbation):
-    """One number of a reply is 10 to 25 % off, in the structured content and in the text: never an id, a date or a page.
+    """One number of a reply is 10 to 25 % off, in structured content and text: never an id, date or page number.
 
-    Source: ToolMaze, ToolBench-X, BENCH2ROBUST. An agent should look up elsewhere a number that much depends on; the same call
-    made again tells the truth where this does not fire again. Replies without such a number pass, and so do errors.
+    Source: ToolMaze, ToolBench-X, BENCH2ROBUST. An agent should look up an important number elsewhere. The same call
+    again returns the truth, unless this fires again. Errors, and replies without such a number, pass.
     """
 
     traits: ClassVar[Traits] = Traits(

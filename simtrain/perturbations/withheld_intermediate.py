@@ -16,10 +16,10 @@ ACCEPTED = "The request was accepted and carried out."
 
 
 class WithheldIntermediate(Lasting):
-    """A tool does its work, and its reply says nothing of the result, from the first time on: all its members are null or empty.
+    """A tool does its work, but from the first time on its reply shows no result: all its members are null or empty.
 
-    Source: BENCH2ROBUST, ToolMaze. An agent should look the result up with another tool: those tell it as ever. Output schemas allow
-    for members without a value; errors arrive as they are.
+    Source: BENCH2ROBUST, ToolMaze. An agent should look the result up with another tool: those return it as usual.
+    Output schemas allow members without a value; errors arrive unchanged.
     """
 
     traits: ClassVar[Traits] = Traits(

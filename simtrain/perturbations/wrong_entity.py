@@ -15,10 +15,10 @@ MOST_TRIED = 5
 
 
 class WrongEntity(Catalogued):
-    """A read that names a record is answered as if it had named another one of the same kind, the most alike first: a neighbour.
+    """A read that names a record is answered as if it had named another of the same kind, the most similar first.
 
-    Source: ToolMaze, COVERT, AgentDisruptBench. An agent should compare the reply with what it asked for, and look once more or
-    another way. Writes pass, and so do reads that name no record.
+    Source: ToolMaze, COVERT, AgentDisruptBench. An agent should compare the reply with what it asked for, and look once
+    more or another way. Writes, and reads that name no record, pass.
     """
 
     traits: ClassVar[Traits] = Traits(

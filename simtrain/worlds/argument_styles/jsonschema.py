@@ -14,7 +14,7 @@ from simtrain.values.types import JsonObject
 
 
 def jsonschema(tool: str, schema: JsonObject) -> Check:
-    """Return the check by the schema alone; of several mistakes the one is told that `jsonschema` finds most telling.
+    """Return the check by the schema alone, which reports the mistake that `jsonschema` ranks as the best match.
 
     Raises ValueError for what is no JSON Schema or refers to another file.
     """

@@ -14,7 +14,7 @@ _KINDS = {"record": "object", "tuple": "array"}
 
 
 def in_words_of_zod3(issue: Issue) -> JsonObject:
-    """Return the issue as zod 3 writes it; its members stand in the order in which that version sets them."""
+    """Return the issue as zod 3 writes it; its members are in the order in which that version sets them."""
     words = _WORDS.get(cast(str, issue.facts.get("code")), _other)
     found = words(issue.facts, issue.given)
     if "message" in found:

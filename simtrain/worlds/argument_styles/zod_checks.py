@@ -37,7 +37,7 @@ _HOST = re.compile(r"[a-z]+:[/\\]*[^/\\?#\s]+", re.IGNORECASE)
 
 
 def length_limits(low: int | None, high: int | None) -> Limits:
-    """Return the limits on the length of a text or a list. Zod looks at whatever has a length, a value of the wrong type among them."""
+    """Return the limits on the length of a text or a list. Zod checks every value that has a length, even one of the wrong type."""
     exact = low is not None and low == high
 
     def check(value: JsonValue) -> Iterator[Issue]:

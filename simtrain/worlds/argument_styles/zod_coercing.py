@@ -1,4 +1,4 @@
-"""Argument checks as JavaScript servers make them that coerce: whatever JavaScript reads as a number is one, and `"true"` is true.
+"""Argument checks of JavaScript servers that coerce: what JavaScript reads as a number is a number, and `"true"` is true.
 
 The schema says `integer` or `number` for a coerced number and `["boolean", "string"]` for a boolean that may be written as text.
 """

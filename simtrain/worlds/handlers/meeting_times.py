@@ -18,7 +18,7 @@ GRID = 30
 def meeting_times(context: HandlerContext) -> JsonObject:
     """Return the earliest stretches of `minutes` in which the world's own person and all of `emails` are free.
 
-    They lie on working days from `from_day` to `to_day`, between `opens` and `closes`, and after now. Needs views `me (email)` and
+    They are on working days from `from_day` to `to_day`, between `opens` and `closes`, and after now. Needs views `me (email)` and
     `busy (email, starts_at, ends_at)` with instants like `2031-03-05T13:30:00Z`. Replies `{"times": [{"starts_at", "ends_at"}, ...]}`.
     """
     given = context.arguments

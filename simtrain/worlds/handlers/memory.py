@@ -91,7 +91,7 @@ def read_graph(context: HandlerContext) -> Reply:
 
 
 def search_nodes(context: HandlerContext) -> Reply:
-    """Return the entities in whose name, type or observations the query occurs, whatever the case, and every relation that touches them."""
+    """Return the entities whose name, type or observations contain the query, ignoring case, and every relation that touches them."""
     query = context.arguments["query"].lower()
     return _part(context, lambda entity: any(query in text.lower() for text in _texts(entity)))
 

@@ -20,7 +20,7 @@ _NESTING = frozenset({"bulleted", "numbered", "to_do"})
 
 @dataclass(frozen=True)
 class NoteBlock:
-    """One block of a page; `depth` counts the list items that it lies in."""
+    """One block of a page; `depth` counts the list items around it."""
 
     kind: str
     text: str

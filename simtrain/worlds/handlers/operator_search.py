@@ -27,7 +27,7 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 @dataclass(frozen=True)
 class Box:
-    """What one search box looks through and understands; every SQL condition may name `:value`, `:now` and `:today`.
+    """What one search box searches and which operators it has; every SQL condition may name `:value`, `:now` and `:today`.
 
     `hits` is a SELECT of one JSON object a row, with `{where}` in the place of the conditions and a full ORDER BY. `words` is the
     condition of a plain word. An operator's value stands in `operators` as it is, or in `choices` one of few; in `days` it is a
@@ -133,7 +133,7 @@ def _day(condition: str, term: _Term) -> tuple[str, str]:
 
 
 def _age(term: _Term, today: str) -> str:
-    """Return the day that lies a span such as `7d` or `2w` before today."""
+    """Return the day that is a span such as `7d` or `2w` before today."""
     found = _AGE.fullmatch(term.value)
     if found is None:
         raise ToolError(f"{term.operator}: needs a span such as 7d or 2w, not {term.value!r}.")

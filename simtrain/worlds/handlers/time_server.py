@@ -25,7 +25,7 @@ _FOLDER = "/usr/local/lib/python3.11/site-packages/tzdata/zoneinfo"
 
 
 def get_current_time(context: HandlerContext) -> Reply:
-    """Return the time now in `timezone`. Raises ToolError for a zone that there is not."""
+    """Return the present time in `timezone`. Raises ToolError for an unknown zone."""
     zone = _zone(context, "timezone")
     return _reply(_described(_now(context, zone)))
 

@@ -1,1 +1,1 @@
-"""What real servers once said: recordings, the sessions in them, and how they are answered from again."""
+"""Recordings of real servers: reading and writing them, their sessions, and replaying their answers."""

@@ -22,7 +22,7 @@ PLACEHOLDERS = {
     "completion_prompt": NO_PROMPT,
     "completion_resource": NO_RESOURCE,
 }
-"""Kind of mistake -> what was asked for, and is replaced by what a client asks for; in a flawed request it is a tool."""
+"""Kind of mistake -> the placeholder in the captured text, which a client's own name replaces; in a flawed request it is a tool."""
 
 
 PYTHON_FLAWED: JsonObject = {"code": -32602, "message": "Invalid request parameters", "data": ""}
@@ -75,15 +75,15 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
 
 
 def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, str | int] | None:
-    """Return what a server says of an unknown `{tool}`, and how; None where it was not heard."""
+    """Return the text for an unknown `{tool}`, and the channel; None if it was not captured."""
     reply = _reply_of(profile.get(kind))
     return None if reply is None else (slotted(reply[0], {NO_TOOL: "tool"}), reply[1])
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
-    """Return the calls with bad arguments that the server refused. A reply like any other is no refusal: such a server checks nothing.
+    """Return the calls with bad arguments that the server refused. An ordinary reply is no refusal: that server does not check arguments.
 
-    Where it was asked in the older era it is heard in that one alone: some answer the newer one with what has to come before a call.
+    If there are calls of the older era only those count: some servers answer the newer era with a demand for a handshake.
     """
     found: list[RefusedCall] = []
     older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")
@@ -121,7 +121,7 @@ def _kind(exchange: Exchange) -> str | None:
 
 
 def _reply_of(response: JsonValue) -> tuple[str, str | int] | None:
-    """Return the text of a captured response, and the way it went: error reply, plain result, or a JSON-RPC error's code."""
+    """Return the text of a captured response, and its channel: error reply, plain result, or the code of a JSON-RPC error."""
     found = _object(response)
     error, result = _object(found.get("error")), _object(found.get("result"))
     if isinstance(error.get("message"), str) and isinstance(error.get("code"), int):

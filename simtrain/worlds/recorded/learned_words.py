@@ -23,7 +23,7 @@ class Example:
 
     @property
     def single(self) -> Mistake | None:
-        """The mistake that the text is about, where it is one, or may speak of what the tool does not have alone."""
+        """The one mistake that the text is about; None if it is about several."""
         found = self.mistakes.found
         unknown = [mistake.field for mistake in found if mistake.kind == "unknown"]
         alone = len(found) == 1 or (len(unknown) == 1 and _any_of(unknown, self.text))
@@ -31,7 +31,7 @@ class Example:
 
 
 def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]]) -> tuple[RefusalWords, int]:
-    """Return words for whatever tool and argument, and how many of the refusals they explain that were not needed to find them.
+    """Return words that hold for any tool and argument, and how many refusals they explain beyond those they were learnt from.
 
     `names` are the arguments of every tool. A text with a name in it that is nobody's slot is general only where several arguments
     show it: otherwise it would name the wrong one.
@@ -52,7 +52,7 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
 
 
 def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
-    """Yield what single tools say of a call, or of one mistake in it, as it was heard."""
+    """Yield the texts of single tools about a call, or about one mistake in it, as they were captured."""
     seen: set[tuple[str, str]] = set()
     for one in unexplained:
         mistakes = one.mistakes
@@ -146,14 +146,14 @@ def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
 
 
 def _several(name: str, mistakes: ArgumentMistakes, mistake: Mistake) -> bool:
-    """True if a list has two items or more: of one, it is not to be seen how a list is written."""
+    """True if a list has two items or more: a single item does not show how a list is written."""
     lists = {"known": mistakes.known, "required": mistakes.required, "options": mistake.options}
     absent = [one for one in mistakes.found if one.kind == "absent"]
     return len(lists.get(name.partition("_")[0], absent)) > 1
 
 
 def slotted(text: str, words: Mapping[str, str]) -> str:
-    """Return the text with words that stand alone replaced by slots, each by the name it goes to. Its own braces are escaped."""
+    """Return the text with whole words replaced by the slots that `words` maps them to. Braces of the text are escaped."""
     pattern = alone(words) if words else None
     parts = re.split(f"({pattern})", text) if pattern else [text]
     return "".join(
@@ -227,7 +227,7 @@ def _cuts(text: str) -> list[int]:
 
 
 def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
-    """Return what stands before, between and after the phrases; None where one is missing, or they are not joined alike."""
+    """Return the text before, between and after the phrases; None if one is missing, or the joints differ."""
     places: list[int] = []
     at = 0
     for phrase in phrases:
@@ -244,7 +244,7 @@ def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def alone(words: Mapping[str, str] | Sequence[str]) -> str:
-    """Return a pattern for the words where they stand alone, the longer before the shorter."""
+    """Return a pattern for the words as whole words, the longer before the shorter."""
     ordered = sorted((word for word in words if word), key=len, reverse=True)
     return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered) or "(?!)"
 

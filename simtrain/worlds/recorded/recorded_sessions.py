@@ -1,4 +1,4 @@
-"""Courses: what one server was asked and answered, in order, put together from the frames of a recording or read from a manifest."""
+"""Recorded sessions: the exchanges of one server in order, paired from the frames of a recording or read from a manifest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Key: TypeAlias = tuple[object, str, object]
 
 @dataclass(frozen=True)
 class RecordedSession:
-    """The exchanges of one server from one beginning on, with whatever clients, and its raw tool descriptors by name."""
+    """The exchanges of one server since it was started, with any number of clients, and its raw tool descriptors by name."""
 
     server: str
     exchanges: tuple[Exchange, ...]
@@ -43,7 +43,7 @@ class RecordedSession:
 
 
 def by_caller(session: RecordedSession) -> dict[Caller, RecordedSession]:
-    """Return a course, parted by the clients with whom it was recorded."""
+    """Return a session split by the clients with which it was recorded."""
     found: dict[Caller, list[Exchange]] = {}
     for exchange in session.exchanges:
         found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
@@ -75,7 +75,7 @@ def _same(exchange: Exchange) -> bytes:
 
 
 def read_sessions(path: Path) -> tuple[RecordedSession, ...]:
-    """Return the courses in a manifest (.json: one for each server and client) or a recording (one for each run). Raises InputError."""
+    """Return the sessions in a manifest (.json: one per server and client) or a recording (one per run). Raises InputError."""
     if path.suffix == ".json":
         captured = map(captured_session, read_manifest(path).servers.values())
         # Servers are captured by one client after the other, each with a server that has just begun.
@@ -95,7 +95,7 @@ def read_exchanges(path: Path) -> tuple[Exchange, ...]:
 def exchanges_of(run: RecordedRun) -> list[Exchange]:
     """Return the exchanges of a run, in the order of their requests.
 
-    They are what the server was really asked and really said: a request that a perturbation kept back is none, one that it
+    They are what really reached the server and what it really answered: a request that a perturbation held back is left out, one that it
     changed counts as it reached the server, and replies count as the server gave them. Requests without a reply are left out.
     """
     pairing = _Pairing()
@@ -105,7 +105,7 @@ def exchanges_of(run: RecordedRun) -> list[Exchange]:
 
 
 def frames_of(exchanges: Iterable[Exchange]) -> Iterator[Frame]:
-    """Exchanges as the frames of a run, one after another; `exchanges_of` makes the same of them again, streams that were resumed aside."""
+    """Yield exchanges as the frames of a run, one after another. `exchanges_of` is the inverse, except for resumed streams."""
     numbers, moment = count(1), 0.0
     for exchange in exchanges:
         *before, (sender, reply) = _messages(exchange, numbers)
@@ -193,7 +193,7 @@ class _Opened:
 
 
 class _Pairing:
-    """Puts replies, notifications and the server's own requests to the requests that they belong to."""
+    """Matches replies, notifications and the server's own requests with the client's requests that they belong to."""
 
     def __init__(self) -> None:
         self.opened: list[_Opened] = []
@@ -276,7 +276,7 @@ class _Pairing:
             owner.notifications.append(body)
 
     def _owner(self, frame: Frame, params: JsonObject) -> _Opened | None:
-        """Return the request to which something belongs that the server says on its own; None where that cannot be known."""
+        """Return the request to which a message belongs that the server sent on its own; None if that cannot be known."""
         # Each is listed under its session and, over HTTP, under its HTTP request.
         open_now = list({id(opened): opened for opened in self._pending.values()}.values())
         if "progressToken" in params:

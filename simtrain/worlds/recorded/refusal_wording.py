@@ -27,7 +27,7 @@ _UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
     ("Unknown tool: {tool}", "error", "pydantic", "Error executing tool {tool}: {detail}"),
     ("Unknown tool: '{tool}'", "error", "pydantic_call", "{detail}"),
 )  # fmt: skip
-"""What a library says of an unknown tool, and how; the style of its argument checks, and what it says of bad arguments."""
+"""A library's text for an unknown tool and its channel; the style of its argument checks, and its text for bad arguments."""
 
 _COMPLAINT = re.compile(r"\W*(?:error|invalid|missing|failed)\b", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ Schemas: TypeAlias = Mapping[str, JsonObject]
 
 @dataclass(frozen=True)
 class RefusedCall:
-    """A call with bad arguments, what the server said, and how: an `error` reply, a plain `result`, or a JSON-RPC error's code."""
+    """A call with bad arguments, the server's text, and its channel: `error` reply, plain `result`, or a JSON-RPC error's code."""
 
     tool: str
     arguments: JsonObject
@@ -77,7 +77,7 @@ def refusal_texts(
 
 
 def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
-    """True if the words hold the text of an argument that was right: then they are not about what was wrong."""
+    """True if the text quotes an argument that was valid: then it is not about what was wrong."""
     made = argument_mistakes(schemas[one.tool], one.arguments)
     wrong = {mistake.field for mistake in made.found}
     right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
@@ -123,12 +123,12 @@ def _by_style(refused: Sequence[RefusedCall], schemas: Schemas) -> tuple[JsonObj
 
 
 def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
-    """True if the library that words unknown tools like this checks the arguments of a call before it runs anything."""
+    """True if the library with this text for unknown tools checks arguments before it runs anything."""
     return bool(_by_library(unknown, schemas))
 
 
 def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
-    """Return what the library does that words unknown tools like this.
+    """Return the texts and the style of the library with this text for unknown tools.
 
     Schemas of the first Python SDK hold its name for a tool's arguments.
     """

@@ -1,4 +1,4 @@
-"""Tapes: courses to be played again. A request is answered by the exchange that was recorded for it, as an episode goes on."""
+"""Replay: an index of recorded sessions that answers a request with the exchange recorded for it, as an episode goes on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[int, bytes]
 
 
 class NotRecorded(LookupError):
-    """A request that the tape has no answer to; `str` names the nearest one that was recorded."""
+    """A request without a recorded answer; `str` names the nearest one that was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ReplayIndex:
 
     - `exact`: method and params are the same JSON; progress tokens and the era's envelope do not count.
     - `normalised`: runs of white space, arguments that equal the schema's default or are null, and 1 for 1.0 make no difference
-      either. Uuids, digests and instants that stand nowhere in the recording, and `folders` (recorded -> present), are mapped one
+      either. Uuids, digests and instants that are not in the recording, and `folders` (recorded -> present), are mapped one
       to one through the episode, and the answers speak of the present ones.
     - `sequence`: as `normalised`, and the same writes must have come before, in the same order: a read never answers with what was
       recorded before a write that has happened since, or after one that has not.
@@ -132,12 +132,12 @@ class ReplayIndex:
         return _plain(params)
 
     def play(self) -> Playback:
-        """Return the tape at its beginning, for one episode."""
+        """Return a playback from the beginning, for one episode."""
         return Playback(self)
 
 
 class Playback:
-    """One episode's place on a tape."""
+    """One episode's position in a replay index."""
 
     def __init__(self, index: ReplayIndex) -> None:
         self._index = index
@@ -184,7 +184,7 @@ class Playback:
         return self._present.get(old, old) == new
 
     def _fits(self, recorded: Sequence[str], present: Sequence[str]) -> bool:
-        """True if recorded values can stand for present ones: one to one, and none for one that the recording itself knows."""
+        """True if recorded values can be mapped to present ones: one to one, and none to one that is in the recording itself."""
         if len(recorded) != len(present):
             return False
         forward, backward = dict(self._present), dict(self._recorded)

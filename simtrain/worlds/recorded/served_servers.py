@@ -1,4 +1,4 @@
-"""The servers in a file that can be served: a manifest's, or those of a recording, put together from what they said to their clients."""
+"""The servers in a file that can be served: those of a manifest, or those of a recording, rebuilt from their replies."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
 
 
 def _surface(exchanges: list[Exchange]) -> Surface | None:
-    """Return what one kind of client was shown; None for one of the handshake era that met no greeting while it was recorded."""
+    """Return what one kind of client was shown; None for a client of the handshake era that did not connect while it was recorded."""
     lists = {method: _pages(exchange for exchange in exchanges if exchange.method == method) for method in LISTED}
     shown = {method: pages for method, pages in lists.items() if pages}
     greeted = next(
         (exchange.result for exchange in exchanges if exchange.method in GREETINGS and exchange.result), None
     )
-    # A client that only tried whether the server speaks the modern era has not met it there.
+    # A client that only probed for the modern era, and got no result, is no modern client.
     spoken = exchanges[0].era == MODERN and any(exchange.result is not None for exchange in exchanges)
     greeting = greeted or (_gathered(exchanges, shown) if spoken else None)
     return None if greeting is None else Surface(exchanges[0].era, exchanges[0].capabilities, greeting, shown)

@@ -45,7 +45,7 @@ def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
 
 
 def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
-    """Return a JSON value whose paths (and file URIs) below the folders on the left lie below those on the right; the longest fits
+    """Return a JSON value with paths (and file URIs) moved from the folders on the left to those on the right; the longest match comes
     first.
     """
     if not folders:

@@ -1,4 +1,4 @@
-"""A guarded SQLite connection: only what a world needs, only virtual time, only so many steps, and one thread at a time."""
+"""A guarded SQLite connection: only what a world needs, virtual time, a limit on steps, and one thread at a time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _DEFINING = frozenset(
 
 
 class _Guard(RunningStatement):
-    """What stands before a connection: the lock, which is taken before SQLite's own, and what the statement under way may do.
+    """The guard of a connection: the lock, which is taken before SQLite's own, and what the running statement may do.
 
     SQLite calls back into Python in the middle of a statement. A thread that touched the connection then would wait for SQLite's
     mutex with the interpreter in its hands, which the other waits for.
@@ -198,7 +198,7 @@ class Database:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def objects(self, sql: str, parameters: Values = ()) -> list[JsonObject]:
-        """Return the rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, of which JSON knows none."""
+        """Return the rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, which JSON lacks."""
         found = self.rows(sql, parameters)
         for name in (name for row in found for name, value in row.items() if isinstance(value, bytes)):
             raise sqlite3.DataError(f"the column {name!r} gives bytes (a blob); ask for hex({name})")
@@ -279,7 +279,7 @@ class Database:
                 self._connection.set_authorizer(self._guard.authorize)
 
     def back_up(self, target: sqlite3.Connection, *, pages: int) -> None:
-        """Copy the whole database into another connection, so many pages at a time."""
+        """Copy the whole database into another connection, `pages` pages at a time."""
         with self._guard.lock:
             self._connection.backup(target, pages=pages)
 

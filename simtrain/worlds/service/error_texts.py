@@ -48,7 +48,7 @@ _OfTool: TypeAlias = Annotated[str, _text_with("tool")]
 
 
 class SayingText(FileModel):
-    """A text and of what it is said: of all `mistakes` of a call of `tool`, or of one mistake that fits what else is told of it."""
+    """A text and when it is used: for all `mistakes` of a call of `tool`, or for a single mistake that matches the other keys."""
 
     text: _Spoken
     channel: Literal["error", "result"] | int = Field(

@@ -20,9 +20,9 @@ _asking = Lock()
 
 
 def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bool = False) -> None:
-    """Put the functions into a connection, told the time (`2031-03-03T09:00:20Z`) by `now()`.
+    """Register the functions with a connection; `now()` returns the time (`2031-03-03T09:00:20Z`).
 
-    With `local` there is a local time, and it is UTC.
+    With `local`, local time exists and is UTC.
     """
     for name, place in _TIME_FUNCTIONS.items():
         connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)

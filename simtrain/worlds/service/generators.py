@@ -1,4 +1,4 @@
-"""Column generators: what stands behind a column name in `rows:`, compiled into functions of a row in the making."""
+"""Column generators: the values of columns in `rows:`, compiled into functions of a row in the making."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service world's servers offer beside tools: resources and prompts, compiled."""
+"""What a service world's servers offer besides tools: resources and prompts, compiled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Resource:
         return None if found is None else dict(found.groupdict())
 
     def read(self, database: Database, uri: str, values: dict[str, JsonValue]) -> JsonObject | None:
-        """Return the ReadResourceResult; None where there is no such resource. Raises SimulatorFault."""
+        """Return the ReadResourceResult; None if there is no such resource. Raises SimulatorFault."""
         about: JsonObject = {"uri": uri, **({"mimeType": self.source.mime_type} if self.source.mime_type else {})}
         if self._handler is not None:
             try:

@@ -48,7 +48,7 @@ def _checked(value: Any, parse: Any) -> Any:
 
 
 class RowBlock(FileModel):
-    """Some rows of a table: literal ones, so many generated ones, or so many for each row of another table."""
+    """Some rows of a table: literal ones, a number of generated ones, or a number for each row of another table."""
 
     rows: list[dict[str, JsonValue]] | None = None
     each: str | None = None
@@ -109,7 +109,7 @@ class ReadSpec(FileModel):
 
 
 class HandlerStep(FileModel):
-    """A handler that makes rows from what the file tells it."""
+    """A handler that makes rows from its arguments in the file."""
 
     handler: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with")

@@ -128,7 +128,7 @@ class CompiledTool:
             raise InputError("`each` needs `text`, and a list of `read`", place="each")
 
     def output_schema(self) -> JsonObject | None:
-        """Return the JSON Schema of the structured reply; None where there is none, or nobody knows it."""
+        """Return the JSON Schema of the structured reply; None if there is no structured reply, or its schema is unknown."""
         if not self.source.structured:
             return None
         if self.source.output is not None:
@@ -169,7 +169,7 @@ class CompiledTool:
             database.run(sql, values, mode=Mode.WRITE)
 
     def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
-        """Return what the tool says when all went well. Raises ToolError."""
+        """Return the reply of a call that succeeds. Raises ToolError."""
         if self.source.unbound:
             raise ToolError(UNSUPPORTED.format(tool=self.name.rpartition(".")[2]))
         if self._handler is not None:
@@ -260,7 +260,7 @@ def _is_large(arguments: JsonObject) -> bool:
 
 
 def _observed(reply: HandlerReply) -> Observation:
-    """Return what a handler said, as an observation; content blocks and notifications travel as the raw MCP reply."""
+    """Return a handler's reply as an observation; content blocks and notifications travel as the raw MCP reply."""
     wire: JsonObject | None = None
     if reply.blocks or reply.updated:
         blocks = list(reply.blocks) or [{"type": "text", "text": reply.text}]

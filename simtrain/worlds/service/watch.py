@@ -1,7 +1,7 @@
-"""The watch over SQL that is carried out: a statement that takes too long, or makes the process grow too much, is interrupted.
+"""The watchdog of running SQL: a statement that takes too long, or makes the process grow too much, is interrupted.
 
-SQLite counts operations, but one operation may take a tenth of a second, and then a count ends nothing. So a thread beside looks at
-all statements that are under way. It is there only while there are some.
+SQLite counts operations, but a single one may take a tenth of a second, and then a count stops nothing. So a second thread watches
+all running statements. It exists only while there are some.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _STATUS = Path("/proc/self/status")
 
 
 class RunningStatement:
-    """Whatever carries out one statement at a time on a connection. `number` is odd while one is under way.
+    """A connection that runs one statement at a time. `number` is odd while one is running.
 
-    Whoever carries out statements in their thousands adds to `number` himself, and calls `watch` where it is not `watched`.
+    Callers that run thousands of statements add to `number` themselves, and call `watch` if it is not `watched`.
     """
 
     __slots__ = ("connection", "longest", "number", "watched")
@@ -44,7 +44,7 @@ class RunningStatement:
 
     @contextmanager
     def under_way(self) -> Generator[None]:
-        """A block in which the statement is carried out."""
+        """Return a block during which the statement runs."""
         self.number += 1
         self.watch()
         try:
@@ -53,7 +53,7 @@ class RunningStatement:
             self.number += 1
 
     def watch(self) -> None:
-        """Be looked at, until nothing is under way."""
+        """Register with the watchdog until no statement is running."""
         self.watched = True
         _watched.add(self)
         if not _thread.runs:
@@ -61,14 +61,14 @@ class RunningStatement:
 
 
 class _Thread:
-    """The thread that looks; it ends when there was nothing to see for a while."""
+    """The watching thread; it ends after a while without running statements."""
 
     def __init__(self) -> None:
         self.runs = False
         self._starting = threading.Lock()
 
     def start(self) -> None:
-        """Begin to look, unless it is done already."""
+        """Start the thread unless it runs already."""
         with self._starting:
             if not self.runs:
                 self.runs = True

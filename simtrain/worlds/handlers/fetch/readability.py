@@ -1,4 +1,4 @@
-"""The main part of a page: the element with the most running text, without what stands around it on every page of a site."""
+"""The main part of a page: the element with the most running text, without navigation, bylines and other page furniture."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def main_part(html: str) -> Tag | None:
 
 
 def _flatten(root: Tag) -> None:
-    """Leave no more than its text of an element that lies too deep: what walks through a page calls itself for each level."""
+    """Reduce elements that are nested too deeply to their text, because the converter to Markdown recurses once per level."""
     depths = {id(root): 0}
     for element in root.find_all():
         depths[id(element)] = depth = depths.get(id(element.parent), DEEPEST) + 1
@@ -93,7 +93,7 @@ def _title(root: Tag) -> str:
 
 
 def _clear(page: Tag, title: str, *, strict: bool) -> None:
-    """Take out what is no text, what is hidden and, when strict, who wrote it and what is called like something beside the text."""
+    """Remove what is not text and what is hidden; when strict, also the byline and elements whose class or id is that of page furniture."""
     repeated, byline = title, strict
     for element in page.find_all():
         if byline and _is_byline(element):

@@ -29,7 +29,7 @@ def fetch(context: HandlerContext) -> Reply:
 
 
 def fetch_prompt(context: HandlerContext) -> JsonObject:
-    """Return the prompt: the whole page as a message of the user, whatever the site says to programs."""
+    """Return the prompt: the whole page as a user message. robots.txt does not apply to it."""
     url = context.arguments["url"]
     if not url:
         raise ToolError("URL is required")
@@ -54,7 +54,7 @@ def _part(text: str, start: int, most: int) -> str:
 
 
 def _page(context: HandlerContext, url: str, *, raw: bool) -> tuple[str, str]:
-    """Return what stands before the content, and the content. Raises ToolError."""
+    """Return the prefix of the content, and the content. Raises ToolError."""
     try:
         response = get(context, url)
     except HostUnreachable as error:

@@ -15,7 +15,7 @@ _LATER_LIST = re.compile(r",(?!,).*\}", re.DOTALL)
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the patterns that a pattern with braces stands for; a pattern without any is its only one."""
+    """Return the patterns that a pattern with braces expands to; a pattern without braces expands to itself."""
     # A pair at the very start has always stood for itself.
     start = 2 if pattern.startswith("{}") else 0
     return [pattern[:start] + rest for rest in _expand(pattern[start:], whole=start == 0)]
@@ -72,7 +72,7 @@ def _pair(text: str) -> tuple[int, int] | None:
 
 
 def _split(body: str) -> list[str]:
-    """Return the parts between the commas that stand in no inner braces."""
+    """Split at the commas that are not inside inner braces."""
     parts, depth, start, position = list[str](), 0, 0, 0
     while position < len(body):
         character = body[position]

@@ -39,7 +39,7 @@ def collation_key(name: str) -> Key:
 
 
 def _weight(character: str) -> tuple[int, str]:
-    """Return where a character stands: symbols, other symbols, digits, letters."""
+    """Return the sort key of a character: symbols first, then other symbols, digits, letters."""
     if character in _SYMBOLS:
         return (0, chr(_SYMBOLS.index(character)))
     if character in _BEHIND_SYMBOLS:

@@ -64,7 +64,7 @@ def _indent(line: str) -> str:
 
 
 def fenced(diff: str) -> str:
-    """Return a diff as a block of Markdown, fenced by more backticks than stand in it anywhere."""
+    """Return a diff as a Markdown block, fenced by more backticks than any run in it has."""
     longest = max((len(ticks) for ticks in _TICKS.findall(diff)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{diff}{fence}\n\n"

@@ -21,14 +21,14 @@ _MARKS = {"directory": "[DIR]", "file": "[FILE]", "symlink": "[FILE]"}
 
 
 def list_directory(context: HandlerContext) -> Reply:
-    """Return what lies in a directory."""
+    """Return the entries of a directory."""
     tree = Tree(context)
     entries = tree.entries(located(tree, context.arguments["path"]))
     return text_reply("\n".join(f"{_MARKS[node.kind]} {node.name}" for node in entries))
 
 
 def list_directory_with_sizes(context: HandlerContext) -> Reply:
-    """Return what lies in a directory with sizes, by name or from the largest down, and the sums."""
+    """Return the entries of a directory with their sizes, sorted by name or from the largest down, and the totals."""
     tree = Tree(context)
     entries = [(node, _size(tree, node)) for node in tree.entries(located(tree, context.arguments["path"]))]
     if context.arguments["sortBy"] == "size":
@@ -62,7 +62,7 @@ def _sized(node: FileNode, size: int) -> str:
 
 
 def _written(size: int) -> str:
-    """Return a size in the largest unit of which there is at least one: `1.50 KB`."""
+    """Return a size in the largest unit that keeps it at 1 or more: `1.50 KB`."""
     unit = 0
     while size >= 1024 ** (unit + 1) and unit < len(_UNITS) - 1:
         unit += 1
@@ -85,7 +85,7 @@ def directory_tree(context: HandlerContext) -> Reply:
 
 
 def _anywhere(pattern: str) -> list[Test]:
-    """Return the tests of a pattern; one without a star also means a name, or what lies below it, at any depth."""
+    """Return the tests of a pattern; one without a star also matches a name, and everything below it, at any depth."""
     if "*" in pattern:
         return [glob(pattern)]
     return [glob(pattern), glob(f"**/{pattern}"), glob(f"**/{pattern}/**")]
@@ -135,7 +135,7 @@ def search_files(context: HandlerContext) -> Reply:
 
 
 def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[FileNode, str]]:
-    """Yield all nodes below a directory with their paths from it, each directory before what lies in it."""
+    """Yield all nodes below a directory with their paths from it, each directory before its entries."""
     below = tree.below(top)
     waiting = below[top][::-1]
     while waiting:

@@ -34,7 +34,7 @@ def located(tree: Tree, given: str) -> str:
 
 
 def allowed(tree: Tree, path: str) -> bool:
-    """True if a path is one of the roots or lies below one."""
+    """True if a path is one of the roots or below one."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in tree.roots)
 
 

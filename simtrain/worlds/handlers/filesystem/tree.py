@@ -61,7 +61,7 @@ class Tree:
         return FileNode(**rows[0]) if rows else None
 
     def real(self, path: str) -> FileNode:
-        """Return the node at a path with all symlinks followed. Raises Failure as realpath does."""
+        """Return the node at a path with all symlinks followed. Raises FileSystemFailure as realpath does."""
         if len(path.encode()) > LONGEST_PATH:
             raise FileSystemFailure("ENAMETOOLONG", "realpath", path)
         found = cast(FileNode, self.node("/"))
@@ -89,7 +89,7 @@ class Tree:
         return found
 
     def content(self, path: str) -> bytes:
-        """Return the bytes of the file at a path. Raises Failure as open and read do."""
+        """Return the bytes of the file at a path. Raises FileSystemFailure as open and read do."""
         rows = self._context.read("select kind, content, encoding from nodes where path = :path", {"path": path})
         if not rows:
             raise FileSystemFailure("ENOENT", "open", path)
@@ -99,17 +99,17 @@ class Tree:
         return b64decode(content) if rows[0]["encoding"] == "base64" else content.encode()
 
     def text(self, path: str) -> str:
-        """Return the text of the file at a path; what is no UTF-8 becomes U+FFFD. Raises Failure."""
+        """Return the text of the file at a path; invalid UTF-8 becomes U+FFFD. Raises FileSystemFailure."""
         return self.content(path).decode(errors="replace")
 
     def entries(self, path: str) -> list[FileNode]:
-        """Return what lies in the directory at a path, in the order of the bytes of the names. Raises Failure as scandir does."""
+        """Return the entries of the directory at a path, ordered by the bytes of their names. Raises FileSystemFailure as scandir does."""
         self._must_be_listable(path)
         rows = self._context.read(f"select {_COLUMNS} from nodes where parent = :path order by path", {"path": path})
         return [FileNode(**row) for row in rows]
 
     def below(self, path: str) -> dict[str, list[FileNode]]:
-        """Return everything below a directory: the path of each directory -> what lies in it, as `entries` has it. Raises Failure."""
+        """Return the entries of a directory and of all directories below it, by the path of the directory. Raises FileSystemFailure."""
         self._must_be_listable(path)
         prefix = path.rstrip("/")
         rows = self._context.read(
@@ -134,7 +134,7 @@ class Tree:
             raise FileSystemFailure("ENOTDIR", "scandir", path)
 
     def add(self, path: str, *, content: str | None = None) -> None:
-        """A new file with a content, or a new directory."""
+        """Add a new file with `content`, or a new directory."""
         self._context.write(
             "insert into nodes (path, kind, content, mode, created, modified, accessed) "
             "values (:path, :kind, :content, :mode, :now, :now, :now)",
@@ -149,7 +149,7 @@ class Tree:
         self.touch(dirname(path))
 
     def replace(self, path: str, content: str) -> None:
-        """Put a new file with the same permissions in the place of one."""
+        """Replace a file by a new one with the same permissions."""
         self._context.write(
             "update nodes set content = :content, encoding = 'utf-8', created = :now, modified = :now, accessed = :now "
             "where path = :path",
@@ -169,7 +169,7 @@ class Tree:
         self.touch(dirname(destination))
 
     def touch(self, path: str) -> None:
-        """A directory is modified when an entry comes or goes."""
+        """Set the modification time of a directory: an entry was added or removed."""
         self._context.write(
             "update nodes set modified = :now where path = :path", {"path": path, "now": self._context.now}
         )

@@ -28,7 +28,7 @@ def write_file(context: HandlerContext) -> Reply:
 
 
 def _put(context: HandlerContext, tree: Tree, path: str, content: str) -> Reply | None:
-    """Put a text in the place of a file, by way of a file beside it; the error reply where a directory is in the way."""
+    """Replace a file through a temporary file in its folder. Returns the error reply if the path is a directory."""
     unique = blake2b(f"{path}\0{context.now}\0{content}".encode(), digest_size=16).hexdigest()
     beside = f"{path}.{unique}.tmp"
     if len(basename(beside).encode()) > LONGEST_NAME:

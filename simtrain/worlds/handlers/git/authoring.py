@@ -1,4 +1,4 @@
-"""Repositories as an author writes them: a list of commits, tags and remotes, and what lies uncommitted in the working tree."""
+"""Repositories as an author writes them: a list of commits, tags and remotes, and uncommitted changes of the working tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switching to another commit: which files change, and what stands in the way (`git help read-tree`, two tree merge)."""
+"""Switching to another commit: which files change, and what prevents it (`git help read-tree`, two tree merge)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"[a-z]+|\d+(?:[:/.-]\d+)*", re.IGNORECASE)
 
 
 def seconds_at(text: str, now: str) -> int:
-    """Seconds since 1970 of a date; whatever the text leaves open is as it is `now`, and a text without a date means now."""
+    """Return a date in seconds since 1970. Parts that the text leaves out are those of `now`; a text without a date means now."""
     exact = _exact(text.strip())
     return exact if exact is not None else _Guess(now).read(text)
 
@@ -98,7 +98,7 @@ class _Guess:
             return int(self._now.replace(tzinfo=UTC).timestamp())
 
     def _settled(self, *, back: float = 0) -> datetime:
-        """Return the date so far, with what is open taken from now, and so many seconds earlier."""
+        """Return the date read so far minus `back` seconds; missing parts are those of now."""
         day = self._day or self._now.day
         month = self._month or self._now.month
         year = self._year

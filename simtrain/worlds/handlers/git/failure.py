@@ -19,7 +19,7 @@ class CommandFailed(ToolError):
 
 
 def reported(name: str) -> Callable[[Callable[[HandlerContext], str | Reply]], Callable[[HandlerContext], Reply]]:
-    """Marks a function as the tool `name`: its text is the reply, its errors say whose they are."""
+    """Return a decorator for the function of the tool `name`: its text becomes the reply, and its errors name the tool."""
 
     def mark(function: Callable[[HandlerContext], str | Reply]) -> Callable[[HandlerContext], Reply]:
         @wraps(function)

@@ -11,9 +11,9 @@ from simtrain.worlds.handlers.git.repository import Repository
 def ancestry(
     repository: Repository, starts: Iterable[str], *, since: int | None = None, until: int | None = None
 ) -> Iterator[str]:
-    """Yield the commits that can be reached, by date of commit; between two times in seconds, where given.
+    """Yield the reachable commits by date of commit, those between two times in seconds if given.
 
-    What lies behind a commit that is older than `since` is not looked at, however young it is.
+    The ancestors of a commit older than `since` are skipped, even if they are younger.
     """
     waiting: list[tuple[int, int, str]] = []
     seen: set[str] = set()

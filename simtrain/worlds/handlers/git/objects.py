@@ -19,7 +19,7 @@ NOTHING = "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What stands at a path: its mode (`100644`, `100755`, `120000`, `40000`) and the id of the blob or tree."""
+    """The entry at a path: its mode (`100644`, `100755`, `120000`, `40000`) and the id of the blob or tree."""
 
     mode: str
     sha: str

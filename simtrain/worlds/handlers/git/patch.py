@@ -72,7 +72,7 @@ def _content(side: Side | None) -> bytes:
 
 
 def body(delta: Delta, *, context: int) -> str:
-    """Return the hunks, or the line that stands for a binary file; bytes that are no text are shown as replaced."""
+    """Return the hunks, or the line for a binary file; bytes that are not UTF-8 become U+FFFD."""
     if not _differs(delta):
         return ""
     if _binary(delta):

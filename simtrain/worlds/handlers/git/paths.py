@@ -36,7 +36,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
-    """True if a pattern fits a path, name by name; `**` stands for any number of names."""
+    """True if a pattern matches a path, name by name; `**` matches any number of names."""
     if not pattern:
         return not parts
     if pattern[0] == "**":

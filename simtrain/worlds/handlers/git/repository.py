@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (("commit", "commits"), ("tree", "trees")
 
 
 class Repository:
-    """A repository of the world by its path. Whatever is read is read anew for each call of a tool."""
+    """A repository of the world, by its path. One object serves one tool call, so nothing is cached between calls."""
 
     def __init__(self, context: HandlerContext, path: str) -> None:
         self._context = context
@@ -57,7 +57,7 @@ class Repository:
     # Objects.
 
     def kind(self, sha: str) -> Kind | None:
-        """Return what kind of object has an id; None where there is none."""
+        """Return the kind of the object with an id; None if there is no such object."""
         for kind, table in _KINDS:
             if self._read(f"select 1 from {table} where repository = :repository and sha = :sha limit 1", sha=sha):
                 return kind

@@ -38,7 +38,7 @@ class Object:
 
 
 def candidates(name: str) -> tuple[str, ...]:
-    """Return the full names that the short name of a ref may stand for, first come first served."""
+    """Return the full names that a short ref name may mean; the first that exists wins."""
     return (
         name,
         f"refs/{name}",
@@ -50,7 +50,7 @@ def candidates(name: str) -> tuple[str, ...]:
 
 
 def full_name(repository: Repository, name: str) -> str | None:
-    """Return the full name of the ref that a name stands for; None where there is none."""
+    """Return the full name of the ref that a name means; None if there is no such ref."""
     wanted = "HEAD" if name == "@" else name
     return next(
         (one for one in candidates(wanted) if (one == "HEAD" or one.startswith("refs/")) and repository.ref(one)), None
@@ -101,7 +101,7 @@ class _Reading:
         return found
 
     def _start(self) -> Object:
-        """Return the object that the name before the first mark stands for."""
+        """Return the object that the name before the first mark refers to."""
         marks = [place for mark in ("^", "~", ":", "@{") if (place := self._text.find(mark)) >= 0]
         self._at = min(marks, default=len(self._text))
         name = self._text[: self._at]
@@ -245,7 +245,7 @@ class _Reading:
         return Object("blob", entry.sha)
 
     def _inside(self, found: Object, path: str) -> Object:
-        """Return what lies at a path of the tree that was found."""
+        """Return the object at a path of the tree that was found."""
         here = self._tree(found)
         if path == "":
             return here
@@ -260,6 +260,6 @@ class _Reading:
 
 
 def branch_of(repository: Repository, name: str) -> str | None:
-    """Return the full name of the local branch with this short name; None where there is none."""
+    """Return the full name of the local branch with this short name; None if there is none."""
     full = HEADS + name
     return full if repository.ref(full) else None

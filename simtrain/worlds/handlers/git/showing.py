@@ -12,7 +12,7 @@ _CONTEXT = 3
 
 
 def show_commit(repository: Repository, sha: str) -> str:
-    """Who, when, why, and the differences from the first parent."""
+    """Return the author, date and message of a commit, and its differences from the first parent."""
     commit = repository.commit(sha)
     who = commit.author
     lines = [f"commit {sha}", f"Author: {who.name} <{who.email}>", f"Date:   {who.moment:%Y-%m-%d %H:%M:%S %z}", ""]

@@ -21,18 +21,18 @@ def worktree_entries(repository: Repository) -> dict[str, TreeEntry]:
 
 
 def staged(repository: Repository) -> list[Delta]:
-    """From HEAD to the index."""
+    """Return the differences from HEAD to the index."""
     return compared(repository, repository.files(head_tree(repository)), repository.index())
 
 
 def compared(repository: Repository, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry]) -> list[Delta]:
-    """From one set of stored files to another."""
+    """Return the differences from one set of stored files to another."""
     touched = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     return deltas(_stored(repository, old, touched), _stored(repository, new, touched))
 
 
 def against_worktree(repository: Repository, old: Mapping[str, TreeEntry]) -> list[Delta]:
-    """From stored files to those files of the working tree that are in the index."""
+    """Return the differences from stored files to the files of the working tree that are in the index."""
     index = repository.index()
     tree = repository.worktree()
     now = {

@@ -57,7 +57,7 @@ def _listed(found: Iterable[Delta]) -> list[str]:
 
 
 def _with_types(found: list[Delta]) -> list[Delta]:
-    """Return a file that became a link, or the other way round, is one entry here."""
+    """Return the differences with a file that became a link, or the reverse, as one entry."""
     gone = {delta.path: delta.old for delta in found if delta.new is None}
     come = {delta.path for delta in found if delta.old is None}
     joined = [
@@ -90,7 +90,7 @@ def _ending(in_index: list[Delta], changed: list[Delta], untracked: list[str], b
 
 
 def _tracking(repository: Repository) -> list[str]:
-    """Return how the branch stands to the one it follows."""
+    """Return how the branch compares with its upstream."""
     upstream = repository.upstream(repository.head)
     head = repository.ref("HEAD")
     if upstream is None or head is None:
@@ -119,7 +119,7 @@ def _commits(count: int) -> str:
 
 
 def untracked_files(repository: Repository) -> list[str]:
-    """Return the files that are neither in the index nor ignored; a folder with nothing tracked in it stands for its files."""
+    """Return the files that are neither in the index nor ignored; a folder with nothing tracked in it is listed in place of its files."""
     worktree, index = repository.worktree(), repository.index()
     folders = {folder for path in index for folder in _folders(path)}
     ignored = Ignored(worktree)
@@ -131,6 +131,6 @@ def untracked_files(repository: Repository) -> list[str]:
 
 
 def _folders(path: str) -> list[str]:
-    """Return the folders that a file lies in, the outermost first."""
+    """Return the folders that contain a file, outermost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]

@@ -31,21 +31,21 @@ def status(context: HandlerContext) -> str:
 
 @reported("git_diff_unstaged")
 def diff_unstaged(context: HandlerContext) -> str:
-    """From the index to the working tree."""
+    """Return the diff from the index to the working tree."""
     repository = _opened(context)
     return _diff("Unstaged changes", context, repository, against_worktree(repository, repository.index()))
 
 
 @reported("git_diff_staged")
 def diff_staged(context: HandlerContext) -> str:
-    """From HEAD to the index."""
+    """Return the diff from HEAD to the index."""
     repository = _opened(context)
     return _diff("Staged changes", context, repository, staged(repository))
 
 
 @reported("git_diff")
 def diff(context: HandlerContext) -> str:
-    """From a revision to the working tree."""
+    """Return the diff from a revision to the working tree."""
     repository = _opened(context)
     target = context.arguments["target"]
     no_option(target, "target")
@@ -67,7 +67,7 @@ def _diff(title: str, context: HandlerContext, repository: Repository, found: Se
 
 
 def _lines(number: int) -> int:
-    """Return the lines of context that git makes of a number: what is beyond 64 bits is their end, and of these 32 are kept."""
+    """Return a number of context lines as git parses it: clamped to 64 bits, then cut to 32."""
     if number <= 1 - _END:
         return 0
     return (min(number, _END - 1) + 2**31) % 2**32 - 2**31
@@ -121,7 +121,7 @@ def _logged(repository: Repository, found: Iterator[str]) -> Iterator[str]:
 
 @reported("git_create_branch")
 def create_branch(context: HandlerContext) -> str:
-    """Return a new branch at a branch or tag, or where HEAD is."""
+    """Create a branch at a branch or tag, or at HEAD."""
     repository = _opened(context)
     name, base = context.arguments["branch_name"], context.arguments["base_branch"]
     no_option(name, "branch name")
@@ -149,7 +149,7 @@ def _check_base(repository: Repository, name: str) -> None:
 
 
 def _check_place(repository: Repository, name: str, ref: str) -> None:
-    """Refuse a name that is taken, or under which a folder of refs lies or would have to lie."""
+    """Refuse a name that is taken, and one that is, or would need, a folder of refs."""
     folder = f"{repository.path}/.git/"
     for other in repository.refs():
         if other == ref:
@@ -220,7 +220,7 @@ def _commit_named(repository: Repository, name: str, command: str) -> str:
 
 
 def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object | None:
-    """Return what a revision means to git itself, which knows forms that GitPython does not. Raises CommandFailed for what stops it."""
+    """Resolve a revision as git itself does, which knows forms that GitPython does not. Raises CommandFailed."""
     if name.startswith(":/"):
         # GitPython looks for the text as it stands, git for a pattern, and for none without any.
         return None if name == ":/" else _resolved(repository, name)
@@ -258,7 +258,7 @@ def _resolved(repository: Repository, name: str) -> Object | None:
 
 
 def _opened(context: HandlerContext) -> Repository:
-    """Return the repository that the call names. Raises ToolError for a path outside the allowed one, and for one that is none."""
+    """Return the repository that the call names. Raises ToolError for a path that is not allowed, or no repository."""
     given: str = context.arguments["repo_path"]
     server = context.read("select directory, only_repository from server")[0]
     path = posixpath.normpath(posixpath.join(server["directory"], given))

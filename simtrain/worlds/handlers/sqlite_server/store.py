@@ -34,7 +34,7 @@ Read: TypeAlias = Callable[[str], list[JsonObject]]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One object of a schema, as `sqlite_master` tells it; `own`: a table whose rows are in the world's table of its name."""
+    """One object of a schema, as in `sqlite_master`; `own` marks a table whose rows are in the world's table of that name."""
 
     type: str
     name: str
@@ -136,7 +136,7 @@ def save(context: HandlerContext, before: Content, after: Content) -> None:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL writes it, whatever stands in it."""
+    """Return a name quoted for SQL, whatever characters it has."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -230,7 +230,7 @@ def _sayable(value: Cell) -> bool:
 
 
 def _packed(value: Cell) -> JsonValue:
-    """Return a value as JSON: bytes and infinities, of which JSON knows none, as an object."""
+    """Return a value as JSON; bytes and infinities, which JSON lacks, become an object."""
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     return value if _sayable(value) else {"real": str(value)}

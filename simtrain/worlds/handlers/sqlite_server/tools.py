@@ -1,4 +1,4 @@
-"""The tools of a SQLite server, in the words of the reference server: what goes wrong is told as an ordinary reply."""
+"""The tools of a SQLite server, in the words of the reference server, which reports errors as ordinary replies."""
 
 from __future__ import annotations
 

@@ -55,14 +55,6 @@ def _value(facts: JsonObject, given: JsonValue) -> JsonObject:
     return {"expected": quoted, "received": received_type, "code": "invalid_type", "text": text}
 
 
-def _too_small(facts: JsonObject, given: JsonValue) -> JsonObject:
-    return _limit(facts, "minimum", "at least", "greater than")
-
-
-def _too_big(facts: JsonObject, given: JsonValue) -> JsonObject:
-    return _limit(facts, "maximum", "at most", "less than")
-
-
 def _limit(facts: JsonObject, side: str, length: str, size: str) -> JsonObject:
     kind, limit = facts["origin"].replace("int", "number"), facts[side]
     exact, inclusive = facts.get("exact") is True, facts["inclusive"] is True
@@ -104,8 +96,8 @@ def _number(value: JsonValue) -> str:
 _WORDS: Mapping[str, Callable[[JsonObject, JsonValue], JsonObject]] = {
     "invalid_type": _type,
     "invalid_value": _value,
-    "too_small": _too_small,
-    "too_big": _too_big,
+    "too_small": lambda facts, _: _limit(facts, "minimum", "at least", "greater than"),
+    "too_big": lambda facts, _: _limit(facts, "maximum", "at most", "less than"),
     "not_multiple_of": _multiple,
     "invalid_format": _format,
     "unrecognized_keys": _keys,

@@ -19,10 +19,6 @@ MAX_TRIES = 2000
 
 _FIELD = re.compile(r"\{([A-Za-z_][\w.]*)(?::(0\d{1,2}))?\}")
 _BOUND = re.compile(r"([A-Za-z_]\w*)\s*(?:([+-])\s*(\S+))?")
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "value": (), "choose": ("weights",), "int": (), "number": ("digits",), "money": (), "date": (), "time": ("hours", "minutes"),
-    "ref": ("where",), "parent": (), "sql": (), "text": (), "chance": (), "email": ("domain",),
-}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -93,17 +89,18 @@ def _field(name: str, row: RowDraft) -> Cell:
 
 
 def _mapping(source: JsonObject) -> Generator:
-    kinds = [key for key in source if key in _OPTIONS]
+    kinds = [key for key in source if key in _KINDS]
     if len(kinds) != 1:
         given = " and ".join(kinds or source) or "nothing"
-        remedy = nearest(next(iter(source), ""), _OPTIONS) if not kinds else f"one of {', '.join(sorted(_OPTIONS))}"
+        remedy = nearest(next(iter(source), ""), _KINDS) if not kinds else f"one of {', '.join(sorted(_KINDS))}"
         raise InputError(f"a generator mapping names exactly one generator, not {given}", remedy=remedy)
     kind = kinds[0]
-    allowed = {kind, "null", "unique", *_OPTIONS[kind]}
+    make, options = _KINDS[kind]
+    allowed = {kind, "null", "unique", *options}
     for key in source:
         if key not in allowed:
             raise InputError(f"unknown key {key!r} beside {kind!r}", remedy=nearest(key, allowed))
-    generator = _MAKERS[kind](source)
+    generator = make(source)
     if source.get("unique") and kind != "ref":
         generator = _unique(generator)
     share = source.get("null")
@@ -296,18 +293,10 @@ def _email(source: JsonObject) -> Generator:
     return address
 
 
-_MAKERS: dict[str, Callable[[JsonObject], Generator]] = {
-    "value": lambda source: _constant(source["value"]),
-    "choose": _choose,
-    "int": _int,
-    "number": _number,
-    "money": _money,
-    "date": _date,
-    "time": _time,
-    "ref": _ref,
-    "parent": _parent,
-    "sql": _sql,
-    "text": _text,
-    "chance": _chance,
-    "email": _email,
-}
+_KINDS: dict[str, tuple[Callable[[JsonObject], Generator], tuple[str, ...]]] = {
+    "value": (lambda source: _constant(source["value"]), ()),
+    "choose": (_choose, ("weights",)), "int": (_int, ()), "number": (_number, ("digits",)), "money": (_money, ()),
+    "date": (_date, ()), "time": (_time, ("hours", "minutes")), "ref": (_ref, ("where",)), "parent": (_parent, ()),
+    "sql": (_sql, ()), "text": (_text, ()), "chance": (_chance, ()), "email": (_email, ("domain",)),
+}  # fmt: skip
+"""Kind of generator -> what makes it from a mapping, and the further keys of that."""

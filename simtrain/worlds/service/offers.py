@@ -96,16 +96,8 @@ class Prompt:
 
 
 def _prompt_descriptor(source: PromptSource) -> JsonObject:
-    found: JsonObject = {"name": source.name}
-    if source.description:
-        found["description"] = source.description
-    if source.arguments:
-        found["arguments"] = [
-            {
-                "name": argument.name,
-                **({"description": argument.description} if argument.description else {}),
-                "required": argument.required,
-            }
-            for argument in source.arguments
-        ]
-    return {**found, **source.descriptor}
+    arguments = [
+        argument.model_dump(exclude=None if argument.description else {"description"}) for argument in source.arguments
+    ]
+    described = {"name": source.name, "description": source.description, "arguments": arguments}
+    return {**{key: value for key, value in described.items() if value}, **source.descriptor}

@@ -12,8 +12,6 @@ Kind: TypeAlias = Literal["commit", "tree", "blob", "tag"]
 
 FOLDER = "40000"
 FILE = "100644"
-PROGRAM = "100755"
-LINK = "120000"
 NOTHING = "0" * 40
 
 
@@ -109,7 +107,6 @@ def in_order(entries: Iterable[tuple[str, TreeEntry]]) -> list[tuple[str, TreeEn
 
 
 EMPTY_TREE = tree_id({})
-EMPTY_BLOB = blob_id(b"")
 
 
 def folders_of(files: Mapping[str, TreeEntry]) -> tuple[str, dict[str, dict[str, TreeEntry]]]:

@@ -26,7 +26,7 @@ class Environment(Protocol):
         ...
 
     @property
-    def bent(self) -> tuple[str, ...]:
+    def perturbed(self) -> tuple[str, ...]:
         """The labels of the perturbations that changed the task or the tools before the first turn."""
         ...
 
@@ -41,7 +41,7 @@ class Environment(Protocol):
     async def read(self, action: Action, answer: Answer) -> Observation:
         """Carry out what is no tool call and changes nothing: a resource that is read, a prompt that is filled in.
 
-        `answer` gives the reply. It is a step like any other: perturbations may bend it, and it is recorded. Raises SimulatorFault.
+        `answer` gives the reply. It is a step like any other: perturbations may change it, and it is recorded. Raises SimulatorFault.
         """
         ...
 

@@ -31,7 +31,7 @@ Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"
 # Not frozen, since one is made for every firing, and a frozen dataclass costs several times as much to make.
 @dataclass
 class Event:
-    """One firing of a perturbation: which, on which matching call (0: a later call that it still bent), and the reply without and with it.
+    """One firing of a perturbation: which, on which matching call (0: a later call that it changed), and the reply without and with it.
 
     `clean` is None where the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
     have without the perturbation, sorted: it is never empty, but in records of versions that did not look.

@@ -18,7 +18,7 @@ from simtrain.values.types import JsonObject, ToolSpec
 class PerturbationKind:
     """What an armed perturbation is in every episode, looked up once.
 
-    `acts` says whether it has anything to do with calls; others only bend the task (`asks`) or the tools (`offers`). What does not
+    `acts` says whether it has anything to do with calls; others only change the task (`asks`) or the tools (`offers`). What does not
     last `forgets` what it noted where nothing came of it.
     """
 
@@ -47,7 +47,7 @@ class PerturbationKind:
 
 @lru_cache(maxsize=1024)
 def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
-    """Return the perturbations of a scenario. What has no chance to fire is not there at all: it bends neither the task nor the tools."""
+    """Return the perturbations of a scenario. What has no chance to fire is not there at all: it changes neither the task nor the tools."""
     kinds = (PerturbationKind(armed, progress=scenario.progress) for armed in scenario.perturbations)
     return tuple(kind for kind in kinds if kind.terms.chance != 0)
 

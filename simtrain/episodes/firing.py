@@ -116,6 +116,7 @@ class PerturbedCall:
         self._forgets = matching > 0 and kind.forgets
         if self._forgets and call.memory:
             self._memory = deepcopy(call.memory)
+        # Asked now: once it has changed rows, the world could no longer say what it would have said without it.
         if matching and kind.effect == "before" and (kind.side == "state" or call.request.tool.writes):
             self._foreseen = chain.preview(call.request, self._moment)
 

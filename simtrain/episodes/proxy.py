@@ -41,11 +41,11 @@ class _Setting(NamedTuple):
 
 
 class Proxy:
-    """An environment over a world: checks the call, lets perturbations bend it, has a world model answer it, records the step."""
+    """An environment over a world: checks the call, lets perturbations change it, has a world model answer it, records the step."""
 
     __slots__ = (
         "_acting", "_active", "_answering", "_answers", "_domain", "_domain_name", "_episode", "_owners", "_patience",
-        "_routes", "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "bent", "state", "steps", "world",
+        "_routes", "_settings", "_stack", "_succeeded", "_toolbox", "_turn", "_user", "perturbed", "state", "steps", "world",
     )  # fmt: skip
 
     def __init__(
@@ -71,17 +71,18 @@ class Proxy:
         self._patience = episode.scenario.spec.limits.call
         self._user = episode.scenario.user_of(episode.case)
         self._owners: dict[str, Active] = {}
-        self.bent: tuple[str, ...] = ()
+        self.perturbed: tuple[str, ...] = ()
         kinds = kinds_of(episode.scenario)
         if kinds:
             self._arm(kinds, toolbox)
 
     def _arm(self, kinds: Sequence[PerturbationKind], toolbox: Toolbox) -> None:
-        """Let every perturbation bend the tools; those that are new belong to the one that added them."""
+        """Let every perturbation change the tools; those that are new belong to the one that added them."""
         root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
         users = (ASKING,) if self._user else ()
         whole = offered = tuple(tool for tool in toolbox.tools if tool not in users) if users else toolbox.tools
         for kind in kinds:
+            # Each is given the tools as those before it in the list have left them, and finds them again in `Call.given`.
             active = Active(kind, root.under_spelt(kind.spelt), offered)
             self._active.append(active)
             if kind.acts:
@@ -92,7 +93,7 @@ class Proxy:
             shown = kind.perturbation.offer(offered, active.root.stream("offer"))
             self._owners.update({tool.name: active for tool in shown if tool.name not in known})
             if shown != offered:
-                self.bent = (*self.bent, active.label)
+                self.perturbed = (*self.perturbed, active.label)
             offered = shown
         if offered != whole:
             self._toolbox = Toolbox((*offered, *users), style=toolbox.style)
@@ -103,8 +104,8 @@ class Proxy:
             if not active.kind.asks:
                 continue
             reworded = active.kind.perturbation.ask(prompt, active.root.stream("ask"))
-            if reworded != prompt and active.label not in self.bent:
-                self.bent = (*self.bent, active.label)
+            if reworded != prompt and active.label not in self.perturbed:
+                self.perturbed = (*self.perturbed, active.label)
             prompt = reworded
         return prompt
 
@@ -150,6 +151,7 @@ class Proxy:
         other._succeeded = set(self._succeeded)
         other._active = [active.fork() for active in self._active]
         other._acting = [active for active in other._active if active.kind.acts]
+        # An added tool must answer from the copy's memory, or the fork would write into this episode.
         copies = dict(zip(self._active, other._active, strict=True))
         other._owners = {name: copies[active] for name, active in self._owners.items()}
         return await other.__aenter__()
@@ -183,6 +185,7 @@ class Proxy:
             else:
                 answer = answer or self._answer
                 observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
+                # After all perturbations: what they let go by counts as waiting for the reply too.
                 late = clock.moment - moment
                 if self._patience is not None and late > self._patience:
                     late = self._patience
@@ -224,7 +227,7 @@ class Proxy:
         return _refusal(*errors.refusal(name, detail, made))
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """Return the answer to a call, bent where something fires on it; a tool that a perturbation added is that one's to answer."""
+        """Return the answer to a call, changed where something fires on it; a tool that a perturbation added is that one's to answer."""
         owner = self._owners.get(request.tool.name)
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)

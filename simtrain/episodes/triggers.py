@@ -130,6 +130,7 @@ class Trigger:
     def _chosen(self, request: Request, index: int, succeeded: set[str], world: WorldState | None) -> bool:
         when, marks = self.terms.when, self.terms.marks
         bursting = self._burst_left > 0
+        # What is due stays due while another condition holds it back, so that `nth: 1` with `after` fires on the first call that may be.
         if marks and not bursting and self._is_marked() and self._drawn(request.tool.name, index):
             self._due = 1 if when.nth is None else self._due + 1
         if when.max_times is not None and self._fired >= when.max_times:

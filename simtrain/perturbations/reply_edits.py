@@ -131,6 +131,8 @@ def rewritten(
     Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
     are replaced, wherever they stand alone. `source` is who says so.
     """
+    # A reply says one thing up to three times: in its text, as structured content, and in the raw reply of a server. What changes one
+    # and not the others gives itself away, and a client that reads another one would see the truth.
     content, written = observation.content, parsed(observation.text)
     if content is not None and not (is_object(value) and fits(value, tool)):
         return None

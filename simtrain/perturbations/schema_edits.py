@@ -1,4 +1,4 @@
-"""Output schemas made wider, so that replies that were bent still fit what a tool promises."""
+"""Output schemas made wider, so that changed replies still fit what a tool promises."""
 
 from __future__ import annotations
 

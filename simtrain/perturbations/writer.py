@@ -102,7 +102,7 @@ class Writer(ModelKnobs):
     def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
         """Return the outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
 
-        None where it fails: the perturbation then bends nothing, and the trajectory does not name it among those that did.
+        None where it fails: the perturbation then changes nothing, and the trajectory does not name it among those that did.
         """
 
         async def finish() -> Written[T]:

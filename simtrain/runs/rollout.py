@@ -142,7 +142,7 @@ def record(
         turns=journal.turns,
         answer=(last.text if last.answer is None else last.answer) if ended and last else None,
         changes=dict(world.changes),
-        bent=environment.bent,
+        bent=environment.perturbed,
         usage=journal.usage,
     )
 

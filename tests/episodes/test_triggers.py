@@ -128,7 +128,7 @@ async def test_what_has_no_chance_to_fire_is_not_there_at_all(chance: str, there
     assert isinstance(environment, Proxy)
     async with environment:
         assert ("orders.place" in {tool.name for tool in environment.tools}) is there
-        assert environment.bent == (() if there else ("dropped_tool",))
+        assert environment.perturbed == (() if there else ("dropped_tool",))
 
 
 @pytest.mark.parametrize(("seconds", "waited"), [(59, True), (61, False), (119, False)])

@@ -281,7 +281,7 @@ async def test_the_task_and_the_tools_of_an_episode_are_marked_as_bent(tmp_path:
     uses = [{"use": "noisy_request", "with": {"severity": 1}}, {"use": "distractor_tools"}]
     async with open_episode(scenario(tmp_path, more=f"perturbations: {json.dumps(uses)}\n")) as environment:
         assert environment.asks(TASK) != TASK and environment.asks(TASK) == environment.asks(TASK)
-        assert environment.bent == ("distractor_tools", "noisy_request")
+        assert environment.perturbed == ("distractor_tools", "noisy_request")
 
 
 async def test_a_model_words_what_is_added(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ async def test_what_a_model_fails_to_write_before_the_first_turn_stays_as_it_was
     with FakeOpenAI([Say('{"text": "something else"}'), Say("{}")] * 4) as server:
         uses = [{"use": use, "with": {"writer": writer(server)}} for use in ("noisy_request", "paraphrased_docs")]
         async with open_episode(scenario(tmp_path, more=f"perturbations: {json.dumps(uses)}\n")) as environment:
-            assert environment.asks(TASK) == TASK and environment.bent == ()
+            assert environment.asks(TASK) == TASK and environment.perturbed == ()
             assert environment.tools == (await play(tmp_path, None)).tools
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["paraphrased_docs", "noisy_request"]
 

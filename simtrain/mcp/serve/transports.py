@@ -128,9 +128,9 @@ class _Through:
         raise SimulatorFault(f"{action.tool}: only tools are called over a transport")
 
     @property
-    def bent(self) -> tuple[str, ...]:
+    def perturbed(self) -> tuple[str, ...]:
         """The perturbations that changed the task or the tools."""
-        return self._inner.bent
+        return self._inner.perturbed
 
     def asks(self, prompt: str) -> str:
         """Return the task as the agent reads it."""

@@ -261,6 +261,8 @@ def _is_large(arguments: JsonObject) -> bool:
 
 def _observed(reply: HandlerReply) -> Observation:
     """Return a handler's reply as an observation; content blocks and notifications travel as the raw MCP reply."""
+    # An observation has its text for the model, its JSON for graders and perturbations, and, only where these two cannot say it all,
+    # the MCP reply itself: a client over the wire must get an image or a notification as the server sent it.
     wire: JsonObject | None = None
     if reply.blocks or reply.updated:
         blocks = list(reply.blocks) or [{"type": "text", "text": reply.text}]

@@ -157,6 +157,7 @@ class ServiceState(ForkedState):
         if not tool.writes:
             return tool.reply(database, values, arguments)
         database = self._forked()
+        # A reply that cannot be made (a missing row, a text too long) undoes the statements too: the call has failed as a whole.
         with database.savepoint("call", keep=True):
             tool.write(database, values)
             return tool.reply(database, values, arguments)

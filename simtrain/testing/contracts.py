@@ -24,6 +24,7 @@ from simtrain.contracts.request import Request
 from simtrain.contracts.scenario import Armed, Episode, PerturbationUse
 from simtrain.contracts.trajectory import Reward, Trajectory, to_line
 from simtrain.contracts.world import FinishedWorld
+from simtrain.files.json_schemas import validator
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.testing.example_worlds import FOLDER, Place, example_scenario, play_example
 from simtrain.values.errors import InputError
@@ -110,6 +111,8 @@ async def _check_perturbation(plugin: type[Perturbation]) -> None:
             f"its example {plugin.example} never fires in the worlds of simtrain.testing ({ends});"
             " give example knobs, or a trigger, with which it does"
         )
+    unfit = _unfit(played[where]) if plugin.traits.semantic else None
+    _ensure(unfit is None, f"its reply of {unfit} does not fit the output schema; widen or drop the schema in offer")
     again = await play_example(place=where, armed=[armed])
     _ensure(alike(played[where], again), "it does something else each time; draw from call.rng alone")
     never = await play_example(place=where, armed=[replace(armed, when=When(probability=0))])
@@ -121,6 +124,16 @@ def _fired(trajectory: Trajectory) -> bool:
     return trajectory.stop.reason == "answered" and (
         bool(trajectory.bent) or any(step.events for step in trajectory.steps)
     )
+
+
+def _unfit(trajectory: Trajectory) -> str | None:
+    """Return the first tool whose reply does not fit its output schema: clients of MCP raise at such a reply."""
+    schemas = {tool.name: tool.output_schema for tool in trajectory.tools}
+    for step in trajectory.steps:
+        schema, reply = schemas.get(step.action.tool), step.observation
+        if schema is not None and not reply.is_error and not validator(schema).is_valid(reply.content):
+            return step.action.tool
+    return None
 
 
 async def _check_grader(plugin: type[Grader]) -> None:

@@ -53,6 +53,16 @@ class Restless(Perturbation):
         return Observation(str(random.random()), is_error=True)
 
 
+class Blunt(Perturbation):
+    """The reply is cut to one word. An agent should try again."""
+
+    traits: ClassVar[Traits] = TRAITS
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Return a word, and no structured content."""
+        return Observation((await proceed(call.request)).text.split()[0])
+
+
 class Needy(Perturbation):
     """Something goes wrong in a column. An agent should look elsewhere."""
 
@@ -130,6 +140,7 @@ class NoExampleTaken(Needy):
         ("perturbation", Undeclared, "it declares no traits"),
         ("perturbation", Idle, "its example {} never fires in the worlds of simtrain.testing"),
         ("perturbation", Restless, "draw from call.rng alone"),
+        ("perturbation", Blunt, "its reply of cakes.list does not fit the output schema"),
         ("perturbation", Needy, "it has no example, and needs column; add example: ClassVar[JsonObject] = {'with': {...}}"),
         ("perturbation", NoExampleTaken, "its example {'with': {'row': 1}} cannot be built"),
         ("grader", Bare, "its knobs calls have no description"),

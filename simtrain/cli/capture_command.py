@@ -200,7 +200,7 @@ def _capture(
 ) -> Captured:
     import asyncio
 
-    from simtrain.cli.capturing import CaptureProgress
+    from simtrain.cli.progress import CaptureProgress
     from simtrain.mcp.capture.capture import capture_all
 
     with CaptureProgress(quiet=quiet) as progress:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,16 +21,8 @@ VARIABLE = "_SIMTRAIN_COMPLETE"
 """The environment variable by which a shell asks for completions."""
 
 
-class Shell(StrEnum):
-    """Shells that can complete."""
-
-    bash = "bash"
-    zsh = "zsh"
-    fish = "fish"
-
-
 def command(
-    shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")],
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="bash, zsh or fish.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print `shell` and `script` as JSON.")] = False,
 ) -> None:
     """Print the script."""
@@ -40,8 +31,8 @@ def command(
 
     from simtrain.cli.options import print_json
 
-    script = get_completion_script(prog_name="simtrain", complete_var=VARIABLE, shell=shell.value)
+    script = get_completion_script(prog_name="simtrain", complete_var=VARIABLE, shell=shell)
     if as_json:
-        print_json({"shell": shell.value, "script": script})
+        print_json({"shell": shell, "script": script})
     else:
         print(script)

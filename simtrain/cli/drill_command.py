@@ -109,6 +109,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Plan, play, report, judge."""
+    from simtrain.cli.run_command import new_folder
     from simtrain.drills.drill import folders_of
     from simtrain.drills.gates import read_gate
     from simtrain.drills.report import report_on
@@ -143,7 +144,9 @@ def command(
     if plan_only:
         _print_plan(plan, options, as_json=as_json)
         return
-    whole = _play(plan, options, out or _folder(names[0]), resume=resume, prove=prove, quiet=as_json)
+    whole = _play(
+        plan, options, out or new_folder(names[0], prefix="drill-"), resume=resume, prove=prove, quiet=as_json
+    )
     _finish(*whole, gates, allow_unfired=allow_unfired, as_json=as_json)
 
 
@@ -181,17 +184,11 @@ def _severities(text: str | None) -> list[float]:
     return sorted(found)
 
 
-def _folder(name: str) -> Path:
-    from simtrain.cli.run_command import new_folder
-
-    return new_folder(name, prefix="drill-")
-
-
 def _play(
     plan: DrillPlan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
 ) -> tuple[Report, Path]:
     """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
-    from simtrain.cli.drill_progress import DrillProgress
+    from simtrain.cli.progress import DrillProgress
     from simtrain.drills.drill import drill
 
     with DrillProgress(quiet=quiet) as progress:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simtrain.drills.estimate import ArmEstimate
-    from simtrain.drills.measures import Share, Versus
-    from simtrain.drills.report import ArmReport, Report, RunReport
+    from simtrain.drills.measures import Measures, Share, Versus
+    from simtrain.drills.report import Report, RunReport
+    from simtrain.values.types import Usage
 
 
 ARM = 30
@@ -39,17 +40,16 @@ def arms_table(run: RunReport) -> Table:
         if slash and first != bundle:
             table.add_row(short(first, ARM))
         bundle = first if slash else bundle
-        table.add_row(short(f"  {rest}" if slash else arm.name, ARM), *_cells(arm))
+        star = "*" if arm.p_adjusted is not None and arm.p_adjusted < 0.05 else ""
+        against = _cells(arm.measures, None if arm.name == CLEAN else arm.measures.versus, star)
+        table.add_row(short(f"  {rest}" if slash else arm.name, ARM), _percent(arm.measures.success), *against)
     return table
 
 
-def _cells(arm: ArmReport) -> list[str]:
-    found, versus = arm.measures, None if arm.name == CLEAN else arm.measures.versus
-    star = "*" if arm.p_adjusted is not None and arm.p_adjusted < 0.05 else ""
+def _cells(found: Measures, versus: Versus | None, star: str = "") -> list[str]:
+    """Return what went wrong in episodes, against their clean twins."""
     return [
-        _percent(found.success),
-        f"{versus.difference.mean * 100:+.0f}{star}" if versus else "-",
-        _interval(versus) if versus else "-",
+        *([f"{versus.difference.mean * 100:+.0f}{star}", _interval(versus)] if versus else ["-", "-"]),
         _percent(found.recovery),
         str(found.false_success.part),
         str(found.duplicate_writes.part),
@@ -87,18 +87,9 @@ def families_table(run: RunReport) -> Table | None:
     for (head, shown), family in zip(rows, run.families, strict=True):
         if head is not None:
             table.add_row(head)
-        bent = family.perturbed
-        versus = bent.versus if bent else None
-        table.add_row(
-            shown,
-            _percent(family.clean.success),
-            _percent(bent.success) if bent else "-",
-            f"{versus.difference.mean * 100:+.0f}" if versus else "-",
-            _interval(versus) if versus else "-",
-            _percent(bent.recovery) if bent else "-",
-            str(bent.false_success.part) if bent else "-",
-            str(bent.duplicate_writes.part) if bent else "-",
-        )
+        faults = family.perturbed
+        against = [_percent(faults.success), *_cells(faults, faults.versus)] if faults else ["-"] * 6
+        table.add_row(shown, _percent(family.clean.success), *against)
     return table
 
 
@@ -124,28 +115,23 @@ def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Ta
     """Return what will be played, and what a chat model would take for it."""
     title = f"Plan for {agent}" + (" (no model; what one would take)" if scripted else "")
     table = figures_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
-    rows = [(arm.name, arm.episodes, arm.usage) for arm in arms]
-    for name, episodes, usage in rows:
-        if usage is None:
-            table.add_row(short(name, ARM), str(episodes), "unknown", "unknown", "unknown")
-        else:
-            table.add_row(
-                short(name, ARM),
-                str(episodes),
-                f"{usage.prompt_tokens:,}",
-                f"{usage.completion_tokens:,}",
-                f"{usage.cost:,.2f}",
-            )
-    known = [usage for _, _, usage in rows if usage is not None]
+    for arm in arms:
+        table.add_row(
+            short(arm.name, ARM), str(arm.episodes), *(_tokens([arm.usage]) if arm.usage else ["unknown"] * 3)
+        )
     table.add_section()
-    table.add_row(
-        "all",
-        str(sum(episodes for _, episodes, _ in rows)),
-        f"{sum(usage.prompt_tokens for usage in known):,}",
-        f"{sum(usage.completion_tokens for usage in known):,}",
-        f"{sum(usage.cost for usage in known):,.2f}",
-    )
+    known = [arm.usage for arm in arms if arm.usage is not None]
+    table.add_row("all", str(sum(arm.episodes for arm in arms)), *_tokens(known))
     return table
+
+
+def _tokens(usages: Sequence[Usage]) -> list[str]:
+    """Return tokens in, tokens out and cost, summed up."""
+    return [
+        f"{sum(usage.prompt_tokens for usage in usages):,}",
+        f"{sum(usage.completion_tokens for usage in usages):,}",
+        f"{sum(usage.cost for usage in usages):,.2f}",
+    ]
 
 
 def _interval(versus: Versus) -> str:

@@ -6,6 +6,8 @@ import typer
 
 HELP = """Write the files of something new, which work at once.
 
+With --json the paths that were written are printed as JSON.
+
 \b
 Examples:
   simtrain new plugin perturbation half_reply

@@ -1,14 +1,18 @@
-"""Live displays of long work: rate, success so far, time left; plain lines when the output is no terminal."""
+"""Live displays of long work, on standard error: bars with rate and time left; plain lines where that is no terminal."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from time import monotonic
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
+from simtrain.cli.terminal import in_line
 from simtrain.contracts.trajectory import SUCCESS
-from simtrain.runs.runner import FinishedRollout
+
+if TYPE_CHECKING:
+    from simtrain.drills.drill import Watch
+    from simtrain.runs.runner import FinishedRollout
 
 PLAIN_EVERY = 5.0
 SHOWN_AFTER = 2.0
@@ -24,30 +28,55 @@ def speed(per_second: float) -> str:
     return f"{per_second * 3600:,.1f}/h"
 
 
-class RunProgress:
-    """Shown on standard error, so that standard output stays clean for --json."""
+class _Display(ExitStack):
+    """A display that ends with its block; nothing is shown when it is `quiet`."""
 
     def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__()
         self._quiet = quiet
-        self._live: Any = None
+        self._bar: Any = None
         self._task: Any = None
+        self._begun = self._printed = monotonic()
+
+    def _show_bar(self, *columns: str, transient: bool = False) -> Any:
+        """Show a bar, its description before it, and columns behind it: fields of the task."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from simtrain.cli.options import console
+
+        self._bar = self.enter_context(
+            Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                *map(TextColumn, columns),
+                TimeRemainingColumn(),
+                console=console(stderr=True),
+                refresh_per_second=8,
+                transient=transient,
+            )
+        )
+        return self._bar
+
+    def _say(self, text: str) -> None:
+        self._printed = monotonic()
+        print(text, file=sys.stderr, flush=True)
+
+
+class RunProgress(_Display):
+    """The episodes of a run, how fast they are played, and how many succeed."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
         self._total = 0
         self._done = 0
         self._graded = 0
         self._successes = 0
-        self._begun = monotonic()
         self._ended: float | None = None
-        self._printed = self._begun
+        self.callback(self._end)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _end(self) -> None:
         self._ended = monotonic()
-        if self._live is not None:
-            self._live.stop()
 
     @property
     def seconds(self) -> float:
@@ -64,7 +93,8 @@ class RunProgress:
         self._total, self._begun = total, monotonic()
         self._printed = self._begun
         if not self._quiet and sys.stderr.isatty():
-            self._start_live()
+            self._show_bar("{task.fields[rate]}", "success {task.fields[success]}")
+            self._task = self._bar.add_task("playing", total=self._total, success="-", rate="-")
 
     def played(self, played: FinishedRollout) -> None:
         """One episode more."""
@@ -72,60 +102,26 @@ class RunProgress:
         if played.reward is not None:
             self._graded += 1
             self._successes += played.reward >= SUCCESS
-        if self._live is not None:
-            self._live.update(self._task, completed=self._done, success=self._success(), rate=speed(self.rate))
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done, success=self._success(), rate=speed(self.rate))
         elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY:
-            self._printed = monotonic()
             left = (self._total - self._done) / self.rate if self.rate else 0.0
-            print(
-                f"{self._done}/{self._total} episodes, {speed(self.rate)}, success {self._success()}, {left:,.0f} s left",
-                file=sys.stderr,
-                flush=True,
-            )
+            done = f"{self._done}/{self._total} episodes, {speed(self.rate)}"
+            self._say(f"{done}, success {self._success()}, {left:,.0f} s left")
 
     def _success(self) -> str:
         return f"{self._successes / self._graded:.1%}" if self._graded else "-"
 
-    def _start_live(self) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        from simtrain.cli.options import console
-
-        self._live = Progress(
-            TextColumn("playing"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TextColumn("success {task.fields[success]}"),
-            TimeRemainingColumn(),
-            console=console(stderr=True),
-            refresh_per_second=8,
-        )
-        self._task = self._live.add_task("", total=self._total, success="-", rate="-")
-        self._live.start()
-
-
-class Counting:
-    """So many of `total` done, on standard error, once it takes longer than SHOWN_AFTER seconds."""
+class Counting(_Display):
+    """So many of `total` done, once it takes longer than SHOWN_AFTER seconds."""
 
     def __init__(self, doing: str, *, total: int | None = None, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
         self.done = 0
         self._doing = doing
         self._total = total
-        self._quiet = quiet
-        self._bar: Any = None
-        self._task: Any = None
-        self._begun = monotonic()
         self._next = self._begun + SHOWN_AFTER
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def advance(self) -> None:
         """One more is done."""
@@ -136,25 +132,12 @@ class Counting:
             self._show()
 
     def _show(self) -> None:
-        if not sys.stderr.isatty():
+        if sys.stderr.isatty():
+            self._show_bar("{task.fields[rate]}")
+            self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done, rate="-")
+        else:
             self._next = monotonic() + PLAIN_EVERY
-            print(f"{self._doing}: {self._counted()}", file=sys.stderr, flush=True)
-            return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        from simtrain.cli.options import console
-
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=console(stderr=True),
-            refresh_per_second=8,
-        )
-        self._task = self._bar.add_task(self._doing, total=self._total, completed=self.done, rate="-")
-        self._bar.start()
+            self._say(f"{self._doing}: {self._counted()}")
 
     def _counted(self) -> str:
         """Return how many are done, of how many, how fast, and how long the rest will take."""
@@ -165,3 +148,99 @@ class Counting:
 
     def _rate(self) -> float:
         return self.done / max(monotonic() - self._begun, 1e-6)
+
+
+class BuildProgress(_Display):
+    """The phases of a build, one bar at a time."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._doing = ""
+        self._total: int | None = None
+        self._done = self._before = 0
+
+    def phase(self, doing: str, total: int | None = None) -> None:
+        """A new part of the work begins."""
+        self._doing, self._total, self._begun = doing, total, monotonic()
+        self._done = self._before = 0
+        if self._quiet:
+            return
+        if sys.stderr.isatty():
+            if self._bar is not None:
+                self._bar.remove_task(self._task)
+            bar = self._bar or self._show_bar("{task.fields[rate]}", transient=True)
+            self._task = bar.add_task(doing, total=total, rate="")
+        elif total is None or total > 1000:
+            self._say(doing if total is None else f"{doing}: {total:,}")
+
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        # What an earlier build had done already says nothing about how fast this one is.
+        if self._done == 0 and count > 0:
+            self._before, self._begun = count, monotonic()
+        self._done += count
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done, rate=speed(self._rate()))
+        elif (
+            not self._quiet and self._total and self._done > self._before and monotonic() - self._printed > PLAIN_EVERY
+        ):
+            left = (self._total - self._done) / max(self._rate(), 1e-9)
+            self._say(f"{self._doing}: {self._done:,} of {self._total:,}, {speed(self._rate())}, {left:,.0f} s left")
+
+    def _rate(self) -> float:
+        return (self._done - self._before) / max(monotonic() - self._begun, 1e-3)
+
+
+class CaptureProgress(_Display):
+    """A line for each server at work. `doing` is what a capture is watched with."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._tasks: dict[str, Any] = {}
+        if not quiet and sys.stderr.isatty():
+            self._show_lines()
+
+    def doing(self, server: str, what: str) -> None:
+        """A server has come this far; at the end it is "captured" or "failed"."""
+        if self._bar is not None:
+            if server not in self._tasks:
+                self._tasks[server] = self._bar.add_task("", server=in_line(server), what="", total=None)
+            total = 1 if what.startswith(("captured", "failed")) else None
+            self._bar.update(self._tasks[server], what=what, total=total, completed=total or 0)
+        elif not self._quiet and what.startswith("captured"):
+            self._say(f"{in_line(server)}: {what}")
+
+    def _show_lines(self) -> None:
+        from rich.progress import Progress, SpinnerColumn, TextColumn
+
+        from simtrain.cli.options import console
+
+        fields = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("server", "what"))
+        shown: Any = Progress(SpinnerColumn(), *fields, console=console(stderr=True), refresh_per_second=8)
+        self._bar = self.enter_context(shown)
+
+
+class DrillProgress(ExitStack):
+    """The displays of a drill: one for the episodes of each agent, one for its proofs."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__()
+        self._quiet = quiet
+
+    @property
+    def watch(self) -> Watch:
+        """What a drill tells."""
+        from simtrain.drills.drill import Watch
+
+        return Watch(
+            self._planned, lambda played: self._run.played(played), self._proving, lambda: self._proofs.advance()
+        )
+
+    def _planned(self, total: int) -> None:
+        self.close()
+        self._run = self.enter_context(RunProgress(quiet=self._quiet))
+        self._run.planned(total)
+
+    def _proving(self, total: int) -> None:
+        self.close()
+        self._proofs = self.enter_context(Counting("proving", total=total, quiet=self._quiet))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simtrain.mcp.relay.journal import RelayJournal
     from simtrain.mcp.relay.perturb import Perturber
     from simtrain.mcp.relay.verdicts import Case
-    from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
+    from simtrain.mcp_wire.targets import HttpTarget, Target
     from simtrain.values.types import JsonObject
 
 HELP = """Stand between an MCP client and a real server.
@@ -81,6 +81,7 @@ def command(
     from simtrain.mcp.capture.server_secrets import secrets_of
     from simtrain.mcp.relay.journal import RelayJournal
     from simtrain.mcp.relay.perturb import Perturber, RelayRules, load_perturbations
+    from simtrain.mcp.relay.stdio_relay import relay_stdio
     from simtrain.mcp.relay.verdicts import Verdicts, counts, fails, read_verdicts
     from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, http_target
     from simtrain.values.errors import InputError
@@ -108,7 +109,7 @@ def command(
         if isinstance(there, HttpTarget):
             code = asyncio.run(_serve(there, perturber, journal, port=port, as_json=as_json))
         else:
-            code = asyncio.run(_pump(there, perturber, journal))
+            code = asyncio.run(relay_stdio(there.command, perturber=perturber, journal=journal))
     finally:
         if recorder is not None:
             recorder.close()
@@ -120,12 +121,6 @@ def command(
     if cases and not as_json:
         _show(cases)
     sys.exit(1 if fails(cases, failing) else code)
-
-
-async def _pump(target: StdioTarget, perturber: Perturber, journal: RelayJournal) -> int:
-    from simtrain.mcp.relay.stdio_relay import relay_stdio
-
-    return await relay_stdio(target.command, perturber=perturber, journal=journal)
 
 
 async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal, *, port: int, as_json: bool) -> int:
@@ -179,5 +174,4 @@ def _say(facts: JsonObject, *, as_json: bool) -> None:
 def _shown(fact: object) -> str:
     if not is_object(fact):
         return str(fact)
-    counts = fact
-    return " ".join(f"{label}={times}" for label, times in counts.items()) or "nothing"
+    return " ".join(f"{label}={times}" for label, times in fact.items()) or "nothing"

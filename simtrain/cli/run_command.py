@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -127,13 +128,9 @@ def command(
 
 def new_folder(name: str, *, prefix: str = "") -> Path:
     """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
-    stem = prefix + _stem(name)
-    number = 1
-    while True:
-        folder = Path("runs") / (stem if number == 1 else f"{stem}-{number}")
-        if not folder.exists():
-            return folder
-        number += 1
+    stem = Path("runs") / (prefix + _stem(name))
+    folders = (stem if number == 1 else stem.with_name(f"{stem.name}-{number}") for number in count(1))
+    return next(folder for folder in folders if not folder.exists())
 
 
 def _stem(name: str) -> str:

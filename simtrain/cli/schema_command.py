@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import typer
 
@@ -27,15 +26,7 @@ Examples:
 """
 
 
-class SchemaName(StrEnum):
-    """What has a schema."""
-
-    scenario = "scenario"
-    world = "world"
-    pack = "pack"
-    curriculum = "curriculum"
-    drill = "drill"
-    trajectory = "trajectory"
+SchemaName: TypeAlias = Literal["scenario", "world", "pack", "curriculum", "drill", "trajectory"]
 
 
 def command(
@@ -50,9 +41,9 @@ def command(
     """Print one schema, or all under their names; or write them."""
     from simtrain.cli.schemas import schema_of, write_schemas
 
-    wanted = [kind.value] if kind is not None else [item.value for item in SchemaName]
+    wanted = get_args(SchemaName) if kind is None else (kind,)
     if out is None:
-        print_json(schema_of(wanted[0]) if kind is not None else {name: schema_of(name) for name in wanted})
+        print_json({name: schema_of(name) for name in wanted} if kind is None else schema_of(kind))
         return
     paths = write_schemas(out, wanted)
     if as_json:

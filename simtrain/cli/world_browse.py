@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.completing import world_names
+from simtrain.cli.world_options import Pages, WorldName, WorldSeed
 
 if TYPE_CHECKING:
     from simtrain.worlds.search.world import SearchWorld
@@ -32,16 +32,11 @@ Examples:
 
 
 def command(
-    world: Annotated[
-        str,
-        typer.Argument(
-            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
-        ),
-    ],
+    world: WorldName,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
-    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    pages: Pages = None,
+    seed: WorldSeed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it is served as one JSON line.")] = False,
 ) -> None:
     """Build if need be, then serve until Ctrl-C."""

@@ -40,8 +40,9 @@ def command(
     from contextlib import closing
     from time import monotonic
 
-    from simtrain.cli.built_worlds import BuildProgress, search_source, variant_of
+    from simtrain.cli.built_worlds import search_source, variant_of
     from simtrain.cli.options import console, print_json
+    from simtrain.cli.progress import BuildProgress
     from simtrain.values.errors import InputError
     from simtrain.worlds.search.file import blaming, open_file
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.completing import world_names
+from simtrain.cli.world_options import Pages, WorldName, WorldSeed
 from simtrain.values.types import is_object
 
 if TYPE_CHECKING:
@@ -40,12 +40,7 @@ Examples:
 
 
 def command(
-    world: Annotated[
-        str,
-        typer.Argument(
-            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
-        ),
-    ],
+    world: WorldName,
     questions: Annotated[int, typer.Option("--questions", min=0, help="Composed questions to audit.")] = 100,
     depth: Annotated[int, typer.Option("--depth", min=0, help="Links from a front page that count as near.")] = 4,
     names: Annotated[Path | None, typer.Option("--names", help="A list of names to avoid, one a line.")] = None,
@@ -57,15 +52,16 @@ def command(
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", min=1, help="Most tokens in one of its replies, thinking included.")
     ] = None,
-    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    pages: Pages = None,
+    seed: WorldSeed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build if need be, check, print."""
     import asyncio
 
-    from simtrain.cli.built_worlds import BuildProgress, built_file, search_source, variant_of
+    from simtrain.cli.built_worlds import built_file, search_source, variant_of
     from simtrain.cli.options import print_json
+    from simtrain.cli.progress import BuildProgress
     from simtrain.llm.client import ChatClient
     from simtrain.validation.search_worlds.check import CheckOptions, WorldCheck
     from simtrain.values.errors import InputError
@@ -182,9 +178,7 @@ def _print(world: str, found: JsonObject) -> None:
 
 def _fact(name: str, value: object) -> str:
     if is_object(value):
-        parts = value
-        return (
-            f"{name} (" + ", ".join(f"{key}: {part:,}" for key, part in parts.items()) + ")" if parts else f"no {name}"
-        )
+        parts = ", ".join(f"{key}: {part:,}" for key, part in value.items())
+        return f"{name} ({parts})" if parts else f"no {name}"
     shown = f"{value:,}" if isinstance(value, int | float) else str(value)
     return f"{name} {shown}"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from simtrain.cli.completing import world_names
+from simtrain.cli.world_options import Pages, WorldName, WorldSeed
 
 HELP = """Print the digest of a search world.
 
@@ -22,14 +22,9 @@ Examples:
 
 
 def command(
-    world: Annotated[
-        str,
-        typer.Argument(
-            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
-        ),
-    ],
-    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    world: WorldName,
+    pages: Pages = None,
+    seed: WorldSeed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with a digest of each table.")] = False,
 ) -> None:
     """Build if need be, digest, print."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.completing import world_names
+from simtrain.cli.world_options import Pages, WorldName, WorldSeed
 
 if TYPE_CHECKING:
     from simtrain.contracts.question import Question
@@ -29,20 +29,15 @@ Examples:
 
 
 def command(
-    world: Annotated[
-        str,
-        typer.Argument(
-            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
-        ),
-    ],
+    world: WorldName,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; it appears whole or not at all.")],
     count: Annotated[int, typer.Option("--questions", "-n", min=0, help="Composed questions to add.")] = 100,
     ask: Annotated[Path | None, typer.Option("--ask", help="Questions of a JSONL file instead.")] = None,
     parquet: Annotated[
         bool, typer.Option("--parquet", help="Corpus and queries as Parquet (extra `parquet`).")
     ] = False,
-    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    pages: Pages = None,
+    seed: WorldSeed = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.completing import world_names
+from simtrain.cli.world_options import Pages, WorldName, WorldSeed
 
 if TYPE_CHECKING:
     from simtrain.values.types import JsonObject
@@ -29,14 +29,9 @@ SITE, DOMAIN = 14, 24
 
 
 def command(
-    world: Annotated[
-        str,
-        typer.Argument(
-            help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
-        ),
-    ],
-    pages: Annotated[int | None, typer.Option("--pages", help="About how many pages.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")] = None,
+    world: WorldName,
+    pages: Pages = None,
+    seed: WorldSeed = None,
     sentences: Annotated[
         bool,
         typer.Option("--sentences", help="Read all pages for sentences that come again (half a second a thousand)."),

@@ -81,6 +81,14 @@ class Document:
         return error.at(file=self.path, line=self.line(place), place=name_place(place))
 
     @contextmanager
+    def locating(self, place: Place) -> Generator[None]:
+        """A block whose InputErrors get this file, line and place where they have none."""
+        try:
+            yield
+        except InputError as error:
+            raise self.relocate(error, place) from None
+
+    @contextmanager
     def at(self, place: Place) -> Generator[None]:
         """A block whose InputErrors stand at this place of the file, or at the part of it that they name."""
         try:

@@ -11,7 +11,6 @@ from simtrain.contracts.scenario import Cases, Scenario
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import Document
 from simtrain.questions.asking import cases_about
-from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, canonical
 
@@ -23,10 +22,8 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
     """Return the cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
     cases, document = scenario.spec.cases, scenario.document
     if cases.sql is not None:
-        try:
+        with document.locating(("cases", "sql")):
             found = scenario.source.build(variant).query(cases.sql)
-        except InputError as error:
-            raise document.relocate(error, ("cases", "sql")) from None
         rows = sorted(found, key=canonical)
     elif cases.questions is not None:
         rows = _questions(scenario, variant)
@@ -51,10 +48,8 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
             problem = "no question that fits these bounds can be asked of this world"
             raise document.error(("cases", "questions"), problem, "widen `hops` or `rows`")
         return first
-    try:
+    with document.locating(("cases", "sql")):
         rows = world.query(cases.sql) if cases.sql is not None else list(cases.rows or [])
-    except InputError as error:
-        raise document.relocate(error, ("cases", "sql")) from None
     if not rows:
         raise document.error(
             ("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None

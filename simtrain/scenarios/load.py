@@ -55,10 +55,8 @@ def _load_world(path: Path, _: int) -> WorldSource:
     kind = document.data.get("kind")
     if not isinstance(kind, str):
         raise document.error((), "a world file begins with `kind:`", f"one of {', '.join(known('worlds'))}")
-    try:
+    with document.locating(("kind",)):
         source = cast("type[WorldSource]", resolve("worlds", kind))
-    except InputError as error:
-        raise document.relocate(error, ("kind",)) from None
     return source.load(document)
 
 
@@ -79,10 +77,8 @@ def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: World
 
 def paradigm_of(scenario: Scenario) -> Paradigm:
     """Return the paradigm of a scenario, with its defaults."""
-    try:
+    with scenario.document.locating(("paradigm",)):
         return resolve("paradigms", scenario.spec.paradigm)()
-    except InputError as error:
-        raise scenario.document.relocate(error, ("paradigm",)) from None
 
 
 def _shorten(path: Path) -> Path:
@@ -127,17 +123,13 @@ class _Assembler:
 
     def _check_kinds(self) -> None:
         for key, kind, name in (("paradigm", "paradigms", self.spec.paradigm), ("domain", "domains", self.spec.domain)):
-            try:
+            with self.document.locating((key,)):
                 resolve(kind, name)
-            except InputError as error:
-                raise self.document.relocate(error, (key,)) from None
 
     def _world(self) -> WorldSource:
         written: Place = ("world",) if isinstance(self.document.data.get("world"), str) else ("world", "use")
-        try:
+        with self.document.locating(written):
             path = find("worlds", self.spec.world.use, beside=self.document.path.parent)
-        except InputError as error:
-            raise self.document.relocate(error, written) from None
         source = load_world(path)
         knobs = self.spec.world.knobs
         return source.configured(self.document, knobs, ("world", "with")) if knobs else source
@@ -153,10 +145,8 @@ class _Assembler:
                 raise error
 
     def _prompt(self, case: JsonObject) -> Text:
-        try:
+        with self.document.locating(("prompt",)):
             text = Text(self.spec.prompt)
-        except InputError as error:
-            raise self.document.relocate(error, ("prompt",)) from None
         for name in sorted(text.names - set(case)):
             raise self.document.error(("prompt",), f"the prompt names {name!r}, which no case has", nearest(name, case))
         return text
@@ -219,17 +209,13 @@ class _Assembler:
                 raise self.document.error(
                     ("perturbations",), f"the perturbation {item.label!r} matches no tool of the world {world.name!r}"
                 )
-            try:
+            with self.document.locating(("perturbations",)):
                 check_armed(item, world)
-            except InputError as error:
-                raise self.document.relocate(error, ("perturbations",)) from None
         return tuple(found)
 
     def _pack(self, use: PackUse, place: Place, packs: list[Document]) -> tuple[str, list[Armed]]:
-        try:
+        with self.document.locating(place):
             document = read_document(_shorten(find("perturbations", use.pack, beside=self.document.path.parent)))
-        except InputError as error:
-            raise self.document.relocate(error, place) from None
         packs.append(document)
         return document.parse(PackSpec).name, arm_pack(document, severity=use.severity)
 
@@ -293,10 +279,8 @@ def build_plugin(
     extra: Mapping[str, JsonValue] | None = None,
 ) -> PluginT:
     """Return the plug-in that a `use` names, with its knobs. Raises InputError at the place of the mistake."""
-    try:
+    with document.locating((*place, "use")):
         plugin = cast(type[PluginT], resolve(kind, use.use))
-    except InputError as error:
-        raise document.relocate(error, (*place, "use")) from None
     return document.parse(plugin, {**(extra or {}), **use.knobs}, (*place, "with"))
 
 

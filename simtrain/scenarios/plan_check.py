@@ -9,7 +9,7 @@ from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import World
 from simtrain.files.templates import Value, expression
 from simtrain.files.yaml_files import Document, Place
-from simtrain.values.errors import InputError, nearest
+from simtrain.values.errors import nearest
 from simtrain.values.types import JsonValue, ToolSpec
 
 
@@ -84,10 +84,8 @@ class PlanCheck:
         self.bound |= {name for name in (step.bind, step.into) if name}
 
     def _names(self, compile_source: Callable[[str], Value] | type[Value], source: JsonValue, place: Place) -> None:
-        try:
+        with self.document.locating(place):
             value = compile_source(source)
-        except InputError as error:
-            raise self.document.relocate(error, place) from None
         for name in sorted(value.names - self.bound):
             if name in self.hidden:
                 raise self.document.error(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from small_universe import UNIVERSE
 
-from simtrain.cli.built_worlds import BuildProgress
+from simtrain.cli.progress import BuildProgress
 
 pytestmark = pytest.mark.slow
 
@@ -121,7 +121,7 @@ def test_the_rate_of_a_build_that_goes_on_is_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = iter(range(0, 1000, 10))
-    monkeypatch.setattr("simtrain.cli.built_worlds.monotonic", lambda: float(next(now)))
+    monkeypatch.setattr("simtrain.cli.progress.monotonic", lambda: float(next(now)))
     with BuildProgress() as progress:
         progress.phase("pages, the first 90,000 are there", 100_000)
         progress.advance(90_000)

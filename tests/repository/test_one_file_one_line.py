@@ -101,7 +101,7 @@ def test_one_file_and_one_line_are_enough(copy: Path) -> None:
     assert recipe is not None and run(copy, recipe[1]).returncode == 0
     assert all(f"`added_{kind}`" in (copy / "docs" / "catalogue.md").read_text() for kind in ADDED)
 
-    tried = run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-v", *RANGING, "-k", CHOSEN)
+    tried = run(copy, "-m", "pytest", "-p", "no:cacheprovider", "-rp", *RANGING, "-k", CHOSEN)
     assert tried.returncode == 0, tried.stdout[-6000:]
     for kind, plural in ADDED.items():
         assert f"test_a_plug_in_keeps_the_contract_of_its_kind[{plural}-added_{kind}]" in tried.stdout

@@ -39,10 +39,8 @@ class Fiction(Impersonation):
         if own is not None:
             return own
         question = Question.model_validate(episode.case)
-        try:
+        with episode.scenario.document.locating(("cases", "questions")):
             return plan_in(episode.scenario.source.build(episode.variant), question)
-        except InputError as error:
-            raise episode.scenario.document.relocate(error, ("cases", "questions")) from None
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
         """Return a plan that reads the same on other pages, found by other searches; None where no page in reach states it."""

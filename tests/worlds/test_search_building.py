@@ -180,7 +180,7 @@ from simtrain.files.yaml_files import read_document
 from simtrain.worlds.search import building
 from simtrain.worlds.search.source import SearchSource
 
-building._sync = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+building.sync = lambda path: os.kill(os.getpid(), signal.SIGKILL)
 SearchSource.load(read_document(Path(sys.argv[1]))).build_file(path=Path(sys.argv[2]))
 """
 

@@ -41,7 +41,7 @@ def _fetch(engine: Engine, arguments: JsonObject) -> Reply:
         status = failure.message[:3]
         why = f" - status code {status}" if status.isdigit() else f": {failure.message}"
         raise ToolError(f"Failed to fetch {url}{why}") from None
-    following = (engine.visit(page.url, part=part).text for part in range(2, page.parts + 1))
+    following = (engine.visit(url, part=part).text for part in range(2, page.parts + 1))
     text = "\n\n".join([page.text, *following])
     if first >= len(text):
         return Reply(f"Contents of {page.url}:\n<error>No more content available.</error>")

@@ -284,5 +284,5 @@ def _print(captured: Captured, findings: list[LintFinding], out: Path) -> None:
 
 
 def _failure(name: str, error: InputError) -> str:
-    said = str(error)
-    return said if error.place is not None or said.startswith(name) else f"{name}: {said}"
+    line = str(error)
+    return line if error.place is not None or line.startswith(name) else f"{name}: {line}"

@@ -134,9 +134,9 @@ def _plugins() -> Iterator[Check]:
         kind = point.group.partition(".")[2]
         package = point.dist.name if point.dist is not None else "an unknown package"
         wrong = _wrong(kind, point)
-        told = f"{point.value}, of the package {package}"
+        what = f"{point.value}, of the package {package}"
         yield Check(
-            f"{kind} {point.name}", wrong is None, False, told if wrong is None else f"{told}, cannot be used: {wrong}"
+            f"{kind} {point.name}", wrong is None, False, what if wrong is None else f"{what}, cannot be used: {wrong}"
         )
 
 

@@ -97,17 +97,17 @@ def command(
     sent = None if body is None else {key: value for key, value in body.items() if value is not None}
     if wait is None:
         wait = WAIT if verb == "next" else 0.0
-    said = _wait_for(control, path, sent, seconds=wait, optional=verb == "next")
-    if not said:
+    reply = _wait_for(control, path, sent, seconds=wait, optional=verb == "next")
+    if not reply:
         print("no episode waits", file=sys.stderr)
         sys.exit(1)
     if as_json:
-        print_json(said)
+        print_json(reply)
     else:
-        _print(verb, said)
+        _print(verb, reply)
 
 
-def _print(verb: str, said: dict[str, Any]) -> None:
+def _print(verb: str, reply: dict[str, Any]) -> None:
     from simtrain.cli.options import console
 
     screen = console()
@@ -115,13 +115,13 @@ def _print(verb: str, said: dict[str, Any]) -> None:
         from simtrain.cli.reading import print_trajectory
         from simtrain.contracts.trajectory import trajectory_of
 
-        print_trajectory(screen, trajectory_of(said))
+        print_trajectory(screen, trajectory_of(reply))
     elif verb in ("list", "query"):
-        screen.print(_table(said["episodes" if verb == "list" else "rows"]))
+        screen.print(_table(reply["episodes" if verb == "list" else "rows"]))
     else:
         for key in _SHOWN:
-            if said.get(key) is not None:
-                screen.print(f"{key:<9} {said[key]}")
+            if reply.get(key) is not None:
+                screen.print(f"{key:<9} {reply[key]}")
 
 
 _SHOWN = ("episode", "scenario", "case", "seed", "steps", "stop", "url", "servers", "token", "prompt", "changes")
@@ -142,7 +142,7 @@ def _wait_for(
     control: Path, path: str, body: dict[str, Any] | None, *, seconds: float, optional: bool
 ) -> dict[str, Any]:
     """Return the reply of the control plane once it is there; nothing when it does not come and is `optional`. Raises InputError."""
-    until, said = monotonic() + seconds, False
+    until, announced = monotonic() + seconds, False
     while True:
         try:
             return _ask(control, path, body)
@@ -151,8 +151,8 @@ def _wait_for(
                 if optional and seconds:
                     return {}
                 raise InputError(error.problem, remedy=error.remedy, file=error.file) from None
-            if not said:
-                said = True
+            if not announced:
+                announced = True
                 print(f"waiting {seconds:g} s for a run that writes {control}", file=sys.stderr, flush=True)
             sleep(POLL)
 
@@ -174,13 +174,13 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
     if reply.status_code == 204:
         return {}
     try:
-        said = reply.json()
-        problem = said["error"] if reply.is_error else None
+        content = reply.json()
+        problem = content["error"] if reply.is_error else None
     except (ValueError, LookupError, TypeError):
         raise InputError(f"what answers at {url} is no control plane", file=control) from None
     if problem is not None:
         raise InputError(problem if isinstance(problem, str) else f"what answers at {url} is no control plane")
-    return said
+    return content
 
 
 def _read(control: Path) -> tuple[str, str]:

@@ -112,8 +112,8 @@ def _print(found: JsonObject, out: Path | None) -> None:
     from simtrain.cli.terminal import in_line
 
     screen = console()
-    told = f", as of {found['as_of']}" if "as_of" in found else ""
-    title = f"{found['questions']} questions, {found['trials']} answers ({found['mode']}{told})"
+    as_of = f", as of {found['as_of']}" if "as_of" in found else ""
+    title = f"{found['questions']} questions, {found['trials']} answers ({found['mode']}{as_of})"
     legend = "Avg@N, Max@N: mean and best of the answers to a question, averaged; Pass@N: share with a perfect one"
     figures = figures_table("figure", "Avg@N", "Max@N", title=title, legend=legend)
     for name in found["avg"]:

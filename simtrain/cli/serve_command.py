@@ -176,13 +176,13 @@ def _token(variable: str | None) -> str | None:
 def _says_more(scenarios: list[Scenario]) -> bool:
     """True if a reply may say something before its result, which plain JSON cannot carry."""
     return any(
-        _told_on_the_way(scenario.source.build().manifest)
+        _sends_before_result(scenario.source.build().manifest)
         or any(not answering.world_model.stateless for answering in scenario.answering)
         for scenario in scenarios
     )
 
 
-def _told_on_the_way(manifest: Path | None) -> bool:
+def _sends_before_result(manifest: Path | None) -> bool:
     """True if a captured server was recorded saying something before a result."""
     from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 

@@ -75,8 +75,8 @@ def survey_packs(
         )
     else:
         _print(rows, pairs)
-        told = "nothing recoverable fired" if share is None else f"{share:.1%} of the recoverable pairs are proved"
-        console().print(f"{told}; asked for: {at_least:.0%}")
+        line = "nothing recoverable fired" if share is None else f"{share:.1%} of the recoverable pairs are proved"
+        console().print(f"{line}; asked for: {at_least:.0%}")
         for name, shares in played.items():
             earned, declined = (_percent(shares[key]) for key in ("earned", "declined"))
             console().print(f"{name} solves {earned} of the proved pairs and declines {declined} of the unsolvable")

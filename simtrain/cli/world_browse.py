@@ -49,8 +49,8 @@ def command(
     variant = variant_of(pages=pages, seed=seed, rows=[])
     path = built_file(world, variant=variant, quiet=as_json)
     alone = path == Path(world)
-    met = built_world(path) if alone else cast("SearchWorld", search_source(world).build(variant))
-    asyncio.run(_serve(met, host, port, as_json=as_json))
+    opened = built_world(path) if alone else cast("SearchWorld", search_source(world).build(variant))
+    asyncio.run(_serve(opened, host, port, as_json=as_json))
 
 
 async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> None:

@@ -106,16 +106,16 @@ class RefusalWords:
         reported = self.reported(tool, mistakes)
         if not reported:
             return None
-        said = [self.of_one(tool, mistakes, mistake) for mistake in reported]
-        texts = [one[0] for one in said if one is not None]
-        if len(texts) < len(said) or said[0] is None:
+        worded = [self.of_one(tool, mistakes, mistake) for mistake in reported]
+        texts = [one[0] for one in worded if one is not None]
+        if len(texts) < len(worded) or worded[0] is None:
             return None
         if len(texts) == 1:
-            return said[0]
+            return worded[0]
         frames = self.frames or {}
         frame = frames.get(kinds_of(reported)) or next(iter(frames.values()), None)
         whole = frame.around(tool, texts) if frame else None
-        return (whole, said[0][1]) if whole is not None else None
+        return (whole, worded[0][1]) if whole is not None else None
 
     def of_one(self, tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> tuple[str, Channel] | None:
         """Return what is said of one mistake."""

@@ -185,10 +185,10 @@ def from_line(line: bytes | str) -> Trajectory:
 
 def trajectory_of(value: object) -> Trajectory:
     """Return the trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
-    said = value if is_object(value) else {}
-    form = said.get("format", FORMAT)
+    header = value if is_object(value) else {}
+    form = header.get("format", FORMAT)
     if form != FORMAT:
-        wrote = said.get("version") or "of an unknown version"
+        wrote = header.get("version") or "of an unknown version"
         raise InputError(
             f"the trajectory has the format {form}, not {FORMAT}",
             remedy=f"read it with simtrain {wrote}, which wrote it, or play it again",

@@ -66,9 +66,9 @@ class User:
     def reply(self, question: str) -> str:
         """Return what the user says to a question."""
         asked = _words(question)
-        said = [_text(fact.says).render(self._case) for fact in self._spec.facts if _mentions(asked, fact.about)]
-        said += [str(self._case[name]) for name in self._stated if _mentions(asked, (name,))]
-        return " ".join(dict.fromkeys(said)) or self._spec.otherwise
+        facts = [_text(fact.says).render(self._case) for fact in self._spec.facts if _mentions(asked, fact.about)]
+        facts += [str(self._case[name]) for name in self._stated if _mentions(asked, (name,))]
+        return " ".join(dict.fromkeys(facts)) or self._spec.otherwise
 
 
 _text = lru_cache(maxsize=1024)(Text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simtrain.contracts.scenario import Armed, Scenario, conflict
-from simtrain.scenarios.arms import Bundle, armed, bundles, met, offered_tools, primed
+from simtrain.scenarios.arms import Bundle, armed, bundles, offered_tools, primed, reachable_tools
 from simtrain.scenarios.load import check_armed
 from simtrain.values.arm import CLEAN, PRIMED, Arm
 from simtrain.values.errors import InputError
@@ -64,7 +64,7 @@ def plan_drill(
                 arm = Arm(
                     name if severity is None else f"{name}@{severity:g}",
                     tuple(packs),
-                    tuple(item.label for item in items if met(item, offered)),
+                    tuple(item.label for item in items if reachable_tools(item, offered)),
                     severity,
                     cases,
                 )

@@ -11,7 +11,7 @@ from simtrain.contracts.scenario import Scenario
 from simtrain.curricula.stages import Curriculum
 from simtrain.runs.run_folder import FORMAT
 from simtrain.runs.runner import RunOptions
-from simtrain.scenarios.arms import met, offered_tools
+from simtrain.scenarios.arms import offered_tools, reachable_tools
 from simtrain.values.types import JsonObject
 from simtrain.values.version import VERSION
 
@@ -60,4 +60,4 @@ def run_facts(
 def _meets(scenario: Scenario) -> JsonObject:
     """By perturbation the tools whose calls it may meet."""
     offered = offered_tools(scenario)
-    return {armed.label: met(armed, offered) for armed in scenario.perturbations}
+    return {armed.label: reachable_tools(armed, offered) for armed in scenario.perturbations}

@@ -81,7 +81,7 @@ def offered_tools(scenario: Scenario) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in scenario.source.build().tools if matches(tool.name, tuple(scenario.spec.tools)))
 
 
-def met(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
+def reachable_tools(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
     """Return the tools whose calls may match a perturbation."""
     globs = (item.when.tools,) if isinstance(item.when.tools, str) else tuple(item.when.tools)
     return [
@@ -95,17 +95,17 @@ def met(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
 
 def primed(scenario: Scenario) -> tuple[Answering, ...]:
     """Return who answers, with every language world model told the state of the world; the same where none can be told."""
-    return tuple(_told(item, scenario) for item in scenario.answering)
+    return tuple(_primed(item, scenario) for item in scenario.answering)
 
 
-def _told(answering: Answering, scenario: Scenario) -> Answering:
+def _primed(answering: Answering, scenario: Scenario) -> Answering:
     model = answering.world_model
     if not {"initial_state", "hidden_state"} <= set(type(model).model_fields):
         return answering
     written = getattr(model, "hidden_state")  # noqa: B009  the knob of some world models, not of the contract
     hidden = "\n\n".join(part for part in (written.strip(), _rows(scenario)) if part)
-    told = model.model_copy(update={"initial_state": "world", "hidden_state": hidden})
-    return replace(answering, world_model=told)
+    primed_model = model.model_copy(update={"initial_state": "world", "hidden_state": hidden})
+    return replace(answering, world_model=primed_model)
 
 
 @lru_cache(maxsize=64)

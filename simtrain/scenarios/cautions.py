@@ -23,11 +23,11 @@ def cautions(scenario: Scenario) -> list[str]:
     return [
         f"{scenario.name}: the prompt states {{{{ {name} }}}}, the key of a row of {table}: the agent need not look for it; "
         "name what a person would say (a name, a date), or call the parameter after what it is if people do say it"
-        for name, table in _keys_told(scenario)
+        for name, table in _keys_shown(scenario)
     ]
 
 
-def _keys_told(scenario: Scenario) -> Iterator[tuple[str, str]]:
+def _keys_shown(scenario: Scenario) -> Iterator[tuple[str, str]]:
     suspects = [name for name in sorted(scenario.stated) if _NAMED_AS_KEY.fullmatch(name)]
     if not suspects:
         return

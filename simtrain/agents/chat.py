@@ -80,7 +80,7 @@ class _Player:
         self._append({"role": "user", "content": briefing.prompt})
 
     def opening(self, outlook: Outlook) -> FirstPrompt:
-        """Return what the model is told before the first turn."""
+        """Return the messages that open the conversation, before the first turn."""
         return FirstPrompt(
             outlook.scenario, self._history, self._calls.tools, len(outlook.briefing.tools), outlook.limits
         )

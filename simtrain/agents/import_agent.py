@@ -24,10 +24,10 @@ _FORMS = (
 
 
 def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """Return the agent under a name of a module; the working folder can be imported from.
+    """Return the agent that a name in a module refers to; the working folder can be imported from.
 
-    Raises InputError when there is no such module or name, when it cannot be imported, when it is no agent, and for knobs that
-    it does not have.
+    Raises InputError when the module or name does not exist or cannot be imported, when it is no agent, and for knobs
+    that it does not have.
     """
     name = f"{module}:{attribute}"
     return as_agent(_attribute(_module(module), attribute, name=name), name=name, knobs=knobs)

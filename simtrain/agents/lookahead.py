@@ -115,7 +115,9 @@ class _Ahead:
             self._open.discard(name)
 
     def _passed(self, step: AnyStep) -> None:
-        """A reply decides whether the step is taken: what it would name has no value yet, and nothing may follow what it may change."""
+        """Look past a step that depends on a reply: the names it binds have no value yet, and nothing may follow a
+        possible change.
+        """
         if isinstance(step, CallStep):
             if not self._together(step.call):
                 raise _Stop

@@ -1,4 +1,4 @@
-"""The policies that carry out a plan exactly as it is written."""
+"""The policies that carry out a plan exactly as written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Oracle(PlanPolicy):
     """Carries out the scenario's reference plan exactly."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Return every step as it is written."""
+        """Take every step as written."""
         return Walk(plan, briefing.stated).run()
 
 
@@ -23,5 +23,5 @@ class Wrong(PlanPolicy):
     key: ClassVar[Literal["reference", "wrong"]] = "wrong"
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Return every step as it is written; one that cannot be evaluated is passed over."""
+        """Take every step as written; skip one that cannot be evaluated."""
         return Walk(plan, briefing.stated, tolerant=True).run()

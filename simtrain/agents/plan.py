@@ -39,7 +39,7 @@ class Planned:
 
     @property
     def key(self) -> bytes:
-        """What tells one call from another."""
+        """Return a key that identifies a call."""
         return canonical([self.tool, self.arguments])
 
 
@@ -54,7 +54,7 @@ class _Abstained(Exception):
 
 
 def once(planned: Planned) -> Calling:
-    """Make the call as it is planned."""
+    """Make the call as planned."""
     return (yield planned)
 
 
@@ -174,7 +174,7 @@ class Walk:
             self._values[step.into] = [*self._values[step.into], reply]
 
     def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
-        """The reply to a call; the one that is known, where it is a read that was made since something was written."""
+        """Return the reply to a call; a known reply is reused for a read that was made since the last write."""
         reads = self._together is not None and self._together(step.call)
         if not reads:
             self._known.clear()
@@ -245,17 +245,17 @@ _CLAIM = answering("Done.")
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """What is said beside calls, and what it cost."""
+    """The text beside calls, and its cost."""
 
     text: str = ""
     usage: Usage | None = None
 
 
 class Narrator(Protocol):
-    """Who words what is said."""
+    """Words the text beside calls."""
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """Return what is said beside some calls, of which the first is `planned`."""
+        """Return the text beside some calls; the first of them is `planned`."""
         ...
 
 
@@ -323,7 +323,7 @@ class PlanPolicy(Policy):
         """Return how the plan is carried out in one episode."""
 
     def voice(self, briefing: Briefing) -> Narrator | None:
-        """Return who words what is said beside the calls of one episode; None says nothing."""
+        """Return the narrator of one episode; None for no text beside calls."""
         return None
 
     def _missing(self) -> InputError:

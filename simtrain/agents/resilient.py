@@ -134,7 +134,7 @@ class _Caller:
 
     @property
     def barred(self) -> str | None:
-        """The error by which the latest write was barred, where none has been carried out."""
+        """The error that barred the latest write, if none has been carried out."""
         return None if self._written else self._barred
 
     def begins_again(self) -> bool:

@@ -102,7 +102,7 @@ class _Work:
         return (yield from self.knowing.cell(thing, wanted.path, wanted.unit))
 
     def _ranked(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
-        """Return the things of which a page tells the term of the question, in its order."""
+        """Return the things for which a page states the term of the question, in its order."""
         ranked: list[tuple[str | float, Thing]] = []
         for thing in things:
             value = yield from self._measure(asked, thing)
@@ -120,7 +120,7 @@ class _Work:
         return value if like == "date" else read_amount(value)
 
     def _grouped(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
-        """Return a row for each group: figures over its things, or the one that comes first."""
+        """Return a row for each group: figures over its members, or its first member."""
         groups: dict[str, list[Thing]] = {}
         path = term_path(asked, "group")
         for thing in things:

@@ -18,10 +18,10 @@ _NAMED = {"chat": "model", "mcp": "command"}
 
 
 def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """Return the agent that a name stands for: a plug-in (`resilient`), `chat:MODEL`, `mcp:COMMAND`, or `package.module:attribute`.
+    """Return the agent for a name: a plug-in (`resilient`), `chat:MODEL`, `mcp:COMMAND`, or `package.module:attribute`.
 
-    What the attribute may be is told by `simtrain.agents.import_agent`.
-    Raises InputError for a name that stands for nothing, and for knobs that the agent does not have.
+    See `simtrain.agents.import_agent` for what the attribute may be.
+    Raises InputError for an unknown name, and for knobs that the agent does not have.
     """
     given = dict(knobs or {})
     plugin, colon, rest = name.partition(":")

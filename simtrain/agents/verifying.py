@@ -54,8 +54,8 @@ class WriteVerifier:
         self._known.update(_scalars(planned.arguments))
 
     def look(self, write: Planned, *, landed: bool = False) -> Looking:
-        """Return the reply that a write would have had; None when there is no trace of it. `landed` says that it is known to have
-        landed.
+        """Return the reply that a write would have had, from reads; None if they show no trace of it. `landed`: it is
+        known to have landed.
         """
         wanted = self._wanted(write)
         reply: JsonObject = {}

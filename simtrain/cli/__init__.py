@@ -72,9 +72,9 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The entry point; `arguments` are those of the process unless given.
+    """Run the command line; `arguments` default to those of the process.
 
-    Ends with exit code 0, 1 (ran with failures) or 2: bad input, said in one line on standard error.
+    Ends with exit code 0, 1 (ran with failures) or 2 (bad input, reported in one line on standard error).
     """
     with fitting_streams():
         _carry_out(arguments)

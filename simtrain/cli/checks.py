@@ -93,7 +93,7 @@ def _sorted_bounds(bounds: str) -> str:
 
 
 def _satisfies(version: str, bounds: str) -> bool:
-    """True if the numbers of a version lie within `>=` and `<` bounds."""
+    """True if a version is within `>=` and `<` bounds."""
     found = _numbers(version)
     for bound in bounds.split(","):
         at_least, below = bound.startswith(">="), bound.startswith("<") and not bound.startswith("<=")

@@ -259,7 +259,9 @@ def _finish(
 
 
 def _print_fixes(run: RunReport) -> None:
-    """What to fix, worst first, with the command that replays an episode of it; lines that may be copied are not wrapped."""
+    """Print what to fix, worst first, with the command that replays one of its episodes; lines meant for copying are
+    not wrapped.
+    """
     from simtrain.drills.measures import identical_words
 
     screen = console()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fail(message: str, *, code: int = 2) -> NoReturn:
-    """Print one line on standard error and end; exit code 2 stands for bad input."""
+    """Print one line on standard error and exit; exit code 2 means bad input."""
     report(message)
     sys.exit(code)
 

@@ -19,7 +19,7 @@ SHOWN_AFTER = 2.0
 
 
 def speed(per_second: float) -> str:
-    """Return a rate in the unit in which it is at least 1: a second, a minute or an hour."""
+    """Return a rate per second, minute or hour: the first unit in which it is at least 1."""
     if per_second >= 100:
         return f"{per_second:,.0f}/s"
     for unit, seconds in (("s", 1), ("min", 60)):
@@ -89,7 +89,7 @@ class RunProgress(_Display):
         return self._done / self.seconds if self.seconds > 0 else 0.0
 
     def planned(self, total: int) -> None:
-        """The run begins: so many episodes will be played."""
+        """Begin a run of this many episodes."""
         self._total, self._begun = total, monotonic()
         self._printed = self._begun
         if not self._quiet and sys.stderr.isatty():
@@ -97,7 +97,7 @@ class RunProgress(_Display):
             self._task = self._bar.add_task("playing", total=self._total, success="-", rate="-")
 
     def played(self, played: FinishedRollout) -> None:
-        """One episode more."""
+        """Count one more finished episode."""
         self._done += 1
         if played.reward is not None:
             self._graded += 1
@@ -124,7 +124,7 @@ class Counting(_Display):
         self._next = self._begun + SHOWN_AFTER
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more step as done."""
         self.done += 1
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, rate=speed(self._rate()))
@@ -160,7 +160,7 @@ class BuildProgress(_Display):
         self._done = self._before = 0
 
     def phase(self, doing: str, total: int | None = None) -> None:
-        """A new part of the work begins."""
+        """Begin a new part of the work."""
         self._doing, self._total, self._begun = doing, total, monotonic()
         self._done = self._before = 0
         if self._quiet:
@@ -201,7 +201,7 @@ class CaptureProgress(_Display):
             self._show_lines()
 
     def doing(self, server: str, what: str) -> None:
-        """A server has come this far; at the end it is "captured" or "failed"."""
+        """Show the progress of a server; the last word is "captured" or "failed"."""
         if self._bar is not None:
             if server not in self._tasks:
                 self._tasks[server] = self._bar.add_task("", server=in_line(server), what="", total=None)
@@ -229,7 +229,7 @@ class DrillProgress(ExitStack):
 
     @property
     def watch(self) -> Watch:
-        """What a drill tells."""
+        """Show the progress of a drill."""
         from simtrain.drills.drill import Watch
 
         return Watch(

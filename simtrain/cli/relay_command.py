@@ -1,4 +1,4 @@
-"""`simtrain relay`: stand between a client and a real server, record what they say, and bend some of it."""
+"""`simtrain relay`: relay between a client and a real server, record their messages, and perturb some of them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal
 
 
 def _show(cases: Sequence[Case]) -> None:
-    """A table on standard error: how often which verdict was given about which tool, and the first calls that it rests on."""
+    """Print a table on standard error: how often each verdict was given for each tool, and the first calls behind it."""
     from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table, short
     from simtrain.cli.terminal import in_line
@@ -160,7 +160,7 @@ def _show(cases: Sequence[Case]) -> None:
 
 
 def _say(facts: JsonObject, *, as_json: bool) -> None:
-    """One line on standard error: standard output may belong to the protocol."""
+    """Print one line on standard error; standard output may belong to the protocol."""
     import json
 
     shown = (

@@ -103,7 +103,7 @@ def _world() -> JsonObject:
 
 
 def _with_plugins(schema: JsonObject) -> JsonObject:
-    """Return the schema with `use` narrowed to the names there are, and `with` to the knobs of the one that is named."""
+    """Return the schema with `use` narrowed to the known names, and `with` to the knobs of the named plug-in."""
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = schema["$defs"]

@@ -85,7 +85,7 @@ def survey_packs(
 
 
 def _write_traces(file: Path, pairs: Sequence[Pair]) -> None:
-    """All proofs, a line each."""
+    """Write all proofs, one per line."""
     from simtrain.files.jsonl import write_whole
     from simtrain.values.types import encode
 

@@ -1,4 +1,6 @@
-"""The tables that commands print: they fit 80 columns without breaking a word, and say below what their headings mean."""
+"""The tables that commands print: at most 80 columns wide without breaking a word, with their headings explained
+below.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def plain_table(*headings: str, title: str | None = None, legend: str | None = N
 
 
 def figures_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
-    """Return a table of figures behind a name: all but the first column stand to the right and are never broken."""
+    """Return a table of figures, the name first; all other columns are aligned right and never broken."""
     table = plain_table(*headings, title=title, legend=legend)
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
@@ -50,10 +52,10 @@ def figures_table(*headings: str, title: str | None = None, legend: str | None =
 
 
 def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, str]]:
-    """For each name what stands in its row, and before it the row that heads its group.
+    """Return for each name its row label, and the row that heads its group, if one precedes it.
 
-    Names stay whole where each has at most `most` letters. Else those of a folder stand below it, and one that is still too long
-    loses its middle.
+    Names stay whole where each has at most `most` letters. Else the names of a folder are listed below it, and one
+    that is still too long loses its middle.
     """
     names = list(names)
     if all(len(name) <= most for name in names):
@@ -92,7 +94,7 @@ def _path_lines(path: str, most: int) -> Iterator[str]:
 
 
 def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, legend: str | None = None) -> Table:
-    """Return some columns of rows as they are."""
+    """Return some columns of rows, values unchanged."""
     table = plain_table(*columns, legend=legend)
     for row in rows:
         table.add_row(*(str(row.get(column, "")) for column in columns))

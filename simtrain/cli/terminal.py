@@ -85,7 +85,7 @@ class _Fitting:
 
 @contextmanager
 def fitting_streams() -> Generator[None]:
-    """A block in which whatever is printed is fit for a terminal."""
+    """A block in which all printed text is made safe for a terminal."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Fitting(sys.stdout), _Fitting(sys.stderr)
     try:
@@ -95,7 +95,9 @@ def fitting_streams() -> Generator[None]:
 
 
 def screen(*, stderr: bool = False) -> Console:
-    """Return a rich console; text of worlds and agents is printed as it is, never as markup, and fit for a terminal."""
+    """Return a rich console; text of worlds and agents is printed literally, never as markup, and made safe for a
+    terminal.
+    """
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
     from rich.text import Text

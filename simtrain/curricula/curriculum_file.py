@@ -1,4 +1,4 @@
-"""Ladder files as they are written: worlds by split, levels of difficulty, how they are mixed, and when to climb."""
+"""The YAML of ladder files: worlds by split, levels of difficulty, their mix, and when to climb."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ class LevelScenario:
 
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
-        """The episodes as hard as the level asks, with their share of those without an answer; none where the world has no such question.
+        """Return the episodes of the level's difficulty, with their share of unanswerable ones; none if the world has
+        no such question.
 
         Raises InputError.
         """
@@ -67,7 +68,7 @@ class LevelScenario:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of all entities of the world, in all its variants. Raises InputError."""
+        """Return the names of all entities of the world, in all its variants. Raises InputError."""
         variants = self.scenario.spec.variants()
         return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for variant in variants))
 
@@ -175,7 +176,7 @@ def _fits(level: Level, question: Question) -> bool:
 
 @contextmanager
 def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
-    """A block whose InputErrors name the place in the ladder file instead of the one in a level's scenario."""
+    """A block whose InputErrors name the place in the ladder file, not the one in a level's scenario."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Climbing a ladder: a stream of tasks whose level follows time or success, with a ledger by which it can be replayed."""
+"""Climbing a ladder: a stream of tasks whose level follows time or success, with a ledger that replays it."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ class Rewarded(FileModel):
 
 
 class Climb:
-    """An endless stream of tasks: `for task in climb`, or `deal()`; `reward(task, value)` takes back how it went.
+    """An endless stream of tasks: `for task in climb`, or `deal()`; `reward(task, value)` reports the reward of one.
 
-    The same ladder, split, seed and rewards in the same order give the same tasks. With a `ledger`, everything is written down
-    as it happens: opened again, the stream goes on where it stood, tasks without a reward first. One process at a time writes it.
+    The same ladder, split, seed and rewards in the same order give the same tasks. With a `ledger`, everything is
+    written down as it happens: opened again, the stream continues where it was left, tasks without a reward first.
+    One process at a time writes it.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Climb:
 
     @property
     def success(self) -> float | None:
-        """The mean reward that decides whether to climb; None while there is none."""
+        """The mean reward that decides when to climb; None before the first reward."""
         return sum(self._recent) / len(self._recent) if self._recent else None
 
     def close(self) -> None:

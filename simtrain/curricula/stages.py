@@ -1,4 +1,4 @@
-"""Curricula: a run dealt in stages, each as hard as the training's progress says, with a ledger by which it can be replayed."""
+"""Curricula: a run dealt in stages, each as hard as the training's progress requires, with a ledger that replays it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Curriculum:
 
 @dataclass(frozen=True)
 class Stage:
-    """One part of a run: the places of the deal to play now, and the scenarios as hard as they are now."""
+    """One stage of a run: the positions of the deal to play now, and the scenarios at their present difficulty."""
 
     number: int
     places: range
@@ -118,7 +118,7 @@ class Stage:
 
 
 def load_curriculum(path: Path) -> Curriculum:
-    """Return the curriculum in a YAML file, or the one that a ledger (`.jsonl`) replays. Raises InputError."""
+    """Return the curriculum of a YAML file, or of a ledger (`.jsonl`) to replay. Raises InputError."""
     if path.suffix != ".jsonl":
         return Curriculum(read_document(path).parse(CurriculumSpec), path)
     if not path.is_file():

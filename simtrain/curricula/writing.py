@@ -53,10 +53,10 @@ async def emit(
     seed: int = 0,
     on_family: Callable[[LevelScenario], None] = lambda family: None,
 ) -> Emitted:
-    """Write a ladder into a new folder; `curriculum.json`, which says what there is, comes last.
+    """Write a ladder into a new folder; its index, `curriculum.json`, is written last.
 
-    A task of an earlier split that says a name of a later one, or asks the same, is left out. Raises InputError for a folder that
-    is not empty, for a level that no world has a question for, and for one of which no task is left.
+    A task of an earlier split that says a name of a later one, or asks the same, is left out. Raises InputError for a
+    folder that is not empty, for a level for which no world has a question, and for one that has no task left.
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError("the folder is not empty", remedy="name a new one with --out", file=folder)

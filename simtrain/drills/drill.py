@@ -32,7 +32,7 @@ class DrillResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all that was planned is played."""
+        """True if all planned episodes are played."""
         return not any(run.failed or run.interrupted for run in self.runs)
 
 

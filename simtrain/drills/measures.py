@@ -19,7 +19,7 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True, config=EXACT)
 class Share:
-    """`part` of `whole` over so many cases, the share with its 95 % interval over these; null where there is no whole."""
+    """`part` of `whole` cases: the share with its 95 % interval over these; null if `whole` is 0."""
 
     part: int
     whole: int
@@ -84,7 +84,7 @@ class Measures(BaseModel):
 
     @property
     def once(self) -> bool:
-        """Whether identical attempts count once."""
+        """True if identical attempts count once."""
         return self.identical > 0 and self.episodes < self.played
 
     def facts(self) -> JsonObject:

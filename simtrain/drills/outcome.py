@@ -55,17 +55,17 @@ class Outcome:
 
     @property
     def runaway(self) -> bool:
-        """Whether a limit had to end it."""
+        """True if a limit ended the episode."""
         return self.stop in ("max_turns", "budget", "wall_time")
 
     @property
     def false_success(self) -> bool:
-        """Whether the agent handed in an answer as if all were done, and the graders say that it is not."""
+        """True if the agent handed in an answer as if all were done, but the graders say that it is not."""
         return self.stop == "answered" and self.right is False
 
     @property
     def false_failure(self) -> bool:
-        """Whether the agent reported as impossible what could be done and the graders say it has done."""
+        """True if the agent reported as impossible a task that could be done and that the graders say it has done."""
         return self.stop == "abstained" and self.done and not self.abstaining
 
 

@@ -25,8 +25,8 @@ FORMAT = "simtrain-drill/1"
 
 @dataclass(frozen=True)
 class ArmReport:
-    """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, what never fired in it, and
-    the scenarios that were spared what fired elsewhere.
+    """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, its faults
+    that never fired, and the scenarios spared by faults that fired elsewhere.
     """
 
     name: str
@@ -38,17 +38,17 @@ class ArmReport:
 
     @property
     def control(self) -> bool:
-        """Whether nothing goes wrong in it."""
+        """True if nothing goes wrong in the arm."""
         return self.name in (CLEAN, PRIMED)
 
     @property
     def what(self) -> str:
-        """What goes wrong in it, without how hard."""
+        """The perturbations of the arm, without their severity."""
         return self.name.partition("@")[0]
 
     @property
     def severity(self) -> float | None:
-        """How hard it hits, where the drill set it."""
+        """The severity that the drill set for the arm, if any."""
         at = self.name.partition("@")[2]
         return float(at) if at else None
 
@@ -87,12 +87,12 @@ class RunReport:
 
     @property
     def unfired(self) -> list[str]:
-        """One line for each planned fault that never fired."""
+        """Return one line for each planned fault that never fired."""
         return [f"{arm.name}: {line}" for arm in self.arms for line in arm.unfired]
 
     @property
     def spared(self) -> list[str]:
-        """One line for each arm and reason that spared some scenarios what fired elsewhere."""
+        """Return one line for each arm and reason for which scenarios were spared a fault that fired elsewhere."""
         return [f"{arm.name}: {line}" for arm in self.arms for line in arm.spared]
 
     def facts(self) -> JsonObject:

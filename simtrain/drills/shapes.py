@@ -36,8 +36,8 @@ class ExampleFacts(_Facts):
 
 
 class FindingFacts(_Facts):
-    """Something to fix: what happens, what would help, in how many episodes it did harm, one of them and the commands that show and
-    replay it.
+    """A finding: what happens, what would help, the number of episodes it harmed, and one of them with the commands
+    that show and replay it.
     """
 
     words: str

@@ -1,4 +1,6 @@
-"""Perturbations that were planned in an arm and never fired: a broken pack is told apart from scenarios that give it nothing to act on."""
+"""Perturbations that were planned in an arm and never fired: tells a broken pack from scenarios that give it nothing
+to act on.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Its interval, for a chart: of one case, the mean alone."""
+        """The interval for a chart; for a single case, the mean alone."""
         return (self.mean if self.low is None else self.low, self.mean if self.high is None else self.high)
 
 
@@ -45,11 +45,12 @@ def difference(clusters: Sequence[Sequence[float]]) -> Estimate | None:
 
 
 def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int = RESAMPLES) -> Estimate | None:
-    """Return the mean of all values, with the expanded percentile interval of a cluster bootstrap; None without a value.
+    """Return the mean of all values, with the expanded percentile interval of a cluster bootstrap; None without a
+    value.
 
-    Clusters (the attempts at one case) are drawn whole, since what lies in one is not independent: Davison and Hinkley (1997),
-    section 3.8. The tails are widened for few clusters, as Student's t is: Hesterberg (2015), section 3.2. `name` seeds the
-    draws, so that the same data always give the same interval.
+    Clusters (the attempts at one case) are drawn whole, since attempts at one case are not independent: Davison and
+    Hinkley (1997), section 3.8. The tails are widened for few clusters, as Student's t is: Hesterberg (2015), section
+    3.2. `name` seeds the draws, so that the same data always give the same interval.
     """
     sums = [(sum(values), len(values)) for values in clusters if values]
     count = sum(size for _, size in sums)

@@ -71,11 +71,11 @@ class Active:
 
     @property
     def label(self) -> str:
-        """What it is called in the episode."""
+        """The name of the perturbation in the episode."""
         return self.kind.label
 
     def fork(self) -> Active:
-        """Return an independent copy as it stands; `close` frees its copies of the world."""
+        """Return an independent copy in its present state; `close` frees its copies of the world."""
         other = copy(self)
         other.trigger = self.trigger.fork()
         other.memory = deepcopy(self.memory)

@@ -38,7 +38,7 @@ Perturbed: TypeAlias = "Callable[[PerturbationChain, int, Call], PerturbedCall]"
 
 
 def _no_preview(request: Request, moment: float) -> None:
-    """There is no world that could be asked beforehand."""
+    """Raise: no world could be asked beforehand."""
 
 
 class PerturbationChain:
@@ -184,7 +184,7 @@ class PerturbedCall:
 
 
 def _held(state: WorldState | None, known: HeldRows | None) -> HeldRows | None:
-    """Return the rows of a state as they are now, which may be `known` already; None where there is no world."""
+    """Return the present rows of a state, or `known` if given; None if there is no world."""
     if known is not None and state is not None and known.version == state.version:
         return known
     return None if state is None else state.held()

@@ -77,7 +77,7 @@ class Proxy:
             self._arm(kinds, toolbox)
 
     def _arm(self, kinds: Sequence[PerturbationKind], toolbox: Toolbox) -> None:
-        """Let every perturbation change the tools; those that are new belong to the one that added them."""
+        """Let every perturbation change the tools; new tools belong to the perturbation that added them."""
         root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
         users = (ASKING,) if self._user else ()
         whole = offered = tuple(tool for tool in toolbox.tools if tool not in users) if users else toolbox.tools
@@ -111,7 +111,7 @@ class Proxy:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools as the agent is shown them."""
+        """The tools that the agent is shown."""
         return self._toolbox.tools
 
     async def __aenter__(self) -> Self:
@@ -137,7 +137,9 @@ class Proxy:
         self.state.close()
 
     async def fork(self) -> Proxy:
-        """Return an entered, independent copy as it stands. Raises InputError where a world model keeps more than the world's state."""
+        """Return an entered, independent copy in its present state. Raises InputError if a world model keeps more
+        than the world's state.
+        """
         for answering in self._answering:
             if not answering.world_model.stateless:
                 raise InputError(
@@ -157,11 +159,11 @@ class Proxy:
         return await other.__aenter__()
 
     def begin_turn(self) -> None:
-        """A new assistant message begins."""
+        """Begin a new assistant message."""
         self._turn += 1
 
     def finished(self) -> FinishedWorld:
-        """Return the world as it was found and as it is now."""
+        """Return the world in its initial and in its present state."""
         return FinishedWorld(self.world, self.state, self.state.changes())
 
     async def step(self, action: Action) -> Observation:
@@ -227,7 +229,9 @@ class Proxy:
         return _refusal(*errors.refusal(name, detail, made))
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """Return the answer to a call, changed where something fires on it; a tool that a perturbation added is that one's to answer."""
+        """Return the reply to a call, changed if something fires on it; a perturbation answers for the tools that it
+        added.
+        """
         owner = self._owners.get(request.tool.name)
         if self._user and request.tool == ASKING:
             observation = await self._answer(request)
@@ -335,7 +339,9 @@ def _manners(seed: int, world: str, server: str) -> int:
 
 
 def _refusal(text: str, channel: str | int) -> Observation:
-    """Return what a call that no tool carries out is told: an error reply, a plain one, or a JSON-RPC error of this code."""
+    """Return the reply to a call that no tool carries out: an error reply, a plain one, or a JSON-RPC error with this
+    code.
+    """
     if isinstance(channel, int):
         wire: JsonObject = {"error": {"code": channel, "message": text}}
         return Observation(text, is_error=True, provenance=PROXY, wire=wire)

@@ -60,7 +60,7 @@ class Trigger:
 
     @property
     def fired(self) -> int:
-        """How often it has fired and changed something."""
+        """The number of firings that changed something."""
         return self._fired
 
     def fork(self) -> Trigger:

@@ -68,7 +68,7 @@ class Client:
 
     @property
     def notifications(self) -> deque[JsonObject]:
-        """What the server said unasked and nobody has taken with `heard`, oldest first."""
+        """Unsolicited messages of the server that nobody has taken yet, oldest first."""
         return self.traffic.notifications
 
     async def request(
@@ -246,11 +246,11 @@ async def connect(
     limits: ConnectionLimits | None = None,
     info: JsonObject | None = None,
 ) -> AsyncGenerator[Client]:
-    """A client that has greeted the server, in the era `era` (or an older handshake revision, for `initialize` to offer).
+    """Connect a client and greet the server, in the era `era` (or with an older handshake revision, offered in `initialize`).
 
-    `capabilities` are what it declares; `answers` says what it answers to the server's questions; `timeout` is how many seconds each
-    request may take, the greeting included, unless it says otherwise. Raises InputError for a server that does not start or is none,
-    and NotSpoken, which is one, for a server that does not speak the era.
+    `capabilities` are the declared ones; `answers` are the replies to the server's questions; `timeout` is the
+    default limit in seconds for each request, the greeting included. Raises InputError for a target that does not
+    start or is no server, and its subclass NotSpoken for a server that does not speak the era.
     """
     async with open_connection(target, limits=limits) as connection:
         client = Client(

@@ -13,9 +13,9 @@ from simtrain.mcp_wire.targets import StdioTarget, Target
 
 @asynccontextmanager
 async def open_connection(target: Target, *, limits: ConnectionLimits | None = None) -> AsyncGenerator[Connection]:
-    """A connection to `target`, closed with all its processes and sockets when the block ends.
+    """Open a connection to `target`; all its processes and sockets are closed when the block ends.
 
-    Raises InputError when a command cannot be started. An HTTP server is first spoken to by `send`.
+    Raises InputError if a command cannot be started. An HTTP server is first contacted by `send`.
     """
     connection = await _opened(target, limits or ConnectionLimits())
     try:

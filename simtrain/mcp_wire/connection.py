@@ -28,9 +28,10 @@ class ConnectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFrame:
-    """A frame from the server; `request` is the request on whose own stream it came, where the transport has such streams.
+    """A frame from the server; `request` is the request on whose own stream it came, for transports with such
+    streams.
 
-    `resumed`: the server had closed that stream, and the client came back for the rest.
+    `resumed`: the server had closed that stream, and the client reconnected for the rest.
     """
 
     frame: JsonObject
@@ -54,7 +55,7 @@ class Strays:
     first: list[str] = field(default_factory=list[str])
 
     def add(self, text: str) -> None:
-        """One more."""
+        """Add a frame."""
         self.count += 1
         if self.count <= KEPT_STRAYS:
             self.first.append(text.strip()[:SHOWN])
@@ -65,7 +66,7 @@ class Connection(Protocol):
 
     @property
     def strays(self) -> Strays:
-        """What the server sent that is no JSON-RPC."""
+        """Text from the server that is not JSON-RPC."""
         ...
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:

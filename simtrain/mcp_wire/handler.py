@@ -79,7 +79,7 @@ class RequestHandler(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the server, for messages; what clients read comes from `answer`."""
+        """The server's name in messages; clients read the one in `answer`."""
         ...
 
     async def answer(self, request: WireRequest, line: ClientLine) -> JsonObject:

@@ -54,7 +54,7 @@ def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]
 
 
 def encode_header(value: str) -> str:
-    """Return a value that survives HTTP: plain ASCII as it is, anything else as `=?base64?...?=`."""
+    """Return a value that is safe in an HTTP header: plain ASCII unchanged, anything else as `=?base64?...?=`."""
     if _PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="

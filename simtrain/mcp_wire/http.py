@@ -45,7 +45,9 @@ class HttpConnection:
 
     @property
     def session_id(self) -> str | None:
-        """What the server calls this session; None before the handshake, in the modern era, and for servers without sessions."""
+        """The server's id of this session; None before the handshake, in the modern era, and for servers without
+        sessions.
+        """
         return self._session_id
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
@@ -211,7 +213,7 @@ class HttpConnection:
         self._arrived.put_nowait(ReceivedFrame(frame, request, request in self._resumed))
 
     async def _listen(self) -> None:
-        """The server's own stream, which servers may do without."""
+        """Listen to the server's own stream, which is optional."""
         with contextlib.suppress(ValueError, *_UNREACHABLE):
             headers = self._session_headers() | {"Accept": "text/event-stream"}
             wait, last = 1.0, None

@@ -70,10 +70,10 @@ class RecentEvents(EventStore):
 async def http_endpoint(
     *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000, arrival: float = ARRIVAL
 ) -> AsyncGenerator[Sessions]:
-    """An ASGI endpoint for requests whose scope holds a handler under `SCOPE_KEY`.
+    """Return an ASGI endpoint for requests whose scope holds a handler under `SCOPE_KEY`.
 
-    `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; what a handler says
-    before its result (progress, log messages, questions) is then lost. Host and Origin are the caller's to check.
+    `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; the
+    messages of a handler before its result (progress, log messages, questions) are then lost. Host and Origin are the caller's to check.
     """
     # Streams can be taken up again where replies are streams at all.
     events = None if json_replies else RecentEvents()

@@ -51,7 +51,7 @@ class Exchange:
 
     @property
     def result(self) -> JsonObject | None:
-        """The result; None where the answer is an error."""
+        """The result; None if the answer is an error."""
         result: JsonValue = self.response.get("result")
         return result if is_object(result) else None
 
@@ -114,7 +114,7 @@ class ServerManifest:
 
     @property
     def tools(self) -> list[JsonObject]:
-        """The raw tool descriptors of the surface that has most of them."""
+        """The raw tool descriptors of the surface with the most tools."""
         return max((surface.items("tools/list") for surface in self.surfaces), key=len)
 
 
@@ -192,7 +192,7 @@ def _server_json(server: ServerManifest) -> JsonObject:
 
 
 def exchange_json(exchange: Exchange) -> JsonObject:
-    """Return an exchange as it stands in a file; parts that are empty are left out."""
+    """Return an exchange in its file form; empty parts are left out."""
     written: JsonObject = {
         "method": exchange.method,
         "params": exchange.params,

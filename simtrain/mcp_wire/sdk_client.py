@@ -42,13 +42,13 @@ class SdkClient:
 
 @asynccontextmanager
 async def connect_http(url: str) -> AsyncGenerator[SdkClient]:
-    """A client of the server at a URL."""
+    """Connect a client to the server at a URL."""
     async with Client(url) as client:
         yield SdkClient(client)
 
 
 @asynccontextmanager
 async def connect_in_process(handler: RequestHandler) -> AsyncGenerator[SdkClient]:
-    """A client of a handler in this process, through the SDK's server and client alike."""
+    """Connect a client to a handler in this process, through the SDK's server and client."""
     async with Client(build_server(handler)) as client:
         yield SdkClient(client)

@@ -61,7 +61,7 @@ current_handler: ContextVar[RequestHandler | None] = ContextVar("current_handler
 
 
 class _Raw(BaseModel):
-    """A notification, request or result as it stands, through an interface that takes models."""
+    """A raw notification, request or result, for an interface that takes models."""
 
     model_config = ConfigDict(extra="allow")
 

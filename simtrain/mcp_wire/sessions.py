@@ -18,7 +18,7 @@ LAST_EVENT = "last-event-id"
 
 
 class Sessions:
-    """An endpoint that knows its sessions. When `most` are open, the one that was unused for longest ends before another begins.
+    """An endpoint that knows its sessions. When `most` are open, the least recently used one ends before another begins.
 
     The SDK itself keeps a session, and all that its task can reach, until it is deleted or idle for half an hour, and then refuses
     new ones; clients that never say goodbye would hold the worlds of closed episodes, and lock everybody out.

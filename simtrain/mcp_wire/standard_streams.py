@@ -23,7 +23,7 @@ _AHEAD = 16
 
 @contextmanager
 def standard_streams() -> Generator[tuple[InputLines, Output]]:
-    """The lines of standard input, and standard output; what is printed meanwhile goes to standard error."""
+    """Yield the lines of standard input, and standard output; anything printed meanwhile goes to standard error."""
     kept = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -47,7 +47,7 @@ class StdioConnection:
 
     @property
     def pid(self) -> int:
-        """The process, and its group."""
+        """The id of the process and of its group."""
         return self._process.pid
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:

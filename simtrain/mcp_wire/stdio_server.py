@@ -91,7 +91,7 @@ class _Wire:
 
 
 def _message(line: bytearray | None) -> SessionMessage | JsonObject:
-    """Return the message in a line, or the error that answers it; None stands for a line that was too long."""
+    """Return the message in a line, or the error that answers it; None means a line that was too long."""
     if line is None:
         return error_frame(INVALID_REQUEST, "Invalid request: the message is too large")
     wrong = flaw(line)

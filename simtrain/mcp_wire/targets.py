@@ -43,7 +43,9 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 
 def parse_target(text: str) -> Target:
-    """Return a server as it is written on a command line: an http(s) URL, else a command as a shell would split it. Raises InputError."""
+    """Return the server that a command-line word names: an http(s) URL, else a command split as a shell does. Raises
+    InputError.
+    """
     if text.lower().startswith(("http://", "https://")):
         return http_target(text)
     try:

@@ -166,7 +166,9 @@ class Traffic:
             waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))
 
     def _concerned(self, received: ReceivedFrame) -> Waiting | None:
-        """Return the request that something belongs to: by its stream, by its progress token, or because there is no other."""
+        """Return the request that something belongs to: by its stream, by its progress token, or as the only open
+        one.
+        """
         if received.request is not None:
             return self._waiting.get(received.request)
         token = members(received.frame.get("params")).get("progressToken")

@@ -42,7 +42,7 @@ def maker_of(world: World, wanted: QuestionSet, *, seed: int = SEED) -> Question
 
 
 def made_questions(world: World, wanted: QuestionSet) -> Iterator[Made]:
-    """Yield the questions of a set over a world, as they are made. Raises InputError at the place in the set."""
+    """Yield the questions of a set over a world, in the order of making. Raises InputError at the place in the set."""
     if not wanted.families:
         yield from maker_of(world, wanted).make(wanted.count)
         return

@@ -196,7 +196,9 @@ _ROWS_TRIED = 400
 
 
 def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
-    """Return the attributes that some site states wrongly, each with a site that states those rows correctly and the one that does not."""
+    """Return the attributes that some site states wrongly, each with a site that is right about those rows and the
+    one that is wrong.
+    """
     found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
     for row in schema.world.query(_DISPUTES, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])

@@ -101,7 +101,9 @@ def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float 
 
 
 def _round_between(low: float, high: float, *, least: bool) -> int | float | None:
-    """Return the roundest number above `low` and below `high`; of whole numbers side by side the one that belongs to the range."""
+    """Return the roundest number between `low` and `high`, both exclusive; for neighbouring whole numbers the one
+    inside the range.
+    """
     whole = low.is_integer() and high.is_integer()
     if whole and high - low <= 1:
         return int(high if least else low)

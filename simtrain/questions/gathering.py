@@ -22,12 +22,12 @@ class Gathered:
 
     @property
     def stated(self) -> list[Needed]:
-        """The facts behind the cells, each once, in order."""
+        """The facts behind the cells, without repetition, in order."""
         return list(dict.fromkeys(fact for row in self.cells for cell in row for fact in cell))
 
     @property
     def facts(self) -> list[Needed]:
-        """All facts, each once, in order."""
+        """All facts, without repetition, in order."""
         return list(dict.fromkeys((*self.stated, *self.deciding)))
 
 

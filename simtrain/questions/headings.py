@@ -57,8 +57,8 @@ class Headings:
         return found
 
     def _called(self, shape: Shape) -> Iterator[tuple[QuestionAttribute | None, str, list[str]]]:
-        """Yield the attribute of each column (None for a count of rows), its full name, and the candidates for its heading, the
-        best first.
+        """Yield the attribute of each column (None for a count of rows), its full name, and the candidates for its
+        heading, best first.
         """
         for column in shape.columns:
             if isinstance(column, GroupMeasure):

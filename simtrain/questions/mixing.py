@@ -44,7 +44,7 @@ class TurnMix:
         return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
 
     def tell(self, turn: FamilyTurn, *, made: bool) -> None:
-        """Whether the turn made a question."""
+        """Note whether the turn made a question."""
         weight = 1.0 if made else FRUITLESS
         self._levels[turn.hops] += weight
         self._had[turn] += weight

@@ -28,7 +28,7 @@ class QuestionAttribute:
 
     @property
     def numeric(self) -> bool:
-        """Whether its values can be added up and ordered as numbers."""
+        """True if the values can be summed and ordered as numbers."""
         return self.kind in NUMERIC
 
 
@@ -48,7 +48,7 @@ class QuestionTable:
 
     @property
     def lasting(self) -> bool:
-        """Whether its rows hold for a time: from `since` until `until`, or still."""
+        """True if the rows hold for a period: from `since` until `until`, or until now."""
         return all(name in self.attributes for name in TEMPORAL)
 
 
@@ -129,7 +129,9 @@ class WorldSchema:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """The languages in which this world can be asked about: English, and those that the author gives words for."""
+        """The languages in which questions about this world can be asked: English, and those that the author gives
+        words for.
+        """
         rows = self.world.query("select distinct language from _words where language <> 'en' order by language")
         return ("en", *(row["language"] for row in rows))
 

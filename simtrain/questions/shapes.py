@@ -64,7 +64,7 @@ class Exists:
 
     @property
     def hops(self) -> int:
-        """The references between the subject and what it tests."""
+        """The references from the subject to the tested attribute."""
         return 1 + len(self.path)
 
 
@@ -118,7 +118,7 @@ class Shape:
 
     @property
     def hops(self) -> int:
-        """The references between the subject and the farthest fact."""
+        """The number of references between the subject and the farthest fact."""
         return max([*map(self.depth, range(len(self.nodes))), *(item.hops for item in self.exists)])
 
     def depth(self, node: int) -> int:

@@ -46,8 +46,8 @@ class Solver:
         self.finder = Finder(self.schema, self.browser)
 
     def solve(self, question: Question) -> Solved:
-        """Return the gold and the path. Raises InputError for a question without a unique gold, and Unreachable where a fact
-        cannot be read.
+        """Return the gold and the path. Raises InputError for a question without a unique gold, and Unreachable for a
+        fact that cannot be read.
         """
         return self.find(gather(question, self.world))
 
@@ -71,8 +71,8 @@ class Solver:
         return {fact: found[fact] for fact in values}
 
     def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
-        """Return what the oracle does, `without` some pages (their URLs) and searches. Raises InputError where the question cannot
-        be solved.
+        """Return the oracle's plan, `without` some pages (their URLs) and searches. Raises InputError if the question
+        cannot be solved.
         """
         if question.premise is not None:
             return abstaining([self.browser.search_call(name) for name in question.premise.names], question.premise)

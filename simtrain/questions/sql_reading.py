@@ -25,7 +25,7 @@ _NO_ALIAS: Final = _AFTER_TABLES.union(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or sign, its position, and how many brackets (or cases) are open around it."""
+    """A word or sign, its position, and the number of brackets (or cases) open around it."""
 
     text: str
     start: int

@@ -49,7 +49,7 @@ class Wording:
         return ("" if self.language == "zh" else " ").join(sentences)
 
     def _table(self, shape: Shape, stream: Stream) -> list[str]:
-        """Return how the table is to be: its headings, what they stand for, and how cells are written."""
+        """Return the required form of the table: its headings, their meaning, and the form of cells."""
         words, headings = self.words.columns, self.headings.of(shape)
         names = words.separator.join(heading.column.name for heading in headings)
         meant = [
@@ -100,7 +100,7 @@ class Wording:
         return self._far(shape, Term(node, "name"))
 
     def _far(self, shape: Shape, term: Term) -> str:
-        """Return what lies some references away, by the labels on the way."""
+        """Return the phrase for something some references away, built from the labels on the way."""
         return self.words.chain(
             self.phrases.labels(self.phrases.path(shape, term), self.phrases.attribute(shape, term))
         )

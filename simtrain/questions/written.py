@@ -135,7 +135,7 @@ def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
 
 
 def _naming(schema: WorldSchema, family: HandwrittenFamily, name: str, owner: str) -> str:
-    """Return the SQL of the name of the entity whose attribute stands in a column: a parameter, or a column of names."""
+    """Return the SQL of the name of the entity in a column: a parameter, or a column of names."""
     place = f"columns.{name}.of"
     if owner.startswith(":"):
         if owner not in family.sql:

@@ -22,9 +22,9 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which trajectories to export; what is left out does not narrow the choice.
+    """Which trajectories to export; omitted criteria match everything.
 
-    Rewards lie in [0, 1], bounds included; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`,
+    Rewards are in [0, 1], bounds inclusive; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`,
     `fired` and `not_fired` are globs: of the scenario's name, the agent's, that of a drill's arm, and the labels of perturbations that
     fired at least once.
     """

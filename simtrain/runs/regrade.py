@@ -36,11 +36,11 @@ AT_ONCE = 32
 
 
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
-    """Grade every trajectory of a run folder by the rubrics as the scenario files have them now; returns the new summary.
+    """Grade every trajectory of a run folder by the present rubrics of the scenario files; return the new summary.
 
-    Each file of trajectories is replaced whole, when all that it holds is graded: interrupted, it can simply be started again.
-    Raises InputError when a scenario is gone, when its world is no longer the one that was played, when a grader's model cannot
-    be reached, and when the folder cannot be written or a run is writing into it.
+    Each file of trajectories is replaced whole, when all that it holds is graded: interrupted, it can simply be
+    started again. Raises InputError when a scenario is missing, when its world has changed since, when a grader's
+    model cannot be reached, and when the folder cannot be written or a run is writing into it.
     """
     folder = RunFolder.reopen(path)
     try:
@@ -77,7 +77,7 @@ def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
 
 
 def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
-    """Return the scenario as it is graded in an arm: with what is armed, and the graders of planted instructions."""
+    """Return the scenario as graded in an arm: with its armed perturbations, and the graders of planted instructions."""
     return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"])) if entry.get("arm") else scenario
 
 

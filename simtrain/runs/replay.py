@@ -24,9 +24,9 @@ from simtrain.values.types import JsonObject
 
 
 def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
-    """Return what comes of playing a trajectory of a run again.
+    """Return the result of playing a trajectory of a run again.
 
-    Raises InputError where its scenario, or a world or a pack of it, is gone or no longer the one that was played.
+    Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
     """
     facts = read_facts(run)
     episode = _episode(_scenario(facts, trajectory, run), trajectory)

@@ -82,11 +82,11 @@ def run(
     on_played: Callable[[FinishedRollout], None] = lambda _: None,
     on_planned: Callable[[int], None] = lambda _: None,
 ) -> RunResult:
-    """Play scenarios into a run folder, stage by stage where a curriculum says how hard.
+    """Play scenarios into a run folder, stage by stage under a curriculum.
 
-    `agent` is an agent made in Python, known in the trajectories as `options.agent`; without it the name is looked up, which is needed
-    for several workers. `on_planned` is told how many rollouts there will be, `on_played` of each as it finishes.
-    Raises InputError for bad input, and then leaves no new folder behind.
+    `agent` is an agent made in Python, known in the trajectories as `options.agent`; without it the name is looked
+    up, which is needed for several workers. `on_planned` gets the number of rollouts, `on_played` each rollout as it
+    finishes. Raises InputError for bad input, and then leaves no new folder behind.
     """
     if agent is not None and options.workers > 1:
         raise InputError(
@@ -178,7 +178,7 @@ def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
 
 
 def _end_at_once() -> None:
-    """An agent that does not let go is left behind; what is finished is in the run folder."""
+    """End the process without waiting for an agent that hangs; finished episodes are in the run folder."""
     os._exit(1)
 
 

@@ -188,8 +188,8 @@ def _rare_collections() -> Generator[None]:
 
 
 def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:
-    """Return the trajectory and its line; where an agent said what no JSON can hold (half a surrogate pair), what is left without
-    its words.
+    """Return the trajectory and its line; if a text of the agent cannot be written as JSON (half a surrogate pair), a
+    version without its texts.
     """
     try:
         return trajectory, to_line(trajectory)

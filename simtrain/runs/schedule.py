@@ -61,13 +61,13 @@ class Deal(Sequence[Episode]):
 
     @property
     def cases(self) -> Iterator[Episode]:
-        """Every case of every family in every variant once, as its first attempt."""
+        """Yield every case of every family in every variant once, as its first attempt."""
         for family in self._families:
             yield from family
 
     @property
     def firsts(self) -> list[Episode]:
-        """The first case of every family, once where arms of it are dealt."""
+        """Yield the first case of every family, once if arms of it are dealt."""
         found = [family[0] for family in self._families if family]
         return list({(episode.scenario.unarmed or episode.scenario).digest: episode for episode in found}.values())
 

@@ -84,8 +84,8 @@ def _share(part: float, whole: int) -> float | None:
 
 
 def summarise(rows: Iterable[JsonObject]) -> JsonObject:
-    """Return the figures of all trajectories together, by scenario and (where it was compared in arms) by arm, as summary.json
-    holds them.
+    """Return the figures of all trajectories together, by scenario and (for a comparison of arms) by arm, in the form
+    of summary.json.
     """
     total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
     for row in rows:

@@ -32,7 +32,7 @@ def failures_writer(path: Path) -> LineWriter:
 
 @contextmanager
 def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[LineWriter, LineWriter]]:
-    """The files of one worker while the block runs: of its trajectories, and of failures. Raises InputError."""
+    """Open the files of one worker for the block: of its trajectories, and of failures. Raises InputError."""
     with closing(part_writer(path, worker, sync_every=sync_every)) as kept, closing(failures_writer(path)) as failures:
         yield kept, failures
 

@@ -171,7 +171,7 @@ def _dead(text: str, path: Path) -> RunFault:
 
 @contextmanager
 def _born_deaf() -> Generator[None]:
-    """A process started in the block begins with Ctrl-C and SIGTERM blocked; here they are only put off."""
+    """Block Ctrl-C and SIGTERM for processes started in the block; in this process they are only deferred."""
     # multiprocessing unblocks the signals when it has to start this helper of its own.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -182,7 +182,7 @@ def _born_deaf() -> Generator[None]:
 
 
 def _main(job: _Job, reports: Connection, orders: Connection) -> None:
-    """The whole life of a worker."""
+    """Run a worker from start to end."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

@@ -179,8 +179,8 @@ def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
 
 
 def _condition(part: str, words: Wordings) -> Condition:
-    """Return one condition: one that holds another if the part reads so, else of the wordings that fit the one with most words of
-    its own.
+    """Return one condition: a compound one if the part reads so, else the matching wording with the most words of its
+    own.
     """
     best: tuple[tuple[bool, int], Condition] | None = None
     for kind, templates in words.conditions.items():
@@ -234,7 +234,7 @@ def _path(term: str, words: Wordings) -> tuple[str, ...]:
 
 
 def _english(word: str, words: Wordings) -> str:
-    """Return a word as pages may have it; where there are several such words, all of them, with bars between."""
+    """Return an English word as pages may have it; several alternatives are joined with bars."""
     plain = word.strip()
     if words.language == "en":
         plain = plain.removeprefix("number of ")

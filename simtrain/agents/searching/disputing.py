@@ -12,7 +12,9 @@ from simtrain.agents.searching.reader import Reading
 
 
 def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> Reading[list[list[str]]]:
-    """Return a row for each thing of which the two sites of the question say different things: its name, and what each says."""
+    """Return a row for each thing on which the two sites of the question disagree: its name, and the value on each
+    site.
+    """
     hosts: list[str] = []
     for name in ("trusted", "other"):
         hosts.append((yield from _host(asked.slots[name], knowing)))

@@ -192,7 +192,7 @@ class Knowing:
 
 
 def _statement(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
-    """Return what a page says under the first of these labels under which it says anything."""
+    """Return what a page states under the first of these labels that it has."""
     if page is None:
         return None
     return next((statement for one in labels if (statement := page.value(one, like)) is not None), None)

@@ -52,17 +52,17 @@ class OpenedPage:
 
     @cached_property
     def links(self) -> list[ToldValue]:
-        """Every link, in order."""
+        """Return every link, in page order."""
         return [ToldValue(text, url) for text, url in LINK.findall(self.text)]
 
     @property
     def next(self) -> str | None:
-        """The page that goes on where this one ends."""
+        """Return the page that continues this one."""
         return next((link.url for link in self.links if _NEXT.search(link.text)), None)
 
     @cached_property
     def tables(self) -> list[MarkdownTable]:
-        """The tables."""
+        """Return the tables of the page."""
         return list(_tables(self.text.split("\n")))
 
     @cached_property
@@ -167,7 +167,7 @@ def family(url: str) -> str:
 
 
 def plain_value(text: str, like: Likeness) -> str:
-    """Return a value as a table has it: dates in ISO form, numbers bare, texts as they are."""
+    """Return a value as a table shows it: dates in ISO form, numbers bare, texts unchanged."""
     if like == "date":
         return read_day(text) or text
     if like == "number":

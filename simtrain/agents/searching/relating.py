@@ -22,7 +22,9 @@ _TIMES: Final = ("current", "ended", "held_on")
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
-    """A row: the things at its two ends, the days from and until which it holds as far as told, and the words of the line."""
+    """A row: the things at its two ends, the days from and until which it holds as far as stated, and the words of
+    the line.
+    """
 
     ends: tuple[Thing, Thing]
     days: tuple[str, ...]
@@ -128,7 +130,7 @@ def _cell(row: RelationRow, wanted: Wanted, asked: ReadQuestion, knowing: Knowin
 
 
 def _place(path: Sequence[str], asked: ReadQuestion) -> int | None:
-    """Return which end a path begins at; None for what the row itself has."""
+    """Return the end at which a path begins; None for an attribute of the row itself."""
     return next((place for place in (0, 1) if path and stems(path[0]) == stems(asked.columns[place].path[0])), None)
 
 

@@ -13,7 +13,7 @@ from simtrain.values.passages import read_amount
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table in a code block, as it is asked for."""
+    """Return the requested Markdown table in a code block."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(["```markdown", *(f"| {' | '.join(line)} |" for line in lines), "```"])
 

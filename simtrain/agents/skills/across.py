@@ -122,7 +122,7 @@ class Across:
         return heard
 
     def _followed(self, heard: HeardReply) -> Hearing:
-        """Return the reply, or that of the address to which it sends on."""
+        """Return the reply, or that of the address it redirects to."""
         for _ in range(MOST):
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:

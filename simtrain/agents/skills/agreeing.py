@@ -46,7 +46,7 @@ def _records_of(content: JsonObject) -> set[bytes]:
 
 
 def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
-    """Return all items of some lists; each new one right behind the one that it follows in its own."""
+    """Return all items of some lists; each new one directly after the item that precedes it in its own list."""
     order: list[bytes] = []
     versions: dict[bytes, list[JsonValue]] = {}
     for items in lists:

@@ -143,7 +143,7 @@ class Believing:
             raise InputError(reason)
 
     def _compared(self, heard: HeardReply) -> Generator[Planned, Observation, list[HeardReply]]:
-        """The same read once more where something odd was seen, and a third time where the two are at odds."""
+        """Return the replies to an odd-looking read: it is repeated once, and a third time if the two replies differ."""
         replies = [heard]
         while len(replies) < 3 and heard.content is not None and self._session.check():
             again = yield from self._session.ask(heard.planned, CallReason.compared)

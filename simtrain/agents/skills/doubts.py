@@ -26,7 +26,7 @@ _PAGING = frozenset({"cursor", "limit", "page", "offset", "per_page", "page_size
 
 
 class Doubt(StrEnum):
-    """Why a reply should not be taken as it is."""
+    """Why a reply should not be trusted."""
 
     unreadable = "unreadable"
     cut = "cut"

@@ -17,7 +17,7 @@ MOST_SHOWING = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record of a reply: its plain values, and the noun under which it was sent; `whole` also has what is nested in it."""
+    """A record of a reply: its plain values, and the noun under which it was sent; `whole` includes nested values."""
 
     kind: str
     row: JsonObject
@@ -64,7 +64,7 @@ class ReplyMemory:
         )
 
     def kinds_with(self, content: JsonObject) -> dict[str, frozenset[Kind]]:
-        """Return what was heard under each name, in replies so far and in another one."""
+        """Return the kinds of value seen under each name, in replies so far and in another one."""
         kinds = dict(self.kinds)
         for name, kind in kinds_in(content):
             kinds[name] = kinds.get(name, frozenset()) | {kind}

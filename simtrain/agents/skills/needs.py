@@ -24,7 +24,9 @@ _ITEM = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(?:\[-?\d+\]|\|\s*(?:fir
 
 
 def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
-    """Tool and field of every list of a reply of which the plan takes one item by its place: it must not be empty."""
+    """Return tool and field of every list of a reply from which the plan takes an item by index: it must not be
+    empty.
+    """
     bound: dict[str, set[str]] = {}
     for step in plan.calls():
         if step.bind:
@@ -59,7 +61,9 @@ _TESTED = (
 
 
 def kinds_read(plan: Plan) -> dict[str, frozenset[Kind]]:
-    """Return what a plan takes fields for: those that it asks yes or no of, that it compares with null, and of which it takes items."""
+    """Return the kinds that a plan expects of fields: those it treats as booleans, those it compares with null, and
+    those it takes items from.
+    """
     found: dict[str, frozenset[Kind]] = {}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for kind, test in _TESTED:

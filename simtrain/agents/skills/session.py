@@ -41,7 +41,7 @@ class HeardReply:
 
     @property
     def observation(self) -> Observation:
-        """The reply as a plan can go on with it."""
+        """Return the reply in a form with which a plan can go on."""
         if self.is_error or self.content is None or self.content == self.reply.content:
             return self.reply
         return Observation(encode(self.content), json=True)
@@ -131,7 +131,7 @@ class Session:
         )
 
     def lacks_items(self, heard: HeardReply) -> bool:
-        """True if a list of a reply is empty of which the plan takes an item."""
+        """True if a reply has an empty list from which the plan takes an item."""
         content = heard.content or {}
         return any(tool == heard.planned.tool and content.get(name) == [] for tool, name in self.indexed)
 

@@ -50,7 +50,7 @@ class Trusting:
         return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
 
     def _completed(self, heard: HeardReply) -> Hearing:
-        """Return the reply; where it says nothing of what was done, with what reads tell of it."""
+        """Return the reply; if it does not say what was done, add what reads tell."""
         if heard.content is None or not says_nothing(heard.content):
             return heard
         return (yield from self._session.landed(heard.planned, known=True)) or heard

@@ -90,7 +90,7 @@ class TypedReader:
     kinds: Kinds
 
     def read(self, value: JsonValue, schema: JsonValue, name: str = "") -> JsonValue:
-        """Return a value with all that is in it as the type that it has; what fits already stays as it is."""
+        """Return a value, with everything in it, converted to its type; what fits already stays unchanged."""
         shape = documented(schema)
         kind, may_lack = _kind(shape)
         items = value if is_list(value) else self._as_item(value, kind, may_lack, name)

@@ -33,7 +33,7 @@ class WordedByModel(Sentences):
         self._client = client
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """Return what is said beside some calls, of which the first is `planned`, and what it cost. Raises ModelError."""
+        """Return the text beside some calls, the first of which is `planned`, and its cost. Raises ModelError."""
         builtin = await super().beside(planned, calls, journal)
         request = [
             {"role": "system", "content": _TASK},
@@ -54,8 +54,8 @@ class WordedByModel(Sentences):
         return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
 
     def _shown(self, calls: Sequence[Planned], journal: Journal, plain: str) -> str:
-        """Return what the model is told: the task, the replies of the last turn, the calls, and the built-in sentence to say in
-        other words.
+        """Return the prompt for the model: the task, the replies of the last turn, the calls, and the built-in
+        sentence to rephrase.
         """
         replies = [step.observation.text[:SHOWN] for turn in journal.turns[-1:] for step in turn.steps]
         made = [f"{call.tool} {encode(call.arguments)}" for call in calls]

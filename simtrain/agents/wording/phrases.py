@@ -1,4 +1,4 @@
-"""The wordings of what is said beside calls; `act` is what the call does, as an infinitive."""
+"""The wordings of the text beside calls; `act` is what the call does, as an infinitive."""
 
 from __future__ import annotations
 

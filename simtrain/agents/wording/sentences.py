@@ -31,7 +31,7 @@ class Sentences:
         self.view = ShownTexts(briefing.prompt)
 
     async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """Return what is said beside some calls, of which the first is `planned`."""
+        """Return the text beside some calls; the first of them is `planned`."""
         self.view.catch_up(journal)
         return Rationale(self._worded(planned, calls, journal))
 

@@ -169,7 +169,7 @@ class _Take:
         )
 
     async def _show_era(self, target: Target, era: str, limit: float) -> None:
-        """One surface for each set of capabilities that makes a difference, and the built-in mistakes."""
+        """Show one surface for each set of capabilities that makes a difference, and the built-in mistakes."""
         self.watch(self.name, f"listing, {era}")
         async with connect(target, era=era, timeout=limit) as client:
             plain = await self._show(client)
@@ -186,7 +186,9 @@ class _Take:
         await self._show_to_able(target, era, plain, limit)
 
     async def _show_to_able(self, target: Target, era: str, plain: Surface, limit: float) -> None:
-        """A surface for each set of capabilities that makes a difference: for all of them, and for clients that can do one thing."""
+        """Show a surface for each set of capabilities that makes a difference: for all of them, and for clients with
+        a single one.
+        """
         sets: list[JsonObject] = [ALL_CAPABILITIES, {"elicitation": {"form": {}}}, {"sampling": {}}]
         seen = [await self._show_to(target, era, capabilities, limit) for capabilities in sets]
         further: list[JsonObject] = []

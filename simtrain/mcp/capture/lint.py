@@ -24,7 +24,7 @@ PROSE = frozenset({"description", "title", "instructions", "name", "text", "mess
 
 @dataclass(frozen=True)
 class LintFinding:
-    """Something suspicious: the rule it breaks, where it stands, and the words themselves, unprintable letters escaped."""
+    """A suspicious passage: the rule it breaks, its place, and its words with unprintable letters escaped."""
 
     server: str
     place: str
@@ -127,7 +127,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def _is_forbidden(text: str, match: re.Match[str]) -> bool:
-    """True if a negation stands before the verb, and nothing in the sentence takes it back."""
+    """True if a negation precedes the verb, and nothing in the sentence takes it back."""
     if not re.match(_LEADING, match[0], re.IGNORECASE) or not _FORBIDDEN.search(
         text, max(0, match.start() - 80), match.start()
     ):

@@ -122,7 +122,7 @@ class _Reader:
         return {name.strip(): value.strip().strip("\"'") for name, equals, value in pairs if equals and name[0] != "#"}
 
     def _fill(self, value: JsonValue, place: str) -> str:
-        """Return a text with its variables filled in; numbers and booleans stand for their own text."""
+        """Return a text with its variables filled in; numbers and booleans are written as JSON."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, int | float):

@@ -76,7 +76,7 @@ class _Misused:
         self._schema = schema
 
     def of_nothing(self) -> Iterator[Call]:
-        """Nothing of what is required, and what the tool does not have."""
+        """Return calls with nothing: without the required arguments, and with arguments that the tool does not have."""
         if self.required:
             yield self.name, {}
             yield self.name, {NO_ARGUMENT: 1}

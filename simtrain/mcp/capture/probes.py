@@ -147,8 +147,8 @@ class WrongRequest:
 
 
 def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
-    """Return what shows a server's error style. Tools are called with bad arguments where they only read, and with `writes` the
-    others too.
+    """Return requests that show a server's error style. Tools that only read are called with bad arguments, and with
+    `writes` the others too.
     """
     capabilities = members(surface.greeting.get("capabilities"))
     found = [WrongRequest("unknown_method", NO_METHOD, {})]
@@ -175,8 +175,8 @@ def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[WrongRequest]:
 
 
 def protocol_mistakes(surface: Surface) -> list[WrongRequest]:
-    """Return what shows how a server words mistakes of the protocol: a flawed request of each method, and things asked for that
-    are not there.
+    """Return requests that show how a server words protocol errors: a flawed request of each method, and requests for
+    unknown names.
     """
     prompt: JsonObject = {"type": "ref/prompt", "name": NO_PROMPT}
     template: JsonObject = {"type": "ref/resource", "uri": NO_RESOURCE}

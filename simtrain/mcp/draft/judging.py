@@ -49,7 +49,7 @@ class ProposalVerdict:
 
     @property
     def loads(self) -> bool:
-        """Whether it could be played at all."""
+        """True if the draft could be played at all."""
         return all(objection.check not in ("form", "load") for objection in self.objections)
 
 

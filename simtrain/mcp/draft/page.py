@@ -89,7 +89,9 @@ def comment(texts: Sequence[str], indent: int = 0) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """True if a text can stand as a block: no line ends with a space, the first begins with none, and all can be printed."""
+    """True if a text can be written as a block: no line ends with a space, the first begins with none, and every
+    character is printable.
+    """
     lines = text.split("\n")
     plain = all(line == line.rstrip() for line in lines) and bool(lines[0].strip()) and bool(lines[-1])
     return plain and lines[0] == lines[0].lstrip() and all(char.isprintable() for line in lines for char in line)

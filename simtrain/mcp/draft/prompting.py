@@ -1,4 +1,6 @@
-"""What a model is told: the form of a proposal, the server's tools, the recorded calls, and what was wrong with the last one."""
+"""The prompt for the model: the form of a proposal, the server's tools, the recorded calls, and the errors of the
+last proposal.
+"""
 
 from __future__ import annotations
 

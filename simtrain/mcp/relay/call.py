@@ -61,7 +61,7 @@ class RelayedCall:
             self._sent.set_result(self.request)
 
     def arrive(self, frame: JsonObject) -> None:
-        """The server's response is here."""
+        """Note the arrival of the server's response."""
         self.reply_id = frame["id"]
         if not self._replied.done():
             self._replied.set_result(frame)

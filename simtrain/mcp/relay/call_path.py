@@ -23,7 +23,7 @@ class Server:
         self.sent = 0
 
     def note_perturbed(self, noted: JsonObject) -> None:
-        """A perturbation has changed the request on its way to the server."""
+        """Note that a perturbation has changed the request on its way to the server."""
         if self.first is None:
             self._relayed.by.append(noted)
 

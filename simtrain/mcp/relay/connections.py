@@ -132,7 +132,7 @@ class RelayConnection:
 
     @property
     def usable(self) -> bool:
-        """Whether an idle connection still stands, as far as it is known."""
+        """True if an idle connection still seems open."""
         return not self._reader.at_eof() and not self._writer.is_closing()
 
     async def linger(self) -> None:

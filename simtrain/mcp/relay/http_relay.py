@@ -49,7 +49,7 @@ class HttpRelay:
 
     @property
     def url(self) -> str:
-        """The address for clients."""
+        """The URL for clients."""
         return f"http://{ADDRESS}:{self.port}{self._upstream.path}"
 
     async def __aenter__(self) -> Self:

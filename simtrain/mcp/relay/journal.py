@@ -55,7 +55,7 @@ class RelayJournal:
         seconds: float | None = None,
         perturbed: JsonObject | None = None,
     ) -> None:
-        """A frame has passed."""
+        """Record a frame that passed."""
         self.frames += 1
         if self._verdicts is not None:
             self._verdicts.see(sender, frame, perturbed, wrapping.session, wrapping.http)

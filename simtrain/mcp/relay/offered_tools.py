@@ -19,8 +19,8 @@ _KIND = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCa
 
 
 def client_of(frame: JsonObject, session: str | None) -> str | None:
-    """Return who sent a request: the session, or in the era without sessions what the client says of itself; None for one like any
-    other.
+    """Return who sent a request: the session, or in the era without sessions the client's self-description; None for
+    an anonymous one.
     """
     meta = members(members(frame.get("params")).get("_meta"))
     if VERSION_KEY not in meta:

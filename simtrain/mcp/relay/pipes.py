@@ -29,7 +29,7 @@ async def read_end(file: BinaryIO) -> asyncio.StreamReader:
 
 @asynccontextmanager
 async def write_end(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
-    """A writer to a pipe, a terminal or a file, whose `drain` waits until everything is written."""
+    """Return a writer to a pipe, a terminal or a file, whose `drain` waits until everything is written."""
     loop = asyncio.get_running_loop()
     copying: threading.Thread | None = None
     try:

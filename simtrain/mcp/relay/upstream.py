@@ -37,7 +37,9 @@ class Upstream:
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[RelayConnection]:
-        """A connection for one request; it is kept when the reply was read to its end. Raises Gone when there is none to be had."""
+        """Return a connection for one request; it is kept if the reply was read to its end. Raises Gone if none can
+        be had.
+        """
         connection = self._kept() or await self._connect()
         try:
             yield connection

@@ -78,7 +78,7 @@ class Verdicts:
         session: str | None = None,
         http: int | None = None,
     ) -> None:
-        """A frame as its sender sent it, None for one that the relay made, and what became of it on the way."""
+        """Record a frame as its sender sent it (None if the relay made it), and what became of it on the way."""
         notes = perturbed or {}
         affected = bool(notes.get("by"))
         if sender == "client":
@@ -181,7 +181,8 @@ def _succeeded(frame: JsonObject) -> bool:
 
 
 def _written(value: JsonValue) -> str:
-    """Return a value as text that is the same for the same value, whatever the order of its members; any JSON that a client can
-    send has one.
+    """Return a value as canonical text: equal values give equal text, whatever the order of their members.
+
+    Covers any JSON that a client can send.
     """
     return json.dumps(value, sort_keys=True)

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def control_file(path: Path) -> Generator[Callable[[Door], None]]:
-    """What writes the URL and the token of the control plane, in the place of a file of that name. Raises InputError at once."""
+    """Yield a writer of the URL and token of the control plane, which replaces a file of that name. Raises
+    InputError at once.
+    """
     with _passing_file(path, "--control-file") as write:
         yield lambda door: write({"url": door.control_url, "token": door.control_token, "mcp": door.url})
 
 
 @contextmanager
 def client_config(path: Path, *, token_variable: str | None = None) -> Generator[Callable[[Mapping[str, str]], None]]:
-    """What writes an `mcp.json` with servers (name -> URL) as Claude, Cursor and others read it.
+    """Yield a writer of an `mcp.json` with servers (name -> URL), in the form that Claude, Cursor and others read.
 
-    Raises InputError at once, also for a file that is there: it may be somebody's own. Clients take the bearer token from
-    `token_variable`, where there is one.
+    Raises InputError at once, also for an existing file, which may be the user's own. Clients take the bearer token
+    from `token_variable`, if given.
     """
     if path.exists():
         raise InputError("the file is there already", remedy="name another file with --write-config", file=path)

@@ -36,7 +36,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program and its arguments, in which `{name}` stands for a fact of the episode."""
+    """A program and its arguments; `{name}` in them is replaced by a fact of the episode."""
 
     words: tuple[str, ...]
 
@@ -55,7 +55,7 @@ class Command:
         return Command(words)
 
     def check(self) -> None:
-        """Raises InputError where there is no such program."""
+        """Raise InputError if the program does not exist."""
         if which(self.words[0]) is None:
             raise InputError(f"there is no program {self.words[0]!r}", remedy="write the path to it, or install it")
 

@@ -1,4 +1,4 @@
-"""Captured servers as they are served: read once from their file, and indexed once for all episodes."""
+"""Captured servers, ready to be served: read once from their file, and indexed once for all episodes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class CapturedServer:
 
     @property
     def name(self) -> str:
-        """Its name in a world."""
+        """The server's name in a world."""
         return native_server(self.manifest.name)
 
     @cached_property
     def says_success(self) -> bool:
-        """Whether successful results carry `isError: false`, which some server libraries write and others omit."""
+        """True if successful results carry `isError: false`, which some server libraries write and others omit."""
         results = (exchange.result for exchange in self.manifest.exchanges if exchange.method == "tools/call")
         return any(result is not None and result.get("isError") is False for result in results)
 
     @cached_property
     def recordings(self) -> Mapping[Caller, ReplayIndex]:
-        """What was recorded with each client."""
+        """The exchanges recorded with each client."""
         parts = by_caller(captured_session(self.manifest))
         return {client: ReplayIndex([part], match="normalised") for client, part in parts.items()}
 

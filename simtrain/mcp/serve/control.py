@@ -75,7 +75,7 @@ class EndRequest(_Body):
 
     @property
     def message(self) -> Message | None:
-        """The agent's last word; None where it said none."""
+        """The agent's last message; None if there was none."""
         if self.answer is None:
             return None
         spent = Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost)
@@ -194,7 +194,7 @@ class Control:
         return _json(self._facts(held), 201)
 
     async def query(self, request: Request) -> Response:
-        """Return the rows of a SELECT over the episode's world as it is now."""
+        """Return the rows of a SELECT over the current world of the episode."""
         body = await _read(request, StateQuery)
         final = self._held(request).environment.finished().final
         return _json({"rows": await asyncio.to_thread(final.query, body.sql)})
@@ -218,7 +218,7 @@ def _json(value: object, status: int = 200) -> Response:
 
 
 async def _read(request: Request, model: type[BodyT]) -> BodyT:
-    """Return the body of a request; an empty one stands for all defaults. Raises InputError."""
+    """Return the body of a request; an empty body means all defaults. Raises InputError."""
     content = await request.body()
     try:
         value: JsonValue = orjson.loads(content) if content else {}

@@ -212,8 +212,8 @@ class Episodes:
         return self._hold(held)
 
     async def fork(self, held: HeldEpisode, *, name: str | None = None, token: str | None = None) -> HeldEpisode:
-        """Return an independent copy of an episode in its present state, transcript included. Raises InputError if a world model
-        cannot be copied.
+        """Return an independent copy of an episode in its present state, transcript included. Raises InputError if a
+        world model cannot be copied.
         """
         chosen = self._free_name(name)
         # The fork has a lock, a token and handlers of its own, so that sessions of the original never reach it.
@@ -258,6 +258,6 @@ class Episodes:
         return len(late)
 
     async def close_all(self) -> None:
-        """Close all episodes, as they stand."""
+        """Close all episodes in their present state."""
         for held in self:
             await self.close(held)

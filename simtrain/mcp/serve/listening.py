@@ -114,7 +114,9 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
 
 @asynccontextmanager
 async def endpoint_of_handlers() -> AsyncGenerator[tuple[str, dict[str, RequestHandler]]]:
-    """An MCP endpoint on a free local port; the caller adds handlers to the mapping, each served at `/w/NAME/mcp`."""
+    """Open an MCP endpoint on a free local port; the caller adds handlers to the mapping, each served at
+    `/w/NAME/mcp`.
+    """
     handlers: dict[str, RequestHandler] = {}
     bound = _bind("127.0.0.1", 0)
     async with (

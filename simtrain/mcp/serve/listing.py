@@ -94,7 +94,7 @@ class MadeSurface(ServedSurface):
 
 
 class CapturedSurface(ServedSurface):
-    """A captured surface, verbatim: the one that fits the client's era and capabilities best."""
+    """A captured surface, verbatim: the best match for the client's era and capabilities."""
 
     def __init__(self, manifest: ServerManifest, tools: WireTools, captured_tools: Sequence[ToolSpec]) -> None:
         """`tools` are those of this episode: a perturbed or missing one does not get its captured descriptor."""
@@ -133,8 +133,8 @@ class CapturedSurface(ServedSurface):
         }
 
     def _version(self, request: WireRequest, own: JsonValue) -> JsonValue:
-        """Return the revision that the captured server answers with; by the rule of the specification where it was not asked for
-        this one.
+        """Return the revision that the captured server answers with; by the specification's rule where no recording
+        covers the requested one.
         """
         wanted, versions = request.params.get("protocolVersion"), self._manifest.versions
         if wanted is None:

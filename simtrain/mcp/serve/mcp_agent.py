@@ -68,7 +68,9 @@ class McpAgent(Outsider):
 
     @asynccontextmanager
     async def hosted(self, *, name: str) -> AsyncGenerator[Play]:
-        """An MCP side on this machine for all episodes; a control plane beside it where agents are waited for. Raises InputError."""
+        """Host an MCP side on this machine for all episodes, with a control plane where agents are waited for. Raises
+        InputError.
+        """
         command = self._command
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")

@@ -148,7 +148,7 @@ def check_server(scenario: Scenario, server: str | None) -> None:
 
 
 def free_folder(out: Path) -> Path:
-    """`out`, or the first of `out-2`, `out-3`, ... in which there is no run."""
+    """Return `out`, or the first of `out-2`, `out-3`, ... that holds no run."""
     candidates = (out if number == 1 else out.with_name(f"{out.name}-{number}") for number in count(1))
     return next(path for path in candidates if not (path / RUN_FILE).exists())
 

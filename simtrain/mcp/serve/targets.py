@@ -15,8 +15,8 @@ from simtrain.values.types import JsonObject
 
 
 def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> list[Scenario]:
-    """Return the scenarios that a word of the command line stands for: a manifest (.json), a recording (.jsonl), a world, a
-    scenario or a suite.
+    """Return the scenarios for a command-line word: a manifest (.json), a recording (.jsonl), a world, a scenario or
+    a suite.
 
     `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
     """

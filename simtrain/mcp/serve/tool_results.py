@@ -1,4 +1,4 @@
-"""What a tool returned, as an MCP client is told it."""
+"""Tool results as an MCP client receives them."""
 
 from __future__ import annotations
 

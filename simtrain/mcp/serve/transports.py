@@ -27,7 +27,7 @@ class OverMcp(Transport):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Connect]:
-        """One HTTP server, with an address of its own for every episode."""
+        """Run one HTTP server, with an address of its own for every episode."""
         async with endpoint_of_handlers() as (url, handlers):
 
             @asynccontextmanager
@@ -137,11 +137,11 @@ class _Through:
         return self._inner.asks(prompt)
 
     def begin_turn(self) -> None:
-        """A new assistant message begins."""
+        """Begin a new assistant message."""
         self._inner.begin_turn()
 
     def finished(self) -> FinishedWorld:
-        """Return the world as it was found and as it is now."""
+        """Return the world in its initial and in its present state."""
         return self._inner.finished()
 
     async def fork(self) -> Environment:
@@ -170,7 +170,7 @@ def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
 
 
 def _as_received(sent: Observation, reply: JsonObject) -> Observation:
-    """Return the observation that was sent, or, where another one arrived, that one."""
+    """Return the observation that arrived: the one that was sent, unless another one replaced it."""
     received = observation_of(reply, sent.provenance)
     same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
     return sent if same or sent.wire is not None else received

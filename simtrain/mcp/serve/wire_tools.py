@@ -25,7 +25,7 @@ class WireTools:
 
 
 def servers_of(tools: Sequence[ToolSpec]) -> list[str]:
-    """Return the servers that offer tools, in order; the empty name stands for tools without one."""
+    """Return the servers that offer tools, in order; the empty name means tools without a server."""
     return list(dict.fromkeys(tool.server for tool in tools))
 
 

@@ -31,7 +31,7 @@ ODD_TEXTS = (
 
 
 class NothingToDraw(SimtrainError):
-    """A maker asked for a value of a kind of which there is none now; another maker of the tool is tried."""
+    """Raised when a maker needs a value of a kind that has none at present; another maker of the tool is tried."""
 
 
 class Past:
@@ -43,14 +43,14 @@ class Past:
         self._gone: dict[str, list[JsonValue]] = {}
 
     def note(self, kind: str, *values: JsonValue) -> None:
-        """A call has created, changed or reported these values; later calls that use them depend on it."""
+        """Note the values that a call created, changed or reported; later calls that use them depend on it."""
         for value in values:
             _remove(self._gone, kind, value)
             _remove(self._earlier, kind, value)
             self._earlier.setdefault(kind, []).append(value)
 
     def drop(self, kind: str, *values: JsonValue) -> None:
-        """A call has deleted these values."""
+        """Note the values that a call deleted."""
         for value in values:
             _remove(self._initial, kind, value)
             _remove(self._earlier, kind, value)
@@ -160,7 +160,9 @@ class Draw:
 
 
 def occurs(value: JsonValue, arguments: JsonValue) -> bool:
-    """True if a value, or a part of it, stands in the arguments of a call, also within a longer text and in another case."""
+    """True if a value, or a part of it, occurs in the arguments of a call, also within a longer text and in another
+    case.
+    """
     given = list(_leaves(arguments))
     texts = [leaf.casefold() for leaf in given if isinstance(leaf, str)]
     return any(

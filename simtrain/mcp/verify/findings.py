@@ -80,13 +80,13 @@ class Findings:
 
     @property
     def shown(self) -> Count:
-        """How much of what both sides show is equal, over all eras."""
+        """The share of equal content among everything that both sides show, over all eras."""
         totals = [surface.total for surface in self.surfaces]
         return Count(sum(total.equal for total in totals), sum(total.of for total in totals))
 
     @property
     def outcomes(self) -> Iterable[CallOutcome]:
-        """All outcomes in order."""
+        """Return all outcomes in order."""
         return (outcome for sequence in self.sequences for outcome in sequence)
 
     @property

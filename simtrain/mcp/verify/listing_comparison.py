@@ -101,7 +101,7 @@ def _greeting(surface: Surface) -> JsonObject:
 
 
 def _by_name(surface: Surface, method: str) -> dict[str, JsonObject]:
-    """Return the entries of a list by name or URI; one whose name stands twice gets a number."""
+    """Return the entries of a list by name or URI; repeated names are numbered."""
     found: dict[str, JsonObject] = {}
     for name, item in _named(surface.items(method)):
         number = sum(1 for known in found if known == name or known.startswith(f"{name} ("))

@@ -23,7 +23,7 @@ pre { background: #f5f7fa; border-radius: 6px; padding: .6rem; overflow: auto; m
 
 
 def page(facts: JsonObject) -> str:
-    """Return the page of a report (`report.facts`). Replies are untrusted: nothing of them is taken for markup."""
+    """Return the page of a report (`report.facts`). Replies are untrusted, so every text is escaped."""
     title = f"{facts['name']}: {_sides(facts)}"
     rows = "".join(_row(name, figures) for name, figures in facts["tools"].items())
     found = "".join(_divergence(divergence) for divergence in facts["divergences"])

@@ -27,7 +27,7 @@ class Pairing:
         self._real: dict[tuple[str, str], str] = {}
 
     def copy(self) -> Pairing:
-        """Return an independent copy as it stands."""
+        """Return an independent copy in its present state."""
         other = copy(self)
         other._own, other._real = dict(self._own), dict(self._real)
         return other
@@ -107,7 +107,7 @@ def _placed(text: str, roots: list[tuple[str, str]]) -> str:
 
 
 def _swapped(text: str, pairs: list[tuple[str, str]]) -> str:
-    """Text of the real server with its roots replaced: long and random names, meant wherever they stand."""
+    """Return text of the real server with its roots replaced: they are long and random, so every occurrence is meant."""
     for old, new in pairs:
         text = text.replace(old, new)
     return text

@@ -48,7 +48,7 @@ class Bench(Protocol):
 
     @property
     def root(self) -> Path:
-        """The folder in which the initial state lies."""
+        """The folder that holds the initial state."""
         ...
 
     async def fresh(self, sequence: int) -> None:

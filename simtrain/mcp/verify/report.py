@@ -15,8 +15,8 @@ ENDINGS = (".json", ".html")
 
 
 def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
-    """Return everything that was found. `problems` is empty when every threshold is reached; `shortfalls` names shares below what
-    is demanded.
+    """Return all findings. `problems` is empty if every threshold is reached; `shortfalls` names the shares below
+    their threshold.
     """
     shares = findings.shares()
     return {

@@ -143,8 +143,8 @@ class _Values:
         return text.ljust(min(int(schema.get("minLength", 0)), LONGEST), "x")[: int(schema.get("maxLength", LONGEST))]
 
     def _known(self, name: str, kind: type[T]) -> T | None:
-        """Return a value of this type that replies or the initial state had under the argument's name, or as an id where it asks
-        for one.
+        """Return a value of this type seen under the argument's name in replies or the initial state, or as an id if
+        the argument is one.
         """
         key = name.lower().replace("_", "").replace("-", "")
         for place in (key, key.removesuffix("id"), "id" if key.endswith("id") else key):

@@ -46,7 +46,7 @@ class StandIn:
 
     @asynccontextmanager
     async def episode(self, *, seed: int) -> AsyncGenerator[OpenStandIn]:
-        """A fresh episode."""
+        """Open a fresh episode."""
         episode = episode_of(self.scenario, case=0, seed=seed, attempt=0)
         environment = await paradigm_of(self.scenario).open(episode).__aenter__()
         opened = OpenStandIn(HeldEpisode("verify", episode, environment), self.server)
@@ -104,7 +104,7 @@ class OpenStandIn:
         return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
 
     async def fork(self) -> OpenStandIn:
-        """Return an independent copy as it stands. Raises InputError where a world model has no copy."""
+        """Return an independent copy in its present state. Raises InputError if a world model cannot be copied."""
         copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())
         copy.journal.take_over(self._held.journal)
         return OpenStandIn(copy, self._server)
@@ -134,7 +134,7 @@ class _Deaf:
 
 
 def stand_in(name: str, *, server: str | None = None) -> StandIn:
-    """Return the stand-in that a world, a scenario or a manifest stands for. Raises InputError."""
+    """Return the stand-in for the name of a world, a scenario or a manifest. Raises InputError."""
     scenarios = load_target(name)
     if len(scenarios) > 1:
         raise InputError(f"{name!r} names {len(scenarios)} scenarios", remedy="name one")

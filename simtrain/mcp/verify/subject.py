@@ -1,4 +1,4 @@
-"""The contract of subjects: how one stand-in and the real server it stands in for are brought to the same state and called."""
+"""The contract of subjects: how a stand-in and its real server are brought to the same state and called."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ class Subject:
         return {*self.tables} <= {*world.columns()} and all(maker.tool in tools for maker in self.makers())
 
     def placeholders(self, root: Path) -> Mapping[str, str]:
-        """Return what `{name}` stands for in the command under test. Each must occur in it, so that nobody's own files are played with."""
+        """Return the values for `{name}` in the command under test. Each must occur in it, so that no real files of
+        the user are touched.
+        """
         return {}
 
     def environment(self, root: Path) -> Mapping[str, str]:
@@ -91,7 +93,7 @@ class Subject:
         return {}
 
     def roots(self, root: Path) -> Mapping[str, str]:
-        """Paths of the stand-in and the real paths they stand for, such as {"/workspace": str(root / "workspace")}."""
+        """Return paths of the stand-in and the real paths for them, such as {"/workspace": str(root / "workspace")}."""
         return {}
 
     def lay_out(self, world: World, root: Path) -> None:

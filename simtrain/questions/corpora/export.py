@@ -85,7 +85,7 @@ def _judged(
 
 
 def _query(world: World, question: Question, on_step: Callable[[], None]) -> JsonObject | None:
-    """Return a question with the documents that state its cells (`gold_docs`), and those that state what else it rests on
+    """Return a question with the documents that state its cells (`gold_docs`), and those for the rest of its evidence
     (`evidence_docs`).
     """
     on_step()
@@ -107,7 +107,7 @@ def _query(world: World, question: Question, on_step: Callable[[], None]) -> Jso
 
 
 def _documents_of(world: World, facts: Sequence[Needed]) -> list[str]:
-    """Return the pages that state facts as they are meant: those that state most of them first."""
+    """Return the pages that state these facts with the intended values; those that state most of them first."""
     wanted = [[fact.type, fact.name, fact.entity, fact.site] for fact in facts]
     rows = world.query(
         "with wanted as (select json_extract(value, '$[0]') as type, json_extract(value, '$[1]') as name, "

@@ -31,11 +31,11 @@ class Arbiter(Protocol):
 
 @dataclass(frozen=True)
 class Known:
-    """Settles by what is known beforehand, and asks nobody.
+    """Settles with prior knowledge alone, and asks nobody.
 
-    `columns` and `aliases` map what may be written to what is due; `accepted` are (given, gold) pairs that count as right beside
-    those that are equal, both without regard to case and white space. `exact` takes aliases only as they are written, as compatible scoring
-    must; else case, white space and markup do not count.
+    `columns` and `aliases` map what may be written to what is due; `accepted` are (given, gold) pairs that count as
+    right beside those that are equal, both without regard to case and white space. `exact` takes aliases only as they
+    are written, as compatible scoring must; else case, white space and markup do not count.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict[str, str])

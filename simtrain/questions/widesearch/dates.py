@@ -57,7 +57,7 @@ class PartialDate:
 
     @property
     def first(self) -> date:
-        """The first day that it may mean."""
+        """The earliest day that it may mean."""
         return date(self.year, self.month or 1, self.day or 1)
 
 

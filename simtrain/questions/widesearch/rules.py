@@ -33,7 +33,7 @@ class TableRules:
 
     @property
     def others(self) -> tuple[Column, ...]:
-        """The columns that are no part of the key."""
+        """The columns outside the key."""
         return tuple(column for column in self.columns if column.name not in self.key)
 
     def column(self, name: str) -> Column:

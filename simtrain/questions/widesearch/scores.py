@@ -17,7 +17,7 @@ class Measure:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 0 when both are."""
+        """The harmonic mean of both; 0 if both are 0."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both > 1e-9 else 0.0
 
@@ -107,7 +107,7 @@ def over_trials(trials: Sequence[Scores]) -> JsonObject:
 
 
 def over_questions(questions: Sequence[JsonObject]) -> JsonObject:
-    """Return the means over all questions of what `over_trials` gives for each. Zeros when there is no question."""
+    """Return the means over all questions of the results of `over_trials`; zeros if there is no question."""
     count = len(questions) or 1
     return {
         "questions": len(questions),

@@ -126,7 +126,9 @@ class _Scoring:
         return _Reading(tuple(rows), units) if fitting else None
 
     async def _places(self, table: WrittenTable) -> dict[str, int]:
-        """Return where each required column stands under a heading: by name, by name without a unit in parentheses, by the arbiter."""
+        """Return the place of each required column under a heading: by name, by name without a unit in parentheses,
+        by the arbiter.
+        """
         found: dict[str, int] = {}
         for read in (folded, _unitless):
             meant = [read(name) for name in self.rules.names]
@@ -147,8 +149,8 @@ class _Scoring:
         return found
 
     async def _names(self, reading: _Reading, single: bool) -> Mapping[tuple[int, str], str]:
-        """Return what cells of key columns stand for, by place and cell, where the arbiter knows it, or the rule of a single
-        answer does.
+        """Return the meanings of key cells, by place and cell, where the arbiter knows them, or the rule of a single
+        answer applies.
         """
         found: dict[tuple[int, str], str] = {}
         for place in self.places:
@@ -223,8 +225,9 @@ class _Scoring:
     ) -> tuple[Measure, Measure]:
         """Return rows and items as far as they had to be found out.
 
-        A gold cell is sought if it has a value that the question does not give. A claim is a cell of the response that says something,
-        unless it rightly repeats what the question gives. So to say that there is no value earns nothing, be it right or wrong.
+        A gold cell is sought if it has a value that the question does not give. A claim is a cell of the response
+        that says something, unless it rightly repeats what the question gives. So stating that no value exists earns
+        nothing, right or wrong.
         """
         sought = [self._sought(row) for row in self.gold]
         claims = {

@@ -21,7 +21,7 @@ _PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """A table as it is written: its heading, and its rows, which may be shorter or longer than the heading."""
+    """A table as written: its heading, and its rows, which may be shorter or longer than the heading."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

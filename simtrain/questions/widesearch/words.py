@@ -34,5 +34,5 @@ def folded(text: str) -> str:
 
 
 def is_missing(text: str) -> bool:
-    """True if a cell says that there is no fact."""
+    """True if a cell states the absence of a value."""
     return folded(text) in MISSING

@@ -37,7 +37,7 @@ class ColumnWords(_Part):
 
 
 class ConditionJoins(_Part):
-    """What stands between conditions: between two, between several, and before the last of several."""
+    """The words between conditions: between two, between several, and before the last of several."""
 
     two: str
     between: str
@@ -77,7 +77,9 @@ class Wordings(_Part):
         return {verb: forms[plural] for verb, forms in self.forms.items()}
 
     def chain(self, parts: list[str]) -> str:
-        """Return what lies at the end of a path of labels: `operator`, `station's operator`, `seat of the station's operator`."""
+        """Return the phrase for the end of a path of labels: `operator`, `station's operator`, `seat of the station's
+        operator`.
+        """
         text = parts[0]
         for place, part in enumerate(parts[1:]):
             text = (self.beyond if place else self.of).format(first=text, second=part)

@@ -23,12 +23,12 @@ class Labelled:
 
 
 def earned(trajectory: Trajectory, least: float = 1.0) -> bool:
-    """True if a trajectory was rewarded with at least so much; one without a reward was not."""
+    """True if a trajectory has at least this reward; one without a reward does not."""
     return trajectory.reward is not None and trajectory.reward >= least - _ROUNDING
 
 
 def noticeable(trajectory: Trajectory) -> int | None:
-    """Return the first step that told the agent anything else than it would have heard where nothing is armed; -1 before its first call."""
+    """Return the first step whose reply differs from the unperturbed one; -1 before its first call."""
     if trajectory.noticeable is not None:
         return trajectory.noticeable
     # Records of earlier versions say only which replies were bent.
@@ -41,7 +41,7 @@ def noticeable(trajectory: Trajectory) -> int | None:
 
 
 def faulted(trajectory: Trajectory) -> bool:
-    """True if the agent was told anything else than it would have heard where nothing is armed."""
+    """True if any reply to the agent differs from the unperturbed one."""
     return noticeable(trajectory) is not None
 
 
@@ -51,7 +51,7 @@ def deserves(trajectory: Trajectory) -> bool:
 
 
 def _amiss(step: Step) -> bool:
-    """True if something of a step was bent that matters: that it took longer does not."""
+    """True if a perturbation of a step matters; a delay alone does not."""
     return any(not event.changed or set(event.changed) - {"clock"} for event in step.events)
 
 

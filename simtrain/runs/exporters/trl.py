@@ -1,4 +1,4 @@
-"""TRL: chat rows that the chat templates of open models take as they are."""
+"""TRL: chat rows that the chat templates of open models accept unchanged."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class _Attempt:
 
     @property
     def belief(self) -> Believed:
-        """The reply as far as it may be believed by now."""
+        """Return the reply as far as it can be trusted by now."""
         return self.line.evidence.believe(self.planned, self.reply, self.received)
 
     @property
@@ -173,7 +173,7 @@ class _Attempt:
         return self.landed and self.right != self.before
 
     async def _shown_again(self) -> None:
-        """Where a thing is not known any more, have those reads tell of it again that did before, and repeat."""
+        """Where a thing is not known any more, repeat the reads that showed it before, and the call."""
         if not self.received.is_error or self.landed_write:
             return
         before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
@@ -259,7 +259,7 @@ class _Attempt:
                     return
 
     async def _undone(self) -> None:
-        """Where a write landed in part or twice: complete it, or undo it and repeat."""
+        """Where a write took effect in part or twice, complete it, or undo it and repeat."""
         if not self._damaged:
             return
         known = self.line.evidence.known()
@@ -347,7 +347,7 @@ class _Attempt:
         return line
 
     async def _can_be_noticed(self) -> bool:
-        """True if some read tells the world as it is from the world as it should be; the first that does is made."""
+        """True if some read distinguishes the actual world from the intended one; the first such read is made."""
         known = self.line.evidence.known()
         true = self.reply.content
         if true is not None:

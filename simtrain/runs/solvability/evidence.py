@@ -51,7 +51,7 @@ class AnsweredCall:
 
     @cached_property
     def leaves(self) -> frozenset[tuple[str, Scalar]]:
-        """Every scalar with its key; a text that is JSON counts as its content."""
+        """Yield every scalar with its key; a text that holds JSON counts as its content."""
         content = self.observation.content
         parsed = content if content is not None else _parsed(self.observation.text)
         return frozenset(_leaves("", parsed))
@@ -62,7 +62,7 @@ class AnsweredCall:
 
     @cached_property
     def values(self) -> frozenset[Scalar]:
-        """Every scalar, whatever its key, and every number in the texts."""
+        """Return every scalar, whatever its key, and every number in the texts."""
         found = {value for _, value in self.leaves}
         texts = [self.observation.text, *(value for value in found if isinstance(value, str))]
         for text in texts:
@@ -72,13 +72,13 @@ class AnsweredCall:
 
     @cached_property
     def text(self) -> str:
-        """All that can be read, in the form in which texts are compared."""
+        """Return all readable text, normalised for comparison."""
         texts = (value for _, value in self.leaves if isinstance(value, str))
         return "\n".join([normal_text(self.observation.text), *texts])
 
     @cached_property
     def given(self) -> frozenset[Scalar]:
-        """The scalars of the arguments."""
+        """Return the scalars of the arguments."""
         return frozenset(value for _, value in _leaves("", self.planned.arguments))
 
     def says(self, value: Scalar) -> bool:
@@ -120,7 +120,7 @@ class HeardReplies:
         return found
 
     def answered(self, *texts: str) -> list[Planned]:
-        """Return the calls that were answered, with a reply that holds one of the texts where some are given; the latest
+        """Return the calls that were answered, if texts are given with a reply that holds one of them; the latest
         first, each once.
         """
         found: list[Planned] = []

@@ -1,4 +1,4 @@
-"""Lines of play: an episode as far as it was played, what was called, heard and believed in it."""
+"""Lines of play: an episode so far, with its calls, replies and what is believed of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Line:
 
     @property
     def outcome(self) -> bytes:
-        """The changes of this line to the world, moments aside."""
+        """The changes of this line to the world, timestamps aside."""
         return outcome(self.environment.state.changes())
 
     def believing(self, observation: Observation, *doubts: str) -> Line:

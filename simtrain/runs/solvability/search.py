@@ -32,9 +32,10 @@ _BOUND, _LONG, _WRONG, _CRASH = "bound", "long", "wrong", "crash"
 class Solution:
     """The result of a search in one perturbed episode.
 
-    `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be seen, so that to
-    abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproved`: neither was found. `fired` are the labels that
-    perturbed the task, a tool or a reply; nothing of the task is perturbed without one. `calls` counts those that the search made.
+    `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be
+    seen, so that to abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproved`: neither was found.
+    `fired` are the labels that perturbed the task, a tool or a reply; without one the task is unperturbed. `calls` is
+    the number of calls that the search made.
     """
 
     label: Label

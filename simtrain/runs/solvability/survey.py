@@ -164,9 +164,9 @@ async def _ending(episode: Episode, agent: Agent, name: str) -> AgentEnding:
 
 @dataclass(frozen=True, slots=True)
 class SurveyRow:
-    """The figures of one perturbation over all families: pairs of a case in which it fired, and what became of them.
+    """The figures of one perturbation over all families: the pairs of a case in which it fired, and their outcomes.
 
-    `earned`: by agent, the share of the proved pairs that it solves; None where nothing is proved.
+    `earned`: by agent, the share of the proved pairs that it solves; None if nothing is proved.
     """
 
     pack: str
@@ -178,12 +178,12 @@ class SurveyRow:
 
     @property
     def pairs(self) -> int:
-        """The pairs that count: those in which it fired."""
+        """The number of pairs that count: those in which it fired."""
         return self.labels.total()
 
     @property
     def share(self) -> float | None:
-        """The share of the pairs that is proved; None where it fired in none."""
+        """The share of the pairs that is proved; None if it fired in none."""
         return self.labels["proved"] / self.pairs if self.pairs else None
 
     def facts(self) -> JsonObject:

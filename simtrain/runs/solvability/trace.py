@@ -25,7 +25,7 @@ class Trace:
     abstain: bool = False
 
     def facts(self, episode: Episode) -> JsonObject:
-        """Return the proof as it is stored, with all that says to which episode it belongs."""
+        """Return the proof in its stored form, with everything that identifies its episode."""
         return {
             "format": FORMAT,
             "scenario": episode.scenario.name,

@@ -67,9 +67,7 @@ def _recorded(trajectory: Trajectory) -> int | None:
 
 
 async def _unarmed_reply(environment: Environment, step: Step) -> Observation:
-    """Return what a call is told where nothing is armed; of the read of a resource or a prompt, which is no tool's, what the
-    record says.
-    """
+    """Return the unperturbed reply to a call; for a resource or a prompt, which no tool serves, the recorded one."""
     if "/" in step.action.tool:
         return next((event.clean for event in step.events if event.clean is not None), step.observation)
     return await environment.step(step.action)

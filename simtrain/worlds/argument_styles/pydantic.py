@@ -130,7 +130,7 @@ def _within(number: float) -> int | float:
 
 
 def _parsed(value: JsonValue) -> JsonValue:
-    """Return a list, object or null that was written as JSON text; anything else as it is."""
+    """Return a list, object or null written as JSON text, parsed; anything else unchanged."""
     if not isinstance(value, str):
         return value
     try:

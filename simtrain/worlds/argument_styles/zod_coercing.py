@@ -26,8 +26,8 @@ _BASES = {"hex": 16, "binary": 2, "octal": 8}
 
 
 def zod_coercing(tool: str, schema: JsonObject) -> Check:
-    """Return the check of a server that coerces; unknown arguments are dropped. Raises ValueError for other types than these and
-    `string`.
+    """Return the check of a server that coerces; unknown arguments are dropped. Raises ValueError for other types
+    than these and `string`.
     """
     validator(schema)
     required = schema.get("required", [])

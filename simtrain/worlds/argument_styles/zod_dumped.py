@@ -14,8 +14,8 @@ from simtrain.worlds.argument_styles.zod_words import Issue, Step
 
 
 def zod_json(tool: str, schema: JsonObject) -> Check:
-    """Return the check of a server whose zod 4 issues are sent as JSON. Raises ValueError for what is no JSON Schema, or refers to
-    itself.
+    """Return the check of a server whose zod 4 issues are sent as JSON. Raises ValueError for an invalid or recursive
+    JSON Schema.
     """
     return zod_check(schema, lambda issues: _dumped(list(map(_fourth, issues))))
 

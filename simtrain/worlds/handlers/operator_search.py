@@ -27,11 +27,13 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 @dataclass(frozen=True)
 class Box:
-    """What one search box searches and which operators it has; every SQL condition may name `:value`, `:now` and `:today`.
+    """What one search box searches and which operators it has; every SQL condition may name `:value`, `:now` and
+    `:today`.
 
-    `hits` is a SELECT of one JSON object a row, with `{where}` in the place of the conditions and a full ORDER BY. `words` is the
-    condition of a plain word. An operator's value stands in `operators` as it is, or in `choices` one of few; in `days` it is a
-    day, with `<` or `>` in front where the condition holds `{compare}`; in `ages` it is a span such as `7d`, bound as `:value`, a day.
+    `hits` is a SELECT of one JSON object a row, with `{where}` in the place of the conditions and a full ORDER BY.
+    `words` is the condition of a plain word. An operator takes any value in `operators`, one of a few in `choices`;
+    in `days` it is a day, with `<` or `>` in front where the condition holds `{compare}`; in `ages` it is a span such
+    as `7d`, bound as `:value`, a day.
     """
 
     reply: str

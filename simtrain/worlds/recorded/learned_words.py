@@ -23,7 +23,7 @@ class Example:
 
     @property
     def single(self) -> Mistake | None:
-        """The one mistake that the text is about; None if it is about several."""
+        """Return the one mistake that the text is about; None if it is about several."""
         found = self.mistakes.found
         unknown = [mistake.field for mistake in found if mistake.kind == "unknown"]
         alone = len(found) == 1 or (len(unknown) == 1 and _any_of(unknown, self.text))
@@ -218,7 +218,7 @@ def _shared(texts: Sequence[str]) -> str:
 
 
 def _cuts(text: str) -> list[int]:
-    """Return the lengths at which a text may be cut: not within a word."""
+    """Return the lengths at which a text may be cut: never within a word."""
     return [
         length
         for length in range(len(text) + 1)

@@ -261,7 +261,7 @@ class _Pairing:
         return None
 
     def _answer(self, frame: Frame, message: JsonObject) -> None:
-        """The client's reply to a request of the server."""
+        """Return the client's reply to a request of the server."""
         opened, ask = self._server_requests.pop(_key(frame.session, message.get("id")), (None, {}))
         if opened is not None:
             opened.asks.append({**ask, "answer": _body(message)})
@@ -305,7 +305,7 @@ class _Pairing:
 
 
 def own_params(params: JsonObject) -> JsonObject:
-    """Return the params of a request as its caller meant them: without the modern era's envelope, progress token, and the marks of
+    """Return the params that the caller set: without the modern era's envelope, the progress token, and the marks of
     a retry.
     """
     kept = {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}

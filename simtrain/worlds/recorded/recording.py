@@ -1,7 +1,7 @@
-"""Recordings: what went between MCP clients and a server, frame by frame, as lines that are only ever appended.
+"""Recordings: the traffic between MCP clients and a server, frame by frame, as lines that are only ever appended.
 
-A file holds one run or several. A run begins with its head, `{"format", "server", "transport"}`; each line after it is a
-frame. A frame that a perturbation bent stands there as its sender sent it, with what was passed on under `perturbed`.
+A file holds one run or several. A run begins with its head, `{"format", "server", "transport"}`; each line after it
+is a frame. A perturbed frame is recorded as its sender sent it, with the forwarded one under `perturbed`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _OPTIONAL = ("session", "era", "http", "status", "text", "perturbed")
 class Frame:
     """One frame. `seconds` count from the beginning of the run.
 
-    `session` names an MCP session without giving its id away. `http` numbers the HTTP request on which the frame travelled, from 1,
-    and `status` is the HTTP status of a reply. `text` is what came that is no JSON-RPC; `frame` is then None, as it is for a
-    reply that no server gave. `perturbed` is None for a frame that went through untouched, else `{"by": [...], "frame": what was
-    passed on, or null}`.
+    `session` names an MCP session without giving its id away. `http` numbers the HTTP request on which the frame
+    travelled, from 1, and `status` is the HTTP status of a reply. `text` is input that is not JSON-RPC; `frame` is
+    then None, as it is for a reply that no server gave. `perturbed` is None for a frame that went through untouched,
+    else `{"by": [...], "frame": what was passed on, or null}`.
     """
 
     number: int

@@ -17,8 +17,8 @@ GREETINGS = ("initialize", "server/discover")
 
 
 def read_servers(path: Path) -> Manifest:
-    """Return the servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording without greeting
-    or tools.
+    """Return the servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording
+    without greeting or tools.
     """
     if path.suffix == ".json":
         return read_manifest(path)

@@ -45,8 +45,8 @@ def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
 
 
 def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
-    """Return a JSON value with paths (and file URIs) moved from the folders on the left to those on the right; the longest match comes
-    first.
+    """Return a JSON value with paths (and file URIs) moved from the folders on the left to those on the right; the
+    longest match wins.
     """
     if not folders:
         return value

@@ -41,10 +41,10 @@ class Watching(Protocol):
     """Follows how far a build is."""
 
     def phase(self, doing: str, total: int | None = None) -> None:
-        """A new part of the work begins, of so many things."""
+        """Begin a new phase of the work, with `total` steps if their number is known."""
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """Count this many steps as done."""
 
 
 class Unwatched(Watching):
@@ -105,7 +105,7 @@ def _run(order: BuildOrder, partial: Path, watching: Watching) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """A block in which nobody else builds the same file."""
+    """Hold a lock, so that no other process builds the same file."""
     lock = path.with_name(f"{path.name}.lock")
     descriptor = _lock(lock)
     try:
@@ -136,7 +136,7 @@ class _Builder:
         self.resumed = False
 
     def run(self) -> None:
-        """All steps, from the one that was reached."""
+        """Run all remaining steps, starting with the one that was reached."""
         self.resumed = False
         self.connection = self._open()
         # Everything that is made here is kept; looking through it for garbage again and again would cost a fifth of the time.

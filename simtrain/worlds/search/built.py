@@ -1,4 +1,4 @@
-"""A built file met without the YAML that it was built from: its web as it is, with nothing that only the YAML says."""
+"""A built file found without its YAML source: its web is served, without what only the YAML says."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Built:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people use."""
         return self.name.replace("_", " ").capitalize()
 
     def render(self, connection: sqlite3.Connection, *, seed: int) -> None:

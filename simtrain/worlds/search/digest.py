@@ -40,8 +40,8 @@ def digest(connection: sqlite3.Connection) -> str:
 
 
 def tables(connection: sqlite3.Connection) -> list[str]:
-    """Return the tables of a world file by name, without those of which the full-text index and the views of statements and links
-    are made.
+    """Return the tables of a world file by name, except those that only serve the full-text index and the views of
+    statements and links.
     """
     rows = connection.execute(
         "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by name"

@@ -64,7 +64,7 @@ def open_file(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def blaming(path: Path) -> Generator[None]:
-    """A block that reads a world file. Raises InputError where it turns out that the file is damaged."""
+    """Turn errors inside the block into an InputError that names the world file, where the file proves damaged."""
     try:
         yield
     except sqlite3.DatabaseError as error:

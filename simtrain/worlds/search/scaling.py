@@ -63,8 +63,8 @@ def _fitted(order: BuildOrder, pages: int, fixed: frozenset[str]) -> BuildOrder:
 
 
 def _thinned(order: BuildOrder, pages: int) -> BuildOrder:
-    """Return the order with as many kinds of pages as there is room for: those of the first sites, and of a site those of single
-    rows first.
+    """Return the order with as many kinds of pages as there is room for: the first sites first, and within a site the
+    kinds for single rows first.
     """
     counts = page_counts(order)
     kinds = [page for site in order.design.sites for page in sorted(site.pages, key=lambda one: one.spec.for_ is None)]

@@ -72,7 +72,7 @@ class SearchSource:
 
     @property
     def digest(self) -> str:
-        """A digest of what the file says; comments and layout do not count."""
+        """A digest of the file's content; comments and layout do not count."""
         return self._digest
 
     def identity(self, variant: Variant = AS_WRITTEN) -> str:
@@ -144,7 +144,7 @@ class SearchSource:
 
     @cached_property
     def _enriched(self) -> Path | None:
-        """The file of other words for pages, where there is one."""
+        """Return the file of alternative page wordings, if there is one."""
         if self.spec.enriched is None:
             return None
         beside = self.document.path.parent / self.spec.enriched
@@ -154,7 +154,7 @@ class SearchSource:
 
     @cached_property
     def _avoided(self) -> list[str]:
-        """The words that names may not be: those of the author's list, and those of the world's own prose."""
+        """Return the words that names must avoid: the author's list, and the world's own prose."""
         found = vocabulary(self.design)
         if self.spec.avoid is not None:
             beside = self.document.path.parent / self.spec.avoid

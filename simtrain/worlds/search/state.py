@@ -65,8 +65,9 @@ class SearchState(WorldState):
         self._question = ""
 
     def conceal(self, cells: Iterable[JsonValue], *, question: str) -> None:
-        """Tell the state which question is running: its gold cells, which teasing snippets keep to themselves, and its stable identity, by
-        which the leak of its snippets is drawn where the view mixes several."""
+        """Set the running question: its gold cells, which teasing snippets withhold, and its stable identity, which
+        seeds the leak of snippets where the view mixes several.
+        """
         self._concealed = Concealed.of(cells)
         self._question = question
 
@@ -98,7 +99,7 @@ class SearchState(WorldState):
 
     @property
     def results(self) -> int:
-        """How many results a search has where the call does not say."""
+        """The default number of results of a search."""
         return self.world.view.results
 
     @property
@@ -129,7 +130,7 @@ class SearchState(WorldState):
         return [self._result(page, words, long) for page in pages]
 
     def mended(self, query: str) -> Mended | None:
-        """Return what a search takes for words of a query that no page has; None where it takes the query as it is."""
+        """Return the replacements for query words that no page contains; None if the query is searched unchanged."""
         if self.world.view.spelling == "exact":
             return None
         return self.world.web.mending.mended(_SITE.sub(" ", query))

@@ -149,7 +149,7 @@ def _write(connection: sqlite3.Connection, sql: str, parameters: Mapping[str, Js
 
 
 def _render(connection: sqlite3.Connection, source: WorldFileFacts, seed: int) -> None:
-    """The web of a database written anew from its facts: pages first, then their index."""
+    """Render the web of a database anew from its facts: first the pages, then their index."""
     for table in ("_pages", "_mentions", "_targets", "_claims"):
         for (index,) in connection.execute(_INDEXES_OF, (table,)).fetchall():
             connection.execute(f"drop index {index}")

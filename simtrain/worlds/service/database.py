@@ -83,7 +83,7 @@ class _Guard(RunningStatement):
         return self.moment
 
     def begins_with(self, length: int) -> Callable[[], str]:
-        """Return a function that gives so much of the time."""
+        """Return a function that truncates a time to this precision."""
         return lambda: self.moment[:length]
 
     def count(self) -> int:

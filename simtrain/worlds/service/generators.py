@@ -35,7 +35,7 @@ class RowDraft:
 
     @property
     def parameters(self) -> dict[str, Cell]:
-        """What SQL inside a generator may name."""
+        """The names that SQL inside a generator may use."""
         return {**self.values, "seq": self.seq}
 
 

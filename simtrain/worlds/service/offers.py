@@ -47,7 +47,7 @@ class Resource:
         return None if found is None else dict(found.groupdict())
 
     def read(self, database: Database, uri: str, values: dict[str, JsonValue]) -> JsonObject | None:
-        """Return the ReadResourceResult; None if there is no such resource. Raises SimulatorFault."""
+        """Return the ReadResourceResult; None if no such resource exists. Raises SimulatorFault."""
         about: JsonObject = {"uri": uri, **({"mimeType": self.source.mime_type} if self.source.mime_type else {})}
         if self._handler is not None:
             try:

@@ -61,7 +61,7 @@ class Query:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, known once it has learnt them."""
+        """The names of the columns; known after `learn`."""
         return [name for name, _ in self._converters]
 
     def learn(self, database: Database, values: Mapping[str, JsonValue]) -> None:

@@ -38,7 +38,9 @@ class ServiceSource:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of what the file says, with the manifest's words where tools are described there; layout does not count."""
+        """A digest of the file's content, with the manifest's text where tools are described there; layout does not
+        count.
+        """
         data = self.document.data
         if any("description" not in tool for tool in data["tools"]):
             shown = [[tool.description, tool.descriptor, tool.input, tool.output] for tool in self.spec.tools]

@@ -1,4 +1,4 @@
-"""A service world file as it is written."""
+"""The YAML of a service world file."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class HandlerStep(FileModel):
 
 
 class ToolSource(FileModel):
-    """A tool as it is written."""
+    """The YAML of a tool."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)?$", max_length=128)
     description: str = Field(default="", description="What the tool does; may be left to the world's manifest.")

@@ -128,7 +128,7 @@ class CompiledTool:
             raise InputError("`each` needs `text`, and a list of `read`", place="each")
 
     def output_schema(self) -> JsonObject | None:
-        """Return the JSON Schema of the structured reply; None if there is no structured reply, or its schema is unknown."""
+        """Return the JSON Schema of the structured reply; None if it has none or its schema is unknown."""
         if not self.source.structured:
             return None
         if self.source.output is not None:
@@ -313,7 +313,7 @@ def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
 
 @contextmanager
 def _at(place: str) -> Generator[None]:
-    """A block whose mistakes are the author's, at this place of the tool."""
+    """A block whose errors are reported as the author's, at this place of the tool."""
     try:
         yield
     except InputError as error:

@@ -89,7 +89,7 @@ class _Thread:
 
 
 def _looked_at(seen: _Seen) -> _Seen:
-    """Return what is under way, with its number and what had passed and was taken when it was first seen; what takes too much is
+    """Return the work under way, with its number and its time and memory at first sight; work over its limit is
     interrupted.
     """
     found: _Seen = {}

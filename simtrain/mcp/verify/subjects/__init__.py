@@ -23,8 +23,8 @@ SUBJECTS: dict[str, str] = {
 
 
 def subject_of(name: str, *, world: World | None = None, captured: bool = False, server: str | None = None) -> Subject:
-    """Return the subject registered under the name of a world; one that knows schemas alone for another `world`, or one that was
-    `captured`.
+    """Return the subject registered for a world's name; for another `world`, or a `captured` server, one that knows
+    only schemas.
 
     A world that names a manifest, or was captured as one, is also asked what was recorded (of `server`). Raises InputError.
     """

@@ -1,4 +1,6 @@
-"""The reference server `fetch`: it is given a proxy behind which the world's web lies. Without encryption, which it would not trust."""
+"""The reference server `fetch`: it reaches the world's web through a proxy. Without encryption, since it would not
+trust the proxy's certificate.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ class Fetch(Subject):
         }
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Where a page was cut, and what it links to."""
+        """Note where a page was cut, and its links."""
         text, url = reply["content"][0]["text"], call.arguments["url"]
         cut = _CUT.search(text)
         if cut:
@@ -77,7 +79,7 @@ class _Web:
 
     @property
     def address(self) -> str:
-        """Where it listens; it begins to when first asked."""
+        """The proxy's address; it begins to listen on first use."""
         if self._server is None:
             self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
             self._server.daemon_threads = True

@@ -35,7 +35,7 @@ OUTSIDE = (
 
 
 def within(path: str) -> bool:
-    """True if a path is the allowed folder or lies below it."""
+    """True if a path is the allowed folder or inside it."""
     return path == ROOT or path.startswith(f"{ROOT}/")
 
 
@@ -73,7 +73,7 @@ def outside(draw: Draw) -> str:
 
 
 def spelled(draw: Draw, path: str) -> str:
-    """Return a path as it is, mostly; else in another spelling."""
+    """Return a path, usually unchanged, else in another spelling."""
     if draw.chance(0.75):
         return path
     below = path.removeprefix(f"{ROOT}/") if path != ROOT else "."
@@ -95,7 +95,7 @@ def lines(draw: Draw) -> str:
 
 
 def content(draw: Draw) -> tuple[str, str]:
-    """Return a path, and the text that lies there."""
+    """Return a path, and the text of the file there."""
     path, text = draw.existing("content", earlier=0.8)
     return path, text
 
@@ -108,7 +108,7 @@ def block(draw: Draw, text: str) -> str:
 
 
 def edit(draw: Draw, text: str) -> JsonObject:
-    """Return a block of a text, or part of a line, and what shall stand there."""
+    """Return a block of a text, or part of a line, and its replacement."""
     old = block(draw, text)
     if draw.chance(0.3) and len(old) > 4:
         old = old[draw.integer(0, len(old) // 2) :][: draw.integer(2, 12)]
@@ -130,7 +130,7 @@ def loosened(draw: Draw, text: str) -> str:
 
 
 class Filesystem(Subject):
-    """Kinds of values: `file`, `directory` and `media` are paths, `content` is a path with the text that lies there."""
+    """Kinds of values: `file`, `directory` and `media` are paths; `content` is a path with the text of its file."""
 
     tables = ("nodes",)
     calls = Path(__file__).with_suffix(".yaml")
@@ -167,9 +167,9 @@ class Filesystem(Subject):
         }
 
     def lay_out(self, world: World, root: Path) -> None:
-        """The nodes as files, with their permissions and times; directories last, since files change theirs.
+        """Write the nodes as files, with their permissions and times; directories last, since files change theirs.
 
-        They have a second for themselves, so that no file that a call creates shares the time of their creation.
+        They get a second for themselves, so that no file that a call creates shares the time of their creation.
         """
         if time() % 1 > LATE:
             _sleep_to_next_second()
@@ -203,7 +203,7 @@ class Filesystem(Subject):
         }
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """What was written, made and moved. `reply` is that of a call that worked."""
+        """Note what was written, made and moved. `reply` is that of a call that succeeded."""
         arguments = call.arguments
         match call.tool:
             case "write_file":

@@ -1,4 +1,4 @@
-"""The reference server `git`: every repository of the world lies on disk as git itself would keep it."""
+"""The reference server `git`: every repository of the world is on disk in git's own format."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Git(Subject):
         return {ROOT: str(root / "repos")}
 
     def lay_out(self, world: World, root: Path) -> None:
-        """All repositories of the world."""
+        """Write all repositories of the world."""
         for path in _repositories(world):
             write_repository(world, path, root / "repos" / path.removeprefix(f"{ROOT}/"))
 

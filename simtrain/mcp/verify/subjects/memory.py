@@ -48,7 +48,7 @@ class MemorySubject(Subject):
         return {"MEMORY_FILE_PATH": str(root / "memory.jsonl")}
 
     def lay_out(self, world: World, root: Path) -> None:
-        """The world's graph, as the server itself writes it."""
+        """Write the world's graph in the server's own format."""
         lines = [encode({"type": "entity", **entity}) for entity in _entities(world)]
         lines += [encode({"type": "relation", **relation}) for relation in world.query(RELATIONS)]
         (root / "memory.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -64,7 +64,7 @@ class MemorySubject(Subject):
         }
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """What was added and deleted; deleting an entity takes its observations along."""
+        """Note what was added and deleted; deleting an entity also deletes its observations."""
         arguments = call.arguments
         match call.tool:
             case "create_entities":

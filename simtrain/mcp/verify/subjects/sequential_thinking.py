@@ -32,7 +32,7 @@ class SequentialThinking(Subject):
         return {"DISABLE_THOUGHT_LOGGING": "true"}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """The number of the thought, and the branches that there are."""
+        """Note the number of the thought, and the existing branches."""
         content: JsonObject = reply["structuredContent"]
         past.note("thought", content["thoughtNumber"])
         past.note("branch", *content["branches"])

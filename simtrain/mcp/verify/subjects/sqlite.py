@@ -83,7 +83,7 @@ class Sqlite(Subject):
         return {"database": str(root / "shop.db")}
 
     def lay_out(self, world: World, root: Path) -> None:
-        """The world's database as a file."""
+        """Write the world's database as a file."""
         (root / "shop.db").write_bytes(image(load(world.query), now="2031-03-03T09:00:00Z"))
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
@@ -92,11 +92,13 @@ class Sqlite(Subject):
         return {"table": [{"name": one.name, "columns": _columns(world, one.name)} for one in tables]}
 
     def failed(self, response: JsonObject) -> bool:
-        """Failures are told in ordinary replies."""
+        """True if the reply tells of a failure: this server reports failures in ordinary replies."""
         return super().failed(response) or response["result"]["content"][0]["text"].startswith(FAILURES)
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Which table was made, changed or dropped; the makers write statements in forms that are easily read again."""
+        """Note the table that was made, changed or dropped; the makers write statements in forms that are easy to
+        parse.
+        """
         statement = call.arguments.get("query")
         if call.tool not in ("write_query", "create_table") or not isinstance(statement, str):
             return

@@ -40,7 +40,7 @@ class Time(Subject):
         return {"zone": ZONES}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """The zones and times that the reply tells."""
+        """Note the zones and times in the reply."""
         content: JsonObject = reply["structuredContent"]
         for moment in (content["source"], content["target"]) if call.tool == "convert_time" else (content,):
             past.note("zone", moment["timezone"])

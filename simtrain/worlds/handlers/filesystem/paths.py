@@ -1,4 +1,4 @@
-"""From the path that an agent writes to the one that is meant, inside of the allowed folders or refused."""
+"""Resolves the path that an agent writes to a path inside the allowed folders, or refuses it."""
 
 from __future__ import annotations
 

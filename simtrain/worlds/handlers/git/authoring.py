@@ -134,7 +134,7 @@ class _Author:
         self._repository.set_ref(TAGS + name, sha)
 
     def _log(self, source: CommitSource, parent: str | None, sha: str) -> None:
-        """The logs of the branch and of HEAD, as if everything had been done here."""
+        """Write the logs of the branch and of HEAD, as if everything had been done here."""
         note, branch = self._repository.note, source.branch
         last = self._repository.log("HEAD")
         if self._on not in (None, branch) and last and parent:
@@ -223,7 +223,7 @@ class _Author:
             repository.note("HEAD", old=last, new=now, message=message, at=source.commits[-1].at)
 
     def _tree(self) -> None:
-        """The index and the working tree."""
+        """Write the index and the working tree."""
         repository = self._repository
         files = dict(repository.files(repository.commit(cast(str, repository.ref("HEAD"))).tree))
         self._apply(files, self._source.staged, "with.staged")

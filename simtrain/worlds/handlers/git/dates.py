@@ -112,7 +112,7 @@ class _Guess:
         self._year, self._month, self._day = moment.year, moment.month, moment.day
 
     def _use_number(self) -> None:
-        """A number that no unit followed is a day, else a month, else a year."""
+        """Take a number without a unit as a day, else a month, else a year."""
         number, self._number = self._number, 0
         if number == 0:
             return

@@ -25,7 +25,7 @@ class Side:
 
     @property
     def type(self) -> str:
-        """What it is, a file or a link: the first half of the mode."""
+        """The object's type, a file or a link: the first half of the mode."""
         return self.entry.mode[:3]
 
 
@@ -39,7 +39,7 @@ class Delta:
 
     @property
     def path(self) -> str:
-        """The place at which it is listed: where the file is now."""
+        """The path under which it is listed: the file's present path."""
         side = self.new or self.old
         assert side is not None
         return side.path

@@ -42,7 +42,7 @@ class Signature:
         return int(self.moment.timestamp())
 
     def encode(self) -> str:
-        """As git writes it: `Name <mail> 1925280000 +0100`."""
+        """Return git's own form: `Name <mail> 1925280000 +0100`."""
         return f"{self.name} <{self.email}> {self.seconds} {self.moment:%z}"
 
 

@@ -122,7 +122,7 @@ class Pathspec:
 
 
 def pathspec(written: str, root: str) -> Pathspec | None:
-    """Return a pathspec as it is written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
+    """Return a pathspec as written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
     plain = written.removeprefix(":/") if written.startswith(":/") else written
     path = posixpath.normpath(posixpath.join(root, plain))
     if path != root and not path.startswith(root.rstrip("/") + "/"):

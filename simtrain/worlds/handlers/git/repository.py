@@ -57,7 +57,7 @@ class Repository:
     # Objects.
 
     def kind(self, sha: str) -> Kind | None:
-        """Return the kind of the object with an id; None if there is no such object."""
+        """Return the kind of the object with an id; None if no such object exists."""
         for kind, table in _KINDS:
             if self._read(f"select 1 from {table} where repository = :repository and sha = :sha limit 1", sha=sha):
                 return kind
@@ -146,12 +146,12 @@ class Repository:
 
     @property
     def head(self) -> str:
-        """What HEAD holds: the full name of a branch, or the id of a commit."""
+        """The content of HEAD: the full name of a branch, or the id of a commit."""
         return self._read("select head from repositories where path = :repository")[0]["head"]
 
     @property
     def user(self) -> tuple[str, str]:
-        """The name and mail address of who commits."""
+        """The name and mail address of the committer."""
         row = self._read("select user_name, user_email from repositories where path = :repository")[0]
         return row["user_name"], row["user_email"]
 

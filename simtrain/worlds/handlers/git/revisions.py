@@ -26,7 +26,7 @@ class Unresolved(ToolError):
 
 
 class NotPossible(ToolError):
-    """A form of revision that GitPython does not know, and about which it says nothing."""
+    """A form of revision that GitPython does not know, and rejects without a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def candidates(name: str) -> tuple[str, ...]:
 
 
 def full_name(repository: Repository, name: str) -> str | None:
-    """Return the full name of the ref that a name means; None if there is no such ref."""
+    """Return the full name of the ref that a name means; None if no such ref exists."""
     wanted = "HEAD" if name == "@" else name
     return next(
         (one for one in candidates(wanted) if (one == "HEAD" or one.startswith("refs/")) and repository.ref(one)), None

@@ -1,4 +1,6 @@
-"""Where an agent's SQL runs: an in-memory SQLite with virtual time, which can reach nothing and takes only so much."""
+"""Runs an agent's SQL in an in-memory SQLite with virtual time, without access to anything outside and with limited
+resources.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ _READ_ONLY_PRAGMAS = frozenset(
 
 
 class Sandbox:
-    """One statement's database: a copy of `image` (as `serialize` returns it) in which it is `now`, `2031-03-03T09:00:20Z`."""
+    """One statement's database: a copy of `image` (from `serialize`) with the virtual time `now`,
+    `2031-03-03T09:00:20Z`.
+    """
 
     def __init__(self, image: bytes, *, now: str) -> None:
         connection = self.connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -99,7 +103,7 @@ class Sandbox:
         self.connection.set_authorizer(_authorize)
 
     def _release(self) -> None:
-        """What was not committed is lost with the server's connection."""
+        """Discard what was not committed: it is lost with the server's connection."""
         self.connection.set_authorizer(None)
         self.connection.rollback()
 
@@ -118,7 +122,7 @@ def tell_time(connection: sqlite3.Connection, now: str) -> None:
 
 @contextmanager
 def limited(connection: sqlite3.Connection) -> Generator[None]:
-    """A block whose SQL is cut off like any of a world: after as many steps, as long a time, or so much memory."""
+    """A block whose SQL has the limits of any SQL of a world: steps, time and memory."""
     counted = count(1)
     connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
     try:

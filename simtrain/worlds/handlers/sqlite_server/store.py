@@ -198,7 +198,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> tuple[list[str], str
 
 
 def _save_own(context: HandlerContext, table: str, old: Rows, new: Rows) -> None:
-    """The rows that differ are taken out first: two that swap a unique value never meet."""
+    """Save the changed rows of a table; they are taken out first, so that two that swap a unique value never collide."""
     changed = [rowid for rowid in old if new.get(rowid) != old[rowid]]
     for rowid in changed:
         context.write(f"delete from {quoted(table)} where rowid = :row", {"row": rowid})

@@ -52,7 +52,7 @@ def list_tables(context: HandlerContext) -> Reply:
 
 @takes_time
 def describe_table(context: HandlerContext) -> Reply:
-    """Return the columns of a table. The name is put into the statement as it is: that is how the reference server does it."""
+    """Return the columns of a table. The name is inserted into the statement unescaped, as in the reference server."""
     return _reply(context, f"PRAGMA table_info({_text(context, 'table_name')})")
 
 

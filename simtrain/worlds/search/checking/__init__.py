@@ -1,1 +1,1 @@
-"""Proofs that a world file is consistent, by a scan of its own that knows nothing of how pages are made."""
+"""Independent proofs that a world file is consistent: a scan that shares no code with the rendering of pages."""

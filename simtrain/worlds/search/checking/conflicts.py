@@ -66,7 +66,7 @@ class Saying(NamedTuple):
 
 
 class Bodies:
-    """The words of pages, by which pages that copy others are told from independent ones."""
+    """The words of page bodies, to tell copies from independent pages."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -47,7 +47,9 @@ class Customs:
     _places: dict[tuple[Group, object], list[Odd]] = field(default_factory=dict[tuple[Group, object], "list[Odd]"])
 
     def note(self, group: Group, form: object, odd: Callable[[], Odd]) -> None:
-        """One more of the group has this form; `odd` makes what is said of it should that differ from its like."""
+        """Record the form of one more member of a group; `odd` describes it if it turns out to differ from the
+        others.
+        """
         counts = self._counts.get(group)
         if counts is None:
             counts = self._counts[group] = Counter()

@@ -202,7 +202,9 @@ class Listings:
 
 
 def _claims(listing: Listing, *, paged: bool) -> str:
-    """Return what is said of a list: by its page where that is nothing but a list, else by the heading or the half sentence before it."""
+    """Return what is claimed of a list: by its page if the page is nothing but a list, else by the heading or clause
+    before it.
+    """
     if paged or listing.lead.startswith("#") or listing.lead.rstrip().endswith("**"):
         return listing.lead
     return re.split(r"(?<=[.!?]) ", listing.lead)[-1] if listing.lead.endswith(":") else ""

@@ -93,7 +93,7 @@ def _lived(data: JsonValue) -> Iterator[Bond]:
 
 
 def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
-    """Yield the refs of a type: name, target, and from when on they hold where that is said."""
+    """Yield the refs of a type: name, target, and when they hold (an attribute or `now`), if stated."""
     if section == "relations":
         source, target = str(spec["from"]), str(spec["to"])
         ends = spec.get("ends") or [source, target]
@@ -112,7 +112,7 @@ def day_of(text: str) -> int:
 
 
 class Lives:
-    """The dates and refs of a file: its tables alone, read as they are."""
+    """The dates and refs of a file, read from its tables alone."""
 
     def __init__(self, connection: sqlite3.Connection, data: JsonValue) -> None:
         self._connection = connection

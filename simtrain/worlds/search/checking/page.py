@@ -23,7 +23,7 @@ _SIGNS = "-−+"
 
 
 class PageRow(NamedTuple):
-    """A row of `_pages`, as far as it is read."""
+    """The columns of `_pages` that the checks read."""
 
     id: int
     site: int
@@ -198,7 +198,7 @@ class PageReader:
         return self._prose.title(page.id, kind, without(page.title, words | own))
 
     def _note_title(self, page: PageRow, kind: Kind, texts: Iterable[str]) -> None:
-        """Whether a title tells what the page is about, by a name or by something that it states of it."""
+        """Note whether a title identifies the subject of its page, by a name or by a stated value."""
         title = page.title.casefold()
         odd = Odd(page.id, 0, f"the title {page.title!r} does not name what the page is about")
         self._customs.note(("title", *kind), any(text.casefold() in title for text in texts), lambda: odd)

@@ -140,18 +140,18 @@ def judged(piece: str, wording: AuthorProse, *, last: bool = False) -> JudgedPie
 
 
 def bare(word: str) -> str:
-    """Return a word without what makes it a genitive."""
+    """Return a word without its genitive ending."""
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’-") or word
 
 
 def folded(word: str) -> str:
-    """Return a word as it is compared: the form of an article depends on the next word."""
+    """Return a word in the form used for comparison; articles are unified, since their form depends on the next word."""
     plain = bare(word).casefold()
     return "a" if plain == "an" else plain
 
 
 def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
-    """True if a word begins a sentence, and the next is no part of the same name."""
+    """True if a word begins a sentence and the next word is not part of the same name."""
     before = piece[: words[index].start()].rstrip(" \t\u00a0")
     follower = words[index + 1] if index + 1 < len(words) else None
     pair = follower is not None and follower[0][0].isupper() and follower.start() == words[index].end() + 1
@@ -159,7 +159,7 @@ def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
 
 
 def _around(words: Sequence[re.Match[str]], index: int) -> str:
-    """Return a word with the ones beside it."""
+    """Return a word with its neighbours."""
     found = [folded(word[0]) for word in words[max(0, index - 1) : index + 2]]
     return " ".join(found if index else [EDGE, *found])
 

@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class WordUse:
-    """The number of pages with suspect words, and their places as far as they are remembered."""
+    """The number of pages with suspect words, and the places that were kept."""
 
     pages: int = 0
     last: int = 0
@@ -59,8 +59,8 @@ class Prose:
     def read(
         self, page: int, kind: Kind, pieces: Sequence[str], place_of: Callable[[int, int], int]
     ) -> list[tuple[int, str]]:
-        """Return the problems of one page, as (place in the body, what). `place_of`: number of a piece and place in it -> place in
-        the body.
+        """Return the problems of one page, as (place in the body, what). `place_of` maps (number of a piece, place in
+        it) to a place in the body.
         """
         self._kinds[kind] += 1
         found: list[tuple[int, str]] = []

@@ -50,7 +50,7 @@ _DEGREES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number as it is shown: in single units of `unit` (empty: none written), known to half of `step`.
+    """A displayed number: in single units of `unit` (empty: none written), known to half of `step`.
 
     `rough` is the step if zeros at the end are taken for rounding: 1,600,000 may mean 1,623,411. `whole`: it is written out in
     single units, without a fraction.

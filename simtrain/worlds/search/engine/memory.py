@@ -23,7 +23,7 @@ class Notebook:
     __slots__ = ("_last", "_notes")
 
     def __init__(self, changes: Changes | None = None) -> None:
-        """An empty notebook, or the one that recorded changes left behind."""
+        """Start with an empty notebook, or with the state that recorded changes lead to."""
         self._notes: dict[str, tuple[int, str]] = {}
         for change in (changes or {}).get(TABLE, ()):
             if change.after is not None:
@@ -71,7 +71,7 @@ class Notebook:
 
     @property
     def notes(self) -> dict[str, str]:
-        """All notes by key, in the order in which they were added."""
+        """All notes by key, in insertion order."""
         return {key: value for key, (_, value) in self._notes.items()}
 
     @property

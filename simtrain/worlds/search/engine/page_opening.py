@@ -126,8 +126,8 @@ def parts_of(markdown: str, most: int) -> list[str]:
 
 
 def for_goal(markdown: str, goal: str, most: int) -> str:
-    """Return the lines of a document that speak of a goal, and those around them, up to so many words; the whole where that is
-    short enough.
+    """Return the lines of a document that match a goal, with their context, up to `most` words; a short document is
+    returned whole.
     """
     lines = markdown.split("\n")
     counts = [len(line.split()) for line in lines]

@@ -78,7 +78,7 @@ class Mending:
     # Candidates for a word
 
     def _choices(self, word: str) -> Iterator[_Choice]:
-        """Yield the candidates for a word that no page has, the likeliest first."""
+        """Yield the candidates for a word that no page contains, the likeliest first."""
         seen: set[tuple[str, ...]] = set()
         for choice in (*self._singulars(word), *self._parts(word), *self._alike(word), *self._of_names(word)):
             if choice.words not in seen:
@@ -120,7 +120,7 @@ class Mending:
 
     @cached_property
     def _lexicon(self) -> dict[str, int]:
-        """The words of names, each with the letters that it has."""
+        """The words that occur in names, each with the letters that it contains."""
         # Names share most of their words: each is read once.
         pieces = {piece for name in self._names() for piece in name.split()}
         words = {word for piece in pieces for word in tokens(piece)}
@@ -128,7 +128,7 @@ class Mending:
 
 
 class _Choice(NamedTuple):
-    """A candidate for a word, and its distance from it."""
+    """A candidate for a word, with its edit distance."""
 
     words: tuple[str, ...]
     distance: int
@@ -165,7 +165,7 @@ def _other_numbers(word: str) -> Iterator[str]:
 
 
 def _split(word: str, known: Callable[[str], bool]) -> Iterator[tuple[str, ...]]:
-    """Yield the ways to take a word apart into known ones; single letters only beside figures."""
+    """Yield the ways to split a word into known ones; a single letter counts only next to digits."""
 
     def parts(rest: str, most: int) -> Iterator[tuple[str, ...]]:
         for end in range(len(rest), 0, -1):
@@ -187,7 +187,7 @@ def _may_stand(part: str, word: str) -> bool:
 
 
 def _mask(word: str) -> int:
-    """Return the letters of a word as bits; letters beyond ASCII share some."""
+    """Return the letters of a word as a bit mask; letters beyond ASCII share bits."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) & 63)
@@ -195,8 +195,8 @@ def _mask(word: str) -> int:
 
 
 def differences(one: str, other: str, most: int) -> int:
-    """Return how many letters must be changed, left out, put in or exchanged with their neighbour; `most + 1` where it is more
-    than that.
+    """Return the edit distance (substitutions, deletions, insertions, transpositions of neighbours); `most + 1` if it
+    is greater than `most`.
     """
     before: list[int] = []
     last = list(range(len(other) + 1))

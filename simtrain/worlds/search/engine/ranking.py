@@ -64,7 +64,7 @@ class _Term:
 
     @property
     def quoted(self) -> str:
-        """The word as FTS5 reads it; a token holds no quotation mark."""
+        """Return the word quoted for FTS5; a token never contains a quotation mark."""
         return f'"{self.word}"'
 
     @cached_property
@@ -109,7 +109,7 @@ class Ranking:
         return ranked[offset:wanted]
 
     def pages_with(self, word: str) -> int:
-        """Return the number of pages that have a word."""
+        """Return the number of pages that contain a word."""
         with self._lock:
             return self._term(word).pages
 

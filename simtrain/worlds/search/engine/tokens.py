@@ -35,7 +35,7 @@ def folded_bytes(text: bytes) -> bytes:
 
 
 def whole(word: str) -> re.Pattern[bytes]:
-    """Finds a word wherever it is among the words of a text in UTF-8; both are folded."""
+    """Finds a whole word anywhere in a UTF-8 text; both are case-folded."""
     return re.compile(rb"%b(?![0-9a-z\x80-\xff])(?<![0-9a-z\x80-\xff]%b)" % (word.encode(), word.encode()))
 
 
@@ -48,7 +48,9 @@ def _letters(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
 
 @lru_cache(maxsize=20_000)
 def _plain(letter: str) -> str:
-    """Return what the index makes of a letter beyond ASCII: a plainer one, nothing of a mark, a space of what parts words."""
+    """Return a non-ASCII letter as the index folds it: a plain letter, nothing for a combining mark, a space for a
+    separator.
+    """
     if "\ud800" <= letter <= "\udfff":
         return " "
     with _asking:

@@ -173,7 +173,7 @@ class Web:
         return None
 
     def _names(self) -> list[str]:
-        """Return what things are called, and what is said of them: names, other names, titles of sites, words for types and attributes."""
+        """Return the words of names: names and aliases, site titles, nouns for types and attributes."""
         named = [
             f'select name from "{kind}"'
             for (kind,) in self.run("select name from _types where kind = 'entity'")

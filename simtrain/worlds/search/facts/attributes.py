@@ -158,10 +158,12 @@ def refs(
     fits: Callable[[int, int], bool] | None = None,
     latest: Sequence[int] = (),
 ) -> Column:
-    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for too few.
+    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for
+    too few.
 
-    `fits` tells whether a row (from 0) may refer to that one; where none may, it refers to nothing. `latest`: the day until which what
-    each row refers to may begin, so that different rows are given first to those that have the fewest to choose from.
+    `fits` tells whether a row (from 0) may refer to a row of the target; where none may, it refers to nothing.
+    `latest`: the day until which what each row refers to may begin, so that different rows are given first to those
+    that have the fewest to choose from.
     """
     if target == 0:
         raise InputError("there is no row to refer to")

@@ -132,8 +132,8 @@ class Facts:
         return attributes.numbers(spec, count, draw, low=low, high=high, times=cast("Sequence[float] | None", times))
 
     def _refs(self, attribute: Attribute, spec: AttributeSpec) -> Column:
-        """Return what rows refer to, under the rules that this is drawn to fit. Raises InputError, with row and rule, where
-        nothing fits.
+        """Return the ids that rows refer to, drawn to satisfy the rules. Raises InputError, with row and rule, if no
+        choice fits.
         """
         node = (attribute.type, attribute.name)
         rules = self._fitted.get(node, [])

@@ -12,7 +12,7 @@ from simtrain.worlds.search.spec.schema import Attribute
 
 
 class AttributeLimits:
-    """What the rules leave of one attribute, all other facts being as they are."""
+    """The bounds that the rules set for one attribute, given all other facts."""
 
     def __init__(self, attribute: Attribute, rules: Iterable[Rule], columns: Columns) -> None:
         self._columns = columns

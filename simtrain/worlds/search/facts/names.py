@@ -136,7 +136,7 @@ class Form:
         return any(is_real(token) for token in name.split(" ") if token not in self._plain)
 
     def shorten(self, name: str) -> str | None:
-        """Return the name as people shorten it: its last word left out, or of two words the first; None where nothing invented
+        """Return the short form of a name: without its last word, or the first of two words; None if no invented word
         would be left.
         """
         tokens = name.split(" ")

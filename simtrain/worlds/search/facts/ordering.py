@@ -80,7 +80,7 @@ def _by_bounds(schema: Schema) -> _Edges:
 
 
 def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: DrawOrder, rule: Rule) -> None:
-    """What depends on what so that a rule holds."""
+    """Add the dependencies between columns that one rule creates."""
     kind = rule.kind
     own = (kind.name, rule.attribute.name)
     steps = [(one.type, one.name) for one in rule.path]

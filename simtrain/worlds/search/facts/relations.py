@@ -25,8 +25,8 @@ class Ties:
         self._draw = draw
 
     def ends(self, kind: Type) -> tuple[Column, Column]:
-        """Return the two ends of a relation, row by row of its first type. Raises InputError, with row and rule, where a rule
-        leaves too few.
+        """Return the two ends of a relation, one pair for each row of its first type. Raises InputError, with row and
+        rule, if a rule leaves too few candidates.
         """
         spec = self._schema.spec.relations[kind.name]
         low, high = spec.each
@@ -160,7 +160,7 @@ class _Span:
         return room >= self._needed(count)
 
     def has_room_by_bounds(self, row: int, count: int) -> bool:
-        """True if the bounds alone leave so much for a row, beside whichever it is tied to."""
+        """True if the bounds alone leave enough room for a row, whichever row it is tied to."""
         (low, lows), (high, highs) = self._plain
         room = max(min(high[row], last) - max(low[row], first) for first, last in zip(lows[1:], highs[1:], strict=True))
         return room >= self._needed(count)

@@ -207,7 +207,9 @@ def _failure(error: sqlite3.Error) -> str:
 def _guarded(
     connection: sqlite3.Connection, schema: Schema, reads: set[tuple[str, str]] | None = None
 ) -> Generator[None]:
-    """A block in which SQL can only read, sees virtual time and no chance, and is cut off when it runs away."""
+    """A block in which SQL is read-only, sees virtual time and no randomness, and is interrupted when it runs too
+    long.
+    """
     moment = schema.moment
 
     def allow(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:

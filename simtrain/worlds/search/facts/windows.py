@@ -105,8 +105,8 @@ class Windows:
         return low, high
 
     def fits(self, rules: Sequence[Rule]) -> tuple[Fits, _Days]:
-        """Return whether a ref can lead somewhere under the rules that it is drawn to fit, and until when what each row leads to
-        may begin.
+        """Return whether a ref has a possible target under its rules, and the latest day on which what each row
+        refers to may begin.
         """
         tests: list[tuple[bool, list[int | None], _Days]] = []
         latest: _Days = []
@@ -137,7 +137,7 @@ class Windows:
 
 
 def broken(rule: Rule, row: int, why: str) -> InputError:
-    """Return what is said of a row for which a rule cannot hold."""
+    """Return the error text for a row whose rule cannot hold."""
     return InputError(
         f"the rule {rule.name!r} cannot hold for row {row} of {rule.kind.name}: {why}",
         remedy="widen the dates or numbers, give more rows, or give the ref `at`",

@@ -86,7 +86,7 @@ class Coverage:
 
     @cached_property
     def _elsewhere(self) -> frozenset[int]:
-        """The attributes that the site may state on pages of other rows: in loops, in lists, behind refs."""
+        """Return the attributes that the site may state on pages of other rows: in loops, in lists, through refs."""
         return frozenset(fact.attribute.id for page in self._pages for fact in _facts(page) if not _is_own(fact, page))
 
 

@@ -33,12 +33,12 @@ class SiteDesign:
 
     @property
     def lag(self) -> int:
-        """How many days the site is behind."""
+        """The site's delay, in days."""
         return days(self.spec.lag)
 
     @property
     def renewed(self) -> int:
-        """How many days older than what the site knows a page without a date of its own is at most."""
+        """The greatest age, in days, of an undated page relative to what the site knows."""
         return days(self.spec.renewed)
 
 
@@ -65,7 +65,7 @@ class PageDesign:
 
     @property
     def group_is_flag(self) -> bool:
-        """Whether there are two lists, of those for which something is so and of the others."""
+        """True if there are two lists: the rows for which a flag is set, and the others."""
         return self.group is not None and self.group.kind == "flag"
 
 
@@ -96,7 +96,9 @@ class Design:
             self._check_disputes(schema.spec.disputes)
 
     def _check_disputes(self, spec: DisputesSpec) -> None:
-        """Every fact under a rule is there, every source is a site, and what is put right by errata has a page for them."""
+        """Check that every fact under a rule exists, every source is a site, and every fact corrected by errata has a
+        page for them.
+        """
         for rule, paths in (("recency", spec.recency), ("majority", spec.majority), ("erratum", spec.erratum)):
             for place, path in enumerate(paths):
                 self._check_fact(path, ("disputes", rule, place))

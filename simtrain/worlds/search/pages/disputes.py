@@ -33,8 +33,8 @@ class Disputes:
         self._latest_day = cache(self._latest_day_of)
 
     def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
-        """Return how many days old the word of a site on a fact is: that of its pages where the latest page is right, else that of
-        the site.
+        """Return the age in days of a site's statement of a fact: that of its pages where the latest page is right,
+        else the site's delay.
         """
         rule = self._rules.get(attribute.id)
         if rule is not None and rule.name == "recency":
@@ -42,8 +42,8 @@ class Disputes:
         return [site.lag] * (self._layout.columns.size(attribute.type) + 1) if site.lag else None
 
     def settled(self, drawn: Sequence[Claim]) -> list[Claim]:
-        """Return the claims that stay, in the order given: every one of a fact that pages decide, by the rule of that fact, for
-        the truth.
+        """Return the claims that remain, in the given order: for a fact that pages decide, all claims for which its
+        rule yields the truth.
         """
         if self._design.schema.spec.disputes is None:
             return list(drawn)

@@ -75,7 +75,7 @@ class Falsehoods:
 
     @cached_property
     def _siblings(self) -> list[list[Value]]:
-        """The other refs to the same type: a line does not end where it begins."""
+        """Return the other refs to the same type: a line must not end where it begins."""
         own = self._attribute
         return [
             self._columns.column(one)
@@ -93,7 +93,7 @@ class Falsehoods:
 
     @cached_property
     def _chosen(self) -> bool:
-        """Whether the values are chosen from a few, so that nothing in between is a value."""
+        """True if the values come from a short list, so that a value in between would be implausible."""
         spec = self._attribute.spec
         given = spec and (spec.number or spec.quantity or spec.money)
         return getattr(given, "choose", None) is not None
@@ -122,7 +122,7 @@ class Falsehoods:
 
     @cached_property
     def _step(self) -> int:
-        """What all values are multiples of."""
+        """Return the greatest common step of all values."""
         if self._attribute.kind == "date":
             return 1
         step = gcd(*self._known[:_SAMPLE])
@@ -154,7 +154,9 @@ class Falsehoods:
 
     @cached_property
     def _ranges(self) -> tuple[list[float], list[float]]:
-        """The least and the greatest plausible value by row id: the range over all rows, narrowed by bounds and rules."""
+        """Return the least and the greatest plausible value by row id: the range over all rows, narrowed by bounds
+        and rules.
+        """
         low: list[float] = [min(self._known)] * len(self._column)
         high: list[float] = [max(self._known)] * len(self._column)
         self._bind(low, high)

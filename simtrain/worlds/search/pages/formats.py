@@ -84,7 +84,7 @@ def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, 
 
 
 def is_plain_text(attribute: Attribute, filters: Sequence[Filter]) -> bool:
-    """True if a value is written as it is kept."""
+    """True if a value is written exactly as it is stored."""
     return attribute.kind in ("name", "text", "category", "ref") and not filters
 
 

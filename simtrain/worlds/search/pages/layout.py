@@ -49,12 +49,12 @@ class PagePlan:
 
     @property
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return len(self.rows) + len(self.lists)
 
 
 class Layout:
-    """Every page of a world, in the order in which it is written."""
+    """All pages of a world, in writing order."""
 
     def __init__(self, design: Design, connection: sqlite3.Connection, *, seed: int) -> None:
         """Raises InputError for conditions whose SQL fails."""

@@ -22,7 +22,7 @@ Render: TypeAlias = Callable[
 
 @dataclass(slots=True)
 class Needs:
-    """What a rendering function reads, by the name under which it reads it."""
+    """The inputs of a rendering function, under the names it uses for them."""
 
     columns: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     reverse: dict[str, tuple[Type, Attribute]] = field(default_factory=dict[str, tuple[Type, Attribute]])

@@ -101,7 +101,7 @@ class Press:
         return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
 
     def sheets(self, first: int = 1) -> Generator[PageSheet]:
-        """All pages from the one of that id on, which begins a sheet."""
+        """Yield all pages from the page with id `first` on, which must begin a sheet."""
         for site in self._design.sites:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
             plans = [plan for plan in plans if not plan.design.spec.corrections]

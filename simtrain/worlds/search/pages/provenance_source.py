@@ -37,7 +37,7 @@ class ProvenanceSource(SourceLines):
         self._rows: dict[str, str] = {}
 
     def _state(self, attribute: Attribute, row: str, text: str, shift: str = "") -> None:
-        """The next thing on the page is `text`, which states an attribute of a row; see Note for `shift`."""
+        """Record that the next piece of the page is `text`, which states an attribute of a row; `shift` as in Note."""
         if not self._silent:
             self._note(Note(self._of(attribute), row, attribute.id, text, shift))
             self._dispute(attribute, row)

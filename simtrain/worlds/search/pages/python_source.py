@@ -91,7 +91,7 @@ class _Step:
 
     @property
     def ahead(self) -> str:
-        """The expression of how far; empty where `o` is there."""
+        """The expression for the distance still to add; empty if `o` is up to date."""
         return " + ".join([*([str(self._literal)] if self._literal else []), *(f"len({name})" for name in self._names)])
 
     def taken(self) -> str:

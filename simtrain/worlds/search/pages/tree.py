@@ -27,7 +27,7 @@ class RowPath:
 
     @property
     def words(self) -> str:
-        """As it was written."""
+        """Return the source text."""
         return ".".join([self.root, *(one.name for one in self.refs)])
 
 

@@ -1,1 +1,1 @@
-"""A search world file as it is written, and its schema, resolved."""
+"""The YAML of a search world file, and its resolved schema."""

@@ -1,4 +1,4 @@
-"""Bounds as they are written: `now-5y`, `2140-01-31`, `station.opened+30d`."""
+"""The syntax of bounds: `now-5y`, `2140-01-31`, `station.opened+30d`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides where the sites of a search world disagree, as it is written."""
+"""The YAML of disputes: which sites disagree, and what decides which of them is right."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Rule:
 
     @property
     def ref(self) -> Attribute | None:
-        """The ref that can be drawn so that the rule holds; None: only the fact itself can."""
+        """The ref to draw so that the rule holds; None if only the fact itself can be drawn."""
         return self.path[0] if len(self.path) == 2 and self.attribute.kind == "date" else None
 
 

@@ -104,7 +104,7 @@ class Schema:
 
     @property
     def moment(self) -> str:
-        """The present of the world, as its SQL sees it (`2147-03-02T09:00:00Z`)."""
+        """The present of the world, as its SQL reads it (`2147-03-02T09:00:00Z`)."""
         return stamp(instant(self.spec.clock.start))
 
     @property

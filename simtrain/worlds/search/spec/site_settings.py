@@ -1,4 +1,4 @@
-"""What a site has beside its own pages, as it is written: voices, navigation, comments, a footer, copies of pages of another site."""
+"""The YAML of a site's other parts: voices, navigation, comments, a footer, copies of another site's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sites and pages of a search world file as they are written."""
+"""The YAML of sites and pages in a search world file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search world file as it is written."""
+"""The YAML of a whole search world file."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class AttributeSpec(FileModel):
 
     @property
     def kind(self) -> str:
-        """The one kind that is given."""
+        """The one kind that the file sets."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @model_validator(mode="after")

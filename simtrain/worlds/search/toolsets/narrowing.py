@@ -17,8 +17,11 @@ _DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "m": 31, "month": 31, "y": 365, "y
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Only pages of these domains and of none of those, from a day on and up to another (YYYY-MM-DD, both included), and with or
-    without some words, whatever their case. What is empty narrows nothing; a page without a date is not of any time."""
+    """A filter on results: domains to include and to exclude, a first and a last day (YYYY-MM-DD, inclusive), and
+    words that must or must not occur, ignoring case.
+
+    An empty part filters nothing; a page without a date is outside every range of days.
+    """
 
     only: Sequence[str] = ()
     without: Sequence[str] = ()
@@ -31,7 +34,7 @@ class Narrowing:
 
     @property
     def takes(self) -> Takes | None:
-        """Whether a page is among the results; None where nothing is narrowed."""
+        """Return a test for pages; None if nothing is filtered."""
         return self._takes if self != Narrowing() else None
 
     def _takes(self, page: StoredPage) -> bool:

@@ -30,8 +30,8 @@ TOOLSETS: dict[str, tuple[SearchTool, ...]] = {
 
 
 def tools_of(uses: Sequence[ToolsetUse]) -> tuple[SearchTool, ...]:
-    """Return the tools of a view, in order. Raises InputError for an unknown toolset, tool or argument, and for a name that stands
-    twice.
+    """Return the tools of a view, in order. Raises InputError for an unknown toolset, tool or argument, and for a
+    duplicate name.
     """
     found: list[SearchTool] = []
     for index, use in enumerate(uses):

@@ -1,5 +1,6 @@
-"""The toolset `tavily`: tavily_search and tavily_extract with the arguments and texts of Tavily's MCP server, and the JSON of its API
-(https://docs.tavily.com)."""
+"""The toolset `tavily`: tavily_search and tavily_extract, after Tavily's MCP server and the JSON of its API
+(https://docs.tavily.com).
+"""
 
 from __future__ import annotations
 

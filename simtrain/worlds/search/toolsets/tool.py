@@ -36,7 +36,7 @@ class Engine(Protocol):
 
     @property
     def results(self) -> int:
-        """How many results a search has where the call does not say."""
+        """The default number of results of a search."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class Engine(Protocol):
         ...
 
     def mended(self, query: str) -> Mended | None:
-        """Return what a search takes for words of a query that no page has; None where it takes the query as it is."""
+        """Return the replacements for query words that no page contains; None if the query is searched unchanged."""
         ...
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened:

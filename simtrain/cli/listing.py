@@ -13,6 +13,7 @@ from simtrain.plugins import PLUGINS
 from simtrain.scenarios.find import names
 from simtrain.scenarios.load import load_world
 from simtrain.values.errors import InputError
+from simtrain.values.extras import lacks_extra
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -47,10 +48,19 @@ def scenarios() -> list[JsonObject]:
 
 
 def worlds() -> list[JsonObject]:
-    """Return every world by name. Raises InputError for a file that is none."""
+    """Return every world by name, those that need an extra too. Raises InputError for a file that is none."""
     rows: list[JsonObject] = []
     for name, path in names("worlds").items():
-        world = load_world(path).build()
+        try:
+            world = load_world(path).build()
+        except InputError as error:
+            if not lacks_extra(error):
+                raise
+            kind = read_document(path).data["kind"]
+            about = f"needs an extra: {error.remedy}"
+            unknown: JsonObject = {"tools": [], "tables": [], "digest": None}
+            rows.append({"name": name, "kind": kind, "about": about, **unknown, "file": str(path)})
+            continue
         rows.append(
             {
                 "name": name,

@@ -233,6 +233,26 @@ def test_list_tells_what_there_is(kind: str, name: str, fields: set[str], typed:
     assert code == 0 and name in out and max(map(len, out.splitlines())) <= 80
 
 
+WITHOUT_PYGIT2 = """
+import sys
+from simtrain.values import extras
+found = extras.find_spec
+extras.find_spec = lambda name: None if name == "pygit2" else found(name)
+from simtrain.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_world_that_needs_an_extra_is_listed_and_says_so() -> None:
+    listed, served = (
+        subprocess.run([sys.executable, "-c", WITHOUT_PYGIT2, *words], capture_output=True, text=True, check=False)
+        for words in (("list", "worlds", "--json"), ("serve", "git"))
+    )
+    rows = {row["name"]: row for row in json.loads(listed.stdout)}
+    assert rows["git"]["about"] == "needs an extra: pip install 'simtrain[git]'" and rows["filesystem"]["tools"]
+    assert served.returncode == 2 and "pip install 'simtrain[git]'" in served.stderr
+
+
 def test_files_of_the_working_folder_are_listed(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "birthday.yaml").rename(tmp_path / "scenarios" / "cakes.yaml")

@@ -20,7 +20,7 @@ _SHOW_CURSOR = b"\x1b[?25h\n"
 
 
 def main() -> NoReturn:
-    """The entry point of the command line; exit codes are those of `simtrain.cli.main`, and 130 after Ctrl-C.
+    """Run the command line; exit codes are those of `simtrain.cli.main`, and 130 after Ctrl-C.
 
     A command that has something to finish takes the signal itself, as a run does while it plays.
     """

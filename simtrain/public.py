@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 
 def load_scenario(name: str | Path) -> Scenario:
-    """Return the one scenario that a name (`helpdesk/refund`) or a file stands for. Raises InputError, also for a suite of several."""
+    """Return the one scenario for a name (`helpdesk/refund`) or a file. Raises InputError, also for a suite of
+    several.
+    """
     found = load_scenarios(str(name))
     if len(found) > 1:
         raise InputError(f"{str(name)!r} names {len(found)} scenarios", remedy="name one, or use load_scenarios")
@@ -44,7 +46,7 @@ def load_scenario(name: str | Path) -> Scenario:
 
 
 def load_scenarios(*names: str) -> list[Scenario]:
-    """Return all scenarios that names, suites, files and folders stand for, each once, in order. Raises InputError."""
+    """Return all scenarios for names, suites, files and folders, without repetition, in order. Raises InputError."""
     files: dict[str, Path] = {}
     for name in names:
         files.update(find_scenarios(name))
@@ -90,10 +92,10 @@ async def rollout(
 
 
 def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledger: str | Path | None = None) -> Climb:
-    """Return a curriculum of levels, the shipped one of a name or that in a file, as a stream of tasks that get harder.
+    """Return a curriculum of levels, by name or from a file, as a stream of tasks that get harder.
 
     `tasks = climb("ladder")`, then `for task in tasks: ...; tasks.reward(task, value)`; `rollout` and `open_episode` take
-    `task.episode`. With a `ledger` the stream goes on where it stood. Raises InputError.
+    `task.episode`. With a `ledger` the stream continues where it was left. Raises InputError.
     """
     ladder = load_ladder(curriculum)
     return Climb(

@@ -52,7 +52,7 @@ def figures_table(*headings: str, title: str | None = None, legend: str | None =
 
 
 def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, str]]:
-    """Return for each name its row label, and the row that heads its group, if one precedes it.
+    """Yield for each name the row that heads its group (None for no new one), and the text of its own row.
 
     Names stay whole where each has at most `most` letters. Else the names of a folder are listed below it, and one
     that is still too long loses its middle.

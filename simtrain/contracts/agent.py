@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class Briefing:
     """What an agent knows when an episode begins: never the labels, never the gold.
 
-    `stated` holds the case parameters that the prompt states, which is all that a plan may use. The plans serve the policies
-    that walk one (oracle, naive, resilient, wrong); `equivalents` names the tools that can stand in for another.
+    `stated` holds the case parameters that the prompt states, which is all that a plan may use. The plans serve the
+    policies that walk one (oracle, naive, resilient, wrong); `equivalents` maps a tool to the tools that can replace
+    it.
     """
 
     system: str

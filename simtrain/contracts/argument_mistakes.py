@@ -40,7 +40,9 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentMistakes:
-    """The mistakes of one call in the order of the schema, unknown arguments last; what the tool has, what it requires, what was given."""
+    """The mistakes of one call in the order of the schema, unknown arguments last; with the tool's arguments, the
+    required ones and the given ones.
+    """
 
     found: tuple[Mistake, ...]
     known: tuple[str, ...]
@@ -49,7 +51,7 @@ class ArgumentMistakes:
 
     @property
     def foremost(self) -> Mistake:
-        """An argument that the tool does not have, else the first mistake."""
+        """Return an unknown argument if there is one, else the first mistake."""
         return next((mistake for mistake in self.found if mistake.kind == "unknown"), self.found[0])
 
     def __str__(self) -> str:

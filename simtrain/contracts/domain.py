@@ -24,8 +24,8 @@ class Domain(Plugin):
         demonstrations: Sequence[tuple[str, str]] = (),
         instruction: str = "",
     ) -> str:
-        """Return the system prompt of a language world model: task, action space, initial state, hidden state, demonstrations,
-        instruction.
+        """Return the system prompt of a language world model: task, action space, initial state, hidden state,
+        demonstrations, instruction.
         """
 
     @abstractmethod

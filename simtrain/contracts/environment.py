@@ -17,7 +17,7 @@ class Environment(Protocol):
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools as the agent is shown them."""
+        """The tools that the agent is shown."""
         ...
 
     @property
@@ -46,15 +46,17 @@ class Environment(Protocol):
         ...
 
     def begin_turn(self) -> None:
-        """A new assistant message begins; its calls belong to one turn."""
+        """Begin a new assistant message; its calls belong to one turn."""
         ...
 
     def finished(self) -> FinishedWorld:
-        """Return the world as it was found and as it is now, for the graders; never shown to an agent."""
+        """Return the world in its initial and in its present state, for the graders; it is never shown to an agent."""
         ...
 
     async def fork(self) -> Environment:
-        """Return an entered, independent copy as it stands. Raises InputError where a world model cannot be copied."""
+        """Return an entered, independent copy in its present state. Raises InputError if a world model cannot be
+        copied.
+        """
         ...
 
     async def __aenter__(self) -> Self: ...

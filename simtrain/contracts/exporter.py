@@ -18,7 +18,9 @@ class Exporter(Plugin):
         """Yield the rows of one trajectory: none, one or several."""
 
     def lacking(self, trajectory: Trajectory) -> str | None:
-        """Return why a trajectory gives no row, in a few words that can stand after a number of episodes; None where it gives some."""
+        """Return why a trajectory gives no row, in a few words that can follow a number of episodes; None if it gives
+        some.
+        """
         return None
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:

@@ -13,15 +13,16 @@ HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 
 
 class ToolError(SimtrainError):
-    """The tool refuses the call: its text is the error reply, and nothing of the call remains."""
+    """The tool refuses the call: its text is the error reply, and all changes of the call are undone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply whose text is not simply its structured content written as JSON.
 
-    `blocks` are MCP content blocks (images, audio, resources) that stand in the place of the text block. `is_error` marks an
-    error reply that keeps what the call did; raise ToolError to undo it. `updated` are the URIs of resources that the call changed.
+    `blocks` are MCP content blocks (images, audio, resources) that replace the text block. `is_error` marks an error
+    reply that keeps what the call did; raise ToolError to undo it. `updated` are the URIs of resources that the call
+    changed.
     """
 
     text: str

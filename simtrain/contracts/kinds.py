@@ -20,7 +20,7 @@ class PluginKind:
 
     @property
     def contract(self) -> type[Plugin] | None:
-        """The class that plug-ins of the kind extend; None where they are functions, or files of a kind."""
+        """The class that plug-ins of the kind extend; None for functions and for files of a kind."""
         found = getattr(import_module(f"simtrain.contracts.{self.singular}"), self.base)
         return found if isinstance(found, type) and issubclass(found, Plugin) else None
 
@@ -44,7 +44,7 @@ KINDS = {
 
 
 def kind_of(word: str) -> PluginKind:
-    """Return the kind that a word names, in the singular or the plural. Raises InputError with the nearest one."""
+    """Return the kind for a word in the singular or the plural. Raises InputError with the nearest one."""
     for kind in KINDS.values():
         if word in (kind.name, kind.singular):
             return kind

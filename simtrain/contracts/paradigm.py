@@ -25,8 +25,8 @@ class Paradigm(Plugin):
 
     @abstractmethod
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
-        """Return the environment of one episode, to be entered by the caller; over another base than the episode's own when
-        `world` is given.
+        """Return the environment of one episode, for the caller to enter; over `world`, if given, instead of the
+        episode's own base.
         """
 
     def reference(self, episode: Episode) -> Plan | None:

@@ -114,7 +114,7 @@ class Snapshots:
             self._dropped = (*self._dropped, state)
 
     def settle(self, before: Mapping[str, WorldState], *, keep: bool) -> None:
-        """Let the copies be as they are, or as they were before, and free all others."""
+        """Keep the copies, or restore their former state, and free all others."""
         there = self.kept if keep else before
         wanted = {id(state) for state in there.values()}
         for state in {id(state): state for state in (*before.values(), *self.kept.values(), *self._dropped)}.values():
@@ -139,7 +139,7 @@ class Call:
     """One call as a perturbation meets it.
 
     `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
-    JSON state for this episode, `snapshots` its copies of the world. `world` is None where no world stands behind the proxy.
+    JSON state for this episode, `snapshots` its copies of the world. `world` is None if the proxy has no world behind it.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
     itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
     it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's

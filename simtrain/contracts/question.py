@@ -58,7 +58,7 @@ class Column(FileModel):
 
 
 class Fact(FileModel):
-    """An attribute (`station.crew`) of the row whose id stands in the column `entity` of the evidence."""
+    """An attribute (`station.crew`) of the row whose id is in the column `entity` of the evidence."""
 
     attribute: str = Field(pattern=r"^\w+\.\w+$")
     entity: str
@@ -207,7 +207,7 @@ class Question(FileModel):
         }
 
     def widesearch(self) -> JsonObject:
-        """Return the question as a line of WideSearch's own file; `evaluation` is JSON text, as it is there."""
+        """Return the question as a line of WideSearch's own file; `evaluation` is JSON text there."""
         return {
             "instance_id": self.id,
             "query": self.query,
@@ -217,7 +217,7 @@ class Question(FileModel):
 
 
 class FamilyColumn(FileModel):
-    """A column of a family written by hand: the attribute (`station.crew`) that stands there, and whose.
+    """A column of a hand-written family: its attribute (`station.crew`), and the entity it belongs to.
 
     `of` names the column with the name of the entity, or the parameter that is its name (`:station`); left out, it is the first
     key. A column of names is its own.

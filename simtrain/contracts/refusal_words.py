@@ -40,7 +40,9 @@ SLOTS = (
 
 @dataclass(frozen=True, slots=True)
 class WordedText:
-    """A text, how it comes, and of what it is said: `mistakes` are all those of a call; the others describe a single one."""
+    """A text, its form, and the mistakes it is for: `mistakes` are all those of a call; the others describe a single
+    one.
+    """
 
     text: str
     channel: Channel = "error"
@@ -96,7 +98,7 @@ class RefusalWords:
     frames: Mapping[str, TextFrame] | None = None
 
     def refusal(self, tool: str, mistakes: ArgumentMistakes) -> tuple[str, Channel] | None:
-        """Return what is said, and how it comes; None where there are no words."""
+        """Return the text and its form; None if there are no words for the mistakes."""
         exact = str(mistakes)
         for saying in self.sayings:
             if saying.mistakes == exact and saying.tool == tool:
@@ -118,7 +120,7 @@ class RefusalWords:
         return (whole, worded[0][1]) if whole is not None else None
 
     def of_one(self, tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> tuple[str, Channel] | None:
-        """Return what is said of one mistake."""
+        """Return the text about one mistake."""
         saying = next((one for one in self.sayings if one.fits(tool, mistake)), None)
         return None if saying is None else (saying.text.format_map(slots(tool, mistakes, mistake)), saying.channel)
 
@@ -152,7 +154,7 @@ def all_arguments(mistakes: ArgumentMistakes) -> dict[str, str]:
 
 
 def slots(tool: str, mistakes: ArgumentMistakes, mistake: Mistake) -> dict[str, str]:
-    """Return what stands in the slots of a text about one mistake."""
+    """Return the values for the slots of a text about one mistake."""
     absent = [one.field for one in mistakes.found if one.kind == "absent"]
     lists = {"known": mistakes.known, "required": mistakes.required, "absent": absent, "options": mistake.options}
     value = mistake.value

@@ -30,7 +30,7 @@ the server, where it has a name."""
 
 
 def no_tool(name: str) -> ToolSpec:
-    """Return what stands for the tool in a request that calls none."""
+    """Return the name used in place of a tool in a request that calls none."""
     return ToolSpec(name, "", {"type": "object", "properties": {}})
 
 

@@ -117,7 +117,7 @@ def _world(value: object) -> object:
 
 
 def _use_or_pack(value: Any) -> str:
-    """Return which of the two was meant, so that a mistake is explained for that one."""
+    """Return the form that was meant, a pack or a perturbation, so that an error message explains that one."""
     keys = value if is_object(value) else getattr(value, "model_fields_set", ())
     return "a pack" if "pack" in keys else "a perturbation"
 
@@ -149,7 +149,7 @@ def _task_or_questions(schema: dict[str, Any]) -> None:
 
 
 class ScenarioSpec(FileModel):
-    """A scenario file as it is written."""
+    """The YAML of a scenario file."""
 
     model_config = ConfigDict(json_schema_extra=_task_or_questions)
 
@@ -272,7 +272,7 @@ class Scenario:
 
     @property
     def progress(self) -> float:
-        """The progress of the training, from 0 to 1, which probabilities may follow."""
+        """The training's progress, from 0 to 1, which probabilities may depend on."""
         return self.arm.progress if self.arm else 1.0
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
@@ -302,7 +302,7 @@ class Episode:
 
     @property
     def limits(self) -> Limits:
-        """The scenario's limits, or those of a question's budget where they are narrower."""
+        """The scenario's limits, narrowed by those of a question's budget."""
         limits, budget = self.scenario.spec.limits, self.scenario.spec.cases.budget
         if budget is None:
             return limits
@@ -312,5 +312,5 @@ class Episode:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        """The identity of an episode: (scenario digest, episode, seed, attempt)."""
         return (self.scenario.digest, self.id, self.seed, self.attempt)

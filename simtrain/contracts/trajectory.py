@@ -114,12 +114,11 @@ class WorldFacts:
 class Trajectory:
     """The record of one episode; one line of a run folder.
 
-    `arm` names the arm of a paired comparison. `perturbations` were armed, `bent` changed the task or the tools before the first
-    turn; `noticeable` is the first step whose reply the same calls do not get where nothing is armed (-1: the
-    task or a tool reads otherwise). `solvability` says whether
-    the task can still be done. `reward` is None while ungraded, when a grader failed and
-    when the simulator is to blame. All wall-clock facts are under `timing`: without it the line is the same for the same scenario,
-    seed and version.
+    `arm` names the arm of a paired comparison. `perturbations` were armed, those in `bent` changed the task or the
+    tools before the first turn; `noticeable` is the first step whose reply the same calls do not get where nothing is
+    armed (-1: the task or a tool reads otherwise). `solvability` says whether the task can still be done. `reward` is
+    None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under
+    `timing`: without it the line is the same for the same scenario, seed and version.
     """
 
     scenario: str
@@ -153,12 +152,12 @@ class Trajectory:
 
     @property
     def steps(self) -> list[Step]:
-        """All steps, in order."""
+        """Return all steps, in order."""
         return [step for turn in self.turns for step in turn.steps]
 
     @property
     def cost(self) -> float:
-        """What the models of agent and world cost, in US dollars, where prices are known."""
+        """The cost of the models of agent and world, in US dollars, as far as prices are known."""
         answers = (step.observation.provenance for step in self.steps)
         return (self.usage.cost if self.usage else 0.0) + sum(
             answer.usage.cost for answer in answers if answer is not None and answer.usage is not None
@@ -166,7 +165,7 @@ class Trajectory:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """What makes an episode one: (scenario digest, episode, seed, attempt)."""
+        """The identity of an episode: (scenario digest, episode, seed, attempt)."""
         return (self.scenario_digest, self.episode, self.seed, self.attempt)
 
 

@@ -32,10 +32,11 @@ class Variant:
 class ErrorStyle:
     """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
 
-    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded. Unknown tools and
-    bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain `result`, or a JSON-RPC error of
-    that code. `words` are the server's own, which come before those of the style. `unknown_tool_empty` is said of an unknown tool that is
-    called without arguments, where that is something else.
+    `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded.
+    Unknown tools and bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain
+    `result`, or a JSON-RPC error of that code. `words` are the server's own and take precedence over those of the
+    style. `unknown_tool_empty` is said of an unknown tool that is called without arguments, where that is something
+    else.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
@@ -47,12 +48,12 @@ class ErrorStyle:
     unknown_tool_empty: str | None = None
 
     def unknown(self, tool: str, arguments: JsonObject) -> str:
-        """Return what is said of a tool that there is not; a server may look at whether there are arguments first."""
+        """Return the text for an unknown tool; a server may check first whether there are arguments."""
         text = self.unknown_tool if arguments or self.unknown_tool_empty is None else self.unknown_tool_empty
         return text.format(tool=tool)
 
     def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
-        """Return what is said of bad arguments, and how."""
+        """Return the text for bad arguments, and its form."""
         own = self.words.refusal(tool, mistakes) if mistakes.found else None
         return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
 
@@ -66,7 +67,7 @@ class Offer:
 
 
 class HeldRows:
-    """The rows of a state at one moment, as `changes` tells them; None as long as they are still those of the state."""
+    """The rows of a state at one moment, as `changes` reports them; None while they equal those of the state."""
 
     __slots__ = ("__weakref__", "rows", "version")
 
@@ -119,7 +120,7 @@ class WorldState(ABC):
         """Return the rows that differ from the base, ordered by table and row id."""
 
     def held(self) -> HeldRows:
-        """Return the rows as they are now, for `differs`."""
+        """Return the present rows, for `differs`."""
         return HeldRows(self.version, self.changes())
 
     def differs(self, held: HeldRows) -> bool:
@@ -135,8 +136,8 @@ class WorldState(ABC):
         """Return the present state in a few lines of text, for the prompt of a language world model."""
 
     def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
-        """Return the text of a tool's reply with this structured content; None where the text is the content as JSON, or nobody
-        can tell.
+        """Return the text of a tool's reply with this structured content; None if the text is the content as JSON, or
+        cannot be derived.
         """
         return None
 
@@ -180,7 +181,7 @@ class World(ABC):
         return self.server_errors.get(tool.partition(".")[0], self.errors)
 
     def spoken_name(self, tool: str) -> str:
-        """Return a tool's name in errors: where a server has a style of its own, the name by which it knows the tool."""
+        """Return a tool's name in errors: a server with its own style may use another name."""
         server, _, plain = tool.partition(".")
         return self.descriptors.get(tool, {}).get("name", plain) if server in self.server_errors else tool
 
@@ -215,7 +216,7 @@ class World(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FinishedWorld:
-    """The world as an episode found it and as it left it, and the rows that lie between."""
+    """The initial and the present state of an episode's world, and the rows that differ."""
 
     initial: World
     final: WorldState
@@ -247,5 +248,5 @@ class WorldSource(Protocol):
 
 
 def one_value(rows: Sequence[JsonObject]) -> JsonValue:
-    """Return the single value of a query's single row; None when there is no row."""
+    """Return the single value of a query's single row; None if there is no row."""
     return next(iter(rows[0].values())) if rows else None

@@ -50,7 +50,7 @@ class ProgressBand(FileModel):
 
 
 class CurriculumSpec(FileModel):
-    """A curriculum file as it is written.
+    """The YAML of a curriculum file.
 
     Progress runs from 0 in the first stage to 1 in the last; with `adaptive` it follows success, family by family. `severity`
     holds where knobs leave it open, `probability` multiplies that of each trigger; ramps inside triggers follow progress too.

@@ -86,7 +86,7 @@ def _repeated(run: RunReport) -> Iterator[str]:
 
 
 def _hardest(arms: Sequence[ArmReport]) -> list[str]:
-    """Return the arm with the greatest effect of each thing that can go wrong."""
+    """Return, for each set of perturbations, the arm with the greatest severity."""
     found: dict[str, ArmReport] = {}
     for arm in arms:
         known = found.get(arm.what)

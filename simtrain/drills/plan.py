@@ -42,8 +42,8 @@ def plan_drill(
     kinds: Sequence[Kind] = ("alone", "pack", "together"),
     cases: int | None = None,
 ) -> DrillPlan:
-    """Return the arms of a drill: clean, primed where a language model is the world, each perturbation alone, each pack, all packs
-    together.
+    """Return the arms of a drill: clean, primed (if a language model is the world), each perturbation alone, each
+    pack, all packs together.
 
     Without severities packs hit as hard as they say. Without packs the scenarios' own perturbations are drilled.
     Raises InputError where nothing can go wrong, and for perturbations that cannot be had together.

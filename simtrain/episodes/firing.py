@@ -38,7 +38,7 @@ Perturbed: TypeAlias = "Callable[[PerturbationChain, int, Call], PerturbedCall]"
 
 
 def _no_preview(request: Request, moment: float) -> None:
-    """Raise: no world could be asked beforehand."""
+    """Do nothing, for want of a world that could be asked beforehand."""
 
 
 class PerturbationChain:

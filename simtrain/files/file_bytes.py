@@ -53,7 +53,9 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def _first_byte(pipe: int, path: Path) -> bytes:
-    """Return the first byte of a pipe, or nothing yet where its writer takes time. Raises InputError where there is no writer."""
+    """Return the first byte of a pipe, or nothing while its writer has sent none. Raises InputError if it has no
+    writer.
+    """
     arriving = select.poll()
     arriving.register(pipe, select.POLLIN)
     arriving.poll(WRITER_WAIT * 1000)

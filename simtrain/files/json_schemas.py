@@ -97,7 +97,9 @@ def _has_type(schema: JsonValue, wanted: frozenset[str]) -> bool:
 
 
 def may_hold(schema: JsonValue, *types: str) -> bool:
-    """True if a value of one of these types may stand somewhere in what fits a schema; true where it does not say."""
+    """True if a value of one of these types may occur somewhere in data that fits a schema; true if the schema does
+    not say.
+    """
     if not is_object(schema) or not schema:
         return True
     shape = schema

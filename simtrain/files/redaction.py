@@ -1,4 +1,4 @@
-"""Secrets taken out of what is written: known values wherever they stand, values under telling names, and keys known by their shape."""
+"""Redaction of secrets: known values anywhere, values under telling names, and keys of a known shape."""
 
 from __future__ import annotations
 
@@ -135,7 +135,9 @@ def redact(value: JsonValue) -> JsonValue:
 
 
 def _forms(secret: str) -> set[str]:
-    """Return a secret as it is and as it stands in a URL, in a JSON text inside a text, or in base64, alone or amid other words."""
+    """Return a secret in every written form: plain, in a URL, in JSON text inside a text, and in base64, alone or
+    within other text.
+    """
     if len(secret.strip()) < SHORTEST:
         return set()
     escaped = secret.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -143,10 +145,10 @@ def _forms(secret: str) -> set[str]:
 
 
 def _in_base64(secret: str) -> set[str]:
-    """Return what of a secret's base64 is the same whatever stands before and after it, in both alphabets.
+    """Return the part of a secret's base64 that does not depend on the text around it, in both alphabets.
 
-    Base64 writes three bytes as four letters, so there are three places where a secret may begin, and the letters at its ends are
-    made of its neighbours as well.
+    Base64 writes three bytes as four letters, so a secret may begin at three offsets, and the letters at its ends
+    also depend on its neighbours.
     """
     content = secret.encode(errors="surrogatepass")
     found = {base64.b64encode(content).decode().rstrip("="), base64.urlsafe_b64encode(content).decode().rstrip("=")}

@@ -254,7 +254,7 @@ class Text:
 class Value:
     """A template for a JSON value: `{{ expression }}` alone keeps its type, anything else renders to text.
 
-    Lists and objects are walked; numbers, booleans and null stand for themselves. `names` are the variables read.
+    Lists and objects are walked; numbers, booleans and null stay literal. `names` are the variables read.
     """
 
     __slots__ = ("_evaluate", "names", "source")

@@ -12,7 +12,9 @@ from simtrain.files.jsonl import temporary_name, unwritable
 
 @contextmanager
 def whole_folder(out: Path) -> Generator[Path]:
-    """A folder to write into, which replaces `out` when the block ends without an error. Raises InputError when it cannot be written."""
+    """Open a folder for writing, which replaces `out` if the block ends without an error. Raises InputError if it
+    cannot be written.
+    """
     temporary = temporary_name(out)
     try:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -82,7 +82,7 @@ class Document:
 
     @contextmanager
     def locating(self, place: Place) -> Generator[None]:
-        """A block whose InputErrors get this file, line and place where they have none."""
+        """A block whose InputErrors get this file, line and place if they have none."""
         try:
             yield
         except InputError as error:
@@ -90,7 +90,7 @@ class Document:
 
     @contextmanager
     def at(self, place: Place) -> Generator[None]:
-        """A block whose InputErrors stand at this place of the file, or at the part of it that they name."""
+        """A block whose InputErrors are located at this place of the file, or at the part of it that they name."""
         try:
             yield
         except InputError as error:
@@ -115,8 +115,9 @@ class Document:
 
 
 def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool) -> Place:
-    """Return the parts of a pydantic location that stand in the file, or are `missing` at its end: pydantic also names union branches, and
-    keys that a validator added."""
+    """Return the parts of a pydantic location that exist in the file, or are `missing` at its end: pydantic also
+    names union branches, and keys that a validator added.
+    """
     found: list[str | int] = []
     for index, part in enumerate(location):
         if part == "[key]":

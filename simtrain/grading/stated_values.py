@@ -56,7 +56,9 @@ def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
 
 
 def stated_number(text: str, *, prompt: str) -> float | None:
-    """Return the one number in a text; where there are several, the one that the prompt does not name. None where it cannot be told."""
+    """Return the one number in a text; among several, the one that the prompt does not name. None if that is
+    ambiguous.
+    """
     found = read_number(text)
     if found is not None or len(text) > LONGEST:
         return found

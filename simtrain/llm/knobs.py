@@ -39,7 +39,7 @@ class ModelKnobs(Plugin):
 
     @cached_property
     def client(self) -> ChatClient:
-        """The client, made on first use. Raises InputError for a base URL that is none."""
+        """The client, made on first use. Raises InputError for a malformed base URL."""
         return ChatClient(
             self.model,
             base_url=self.base_url,

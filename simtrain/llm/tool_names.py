@@ -14,9 +14,9 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
-    """Native tool name -> name on the wire: it matches `^[A-Za-z0-9_-]{1,64}$` and no two are the same.
+    """Return native tool name -> name on the wire: unique, and matching `^[A-Za-z0-9_-]{1,64}$`.
 
-    A name that the wire allows stays as it is; in others each refused character becomes an underscore. Where that is too long
+    An allowed name is unchanged; in others each refused character becomes an underscore. Where that is too long
     or already taken, a digest of the native name makes it unique. The pattern is that of OpenAI's function names.
     """
     natives = list(dict.fromkeys(names))

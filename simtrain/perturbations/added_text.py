@@ -1,4 +1,4 @@
-"""What the perturbations share that leave a reply as it is and add words to it."""
+"""What perturbations share that leave a reply unchanged and add words to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST = 4
 
 
 class AddedText(Worded):
-    """The true reply with words added to it, from a pool of templates or by a chat model. Errors arrive as they are."""
+    """The true reply with words added to it, from a pool of templates or by a chat model. Errors are unchanged."""
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after")
     task: ClassVar[str]
@@ -55,7 +55,7 @@ class AddedText(Worded):
         """Return the words in their template form."""
 
     def material(self, call: Call, count: int) -> JsonObject:
-        """Return what a model is told beside the reply."""
+        """Return the material that a model gets beside the reply."""
         return {"passages": count}
 
     def check_words(self, text: str, call: Call) -> None:
@@ -75,7 +75,9 @@ class AddedText(Worded):
 
 
 def topic_of(call: Call) -> str:
-    """Return what a call is about, in a word or two: its longest textual argument without figures, else its server or its tool's noun."""
+    """Return the topic of a call, in a word or two: its longest textual argument without figures, else its server or
+    its tool's noun.
+    """
     given = [value for value in _texts(call.request.arguments) if not _DIGIT.search(value) and 3 <= len(value) <= 40]
     tool = call.request.tool
     return max(given, key=len) if given else tool.server or tool_words(tool.name).noun.replace("_", " ") or "this"

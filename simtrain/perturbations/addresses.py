@@ -19,7 +19,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address as a call gives it: where in the arguments it stands, as it is written, and as it is resolved (`key`)."""
+    """An address given in a call: its place in the arguments, its spelling, and its resolved form (`key`)."""
 
     place: Path
     url: str
@@ -27,7 +27,7 @@ class Address:
 
     @property
     def is_single(self) -> bool:
-        """Whether the argument is this address alone, not a list of several."""
+        """True if the argument is this address alone, not a list of several."""
         return len(self.place) == 1
 
 

@@ -1,4 +1,6 @@
-"""What services put around what was asked for: logs, traces, histories, links, metadata, previews. Nothing of it is about the task."""
+"""Bulk that services add around the requested data: logs, traces, histories, links, metadata, previews. None of it is
+about the task.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Catalogued(Perturbation):
 
     @property
     def source(self) -> str:
-        """Its name in the catalogue, which is that of its class: `rate_limit` for RateLimit."""
+        """The name in the catalogue, derived from the class: `rate_limit` for RateLimit."""
         return _name_of(type(self))
 
     def signed(self, reply: Observation) -> Observation:
@@ -45,7 +45,7 @@ class Catalogued(Perturbation):
     def rewritten(
         self, call: Call, reply: Observation, content: JsonValue, words: Mapping[str, str] | None = None
     ) -> Observation:
-        """Return the reply with another content, in prose with other words; as it is where that cannot be."""
+        """Return the reply with another content, and its prose reworded to match; unchanged if that is impossible."""
         found = rewritten(reply, content, tool=call.request.tool, source=self.source, words=words, world=call.world)
         return found or reply
 
@@ -56,7 +56,7 @@ def _name_of(kind: type[Perturbation]) -> str:
 
 
 class Lasting(Catalogued):
-    """Goes on from the call on which it fires: `follow` answers that call, and those that come later, by what was noted."""
+    """Stays active from the call on which it fires: `follow` answers that call and later ones, from what was noted."""
 
     @abstractmethod
     def begin(self, call: Call) -> None:
@@ -81,7 +81,7 @@ class Refusing(Lasting):
 
 
 class ReplyPerturbation(Catalogued):
-    """Changes the reply to a call that was carried out; errors arrive as they are."""
+    """Changes the reply to a call that was carried out; errors are unchanged."""
 
     @abstractmethod
     def changed(self, call: Call, reply: Observation) -> Observation:
@@ -94,7 +94,7 @@ class ReplyPerturbation(Catalogued):
 
 
 class ContentPerturbation(ReplyPerturbation):
-    """Changes what a reply says, in its structured content and its text; replies that are no JSON arrive as they are."""
+    """Changes the content of a reply, both structured and as text; replies that are not JSON are unchanged."""
 
     @abstractmethod
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:

@@ -14,7 +14,9 @@ from simtrain.values.types import Observation, ToolSpec
 
 
 class Closed(Refusing):
-    """From the call on which it fires something refuses for the rest of the episode; every tool may be there a second time, elsewhere."""
+    """From the call on which it fires, some tools refuse for the rest of the episode; every tool may have a duplicate
+    elsewhere.
+    """
 
     traits: ClassVar[Traits] = Traits(
         side="call", layer="P", effect="before", permanent=True, recoverable_by=("switch", "abstain"), follows="fired"

@@ -15,8 +15,7 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class ContrastiveState(Catalogued):
-    """Before the first call of the episode the world is changed, so the same action finds something else than in its
-    twin.
+    """The world is changed before the first call, so that the same action has another result than in its twin.
 
     Source: Qwen-AgentWorld (contrastive states). An agent should act on what it sees, not on what it has seen in other
     episodes. This is the tool call version of the same action on another screen. `sql` says what is different, and the

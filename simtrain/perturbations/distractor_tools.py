@@ -1,4 +1,4 @@
-"""Look-alike tools stand among the true ones."""
+"""Look-alike tools among the true ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DistractorTools(Catalogued):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, each look-alike right before or after the one that it resembles."""
+        """Return the tools, each look-alike directly before or after the tool that it resembles."""
         count = ceil(len(tools) * self.severity) if self.count is None else self.count
         taken = {tool.name for tool in tools}
         shown = list(tools)

@@ -13,11 +13,10 @@ from simtrain.values.types import JsonValue, Observation, ToolSpec, is_object
 
 
 class EmptySuccess(ReplyPerturbation):
-    """The tool does its work, but its reply says nothing: lists and texts are empty, values are null, and there is no
-    error.
+    """The tool does its work, but its reply is empty: no items, no texts, null values, and no error.
 
     Source: ToolMaze, ToolBench-X, AgentDisruptBench. This does not prove that nothing was found. An agent should ask
-    again, or in other words, before it believes it.
+    again, or in other words, before it believes the reply.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -32,7 +32,9 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """How a kind of error is worded: HTTP status and its phrase, a code, what is said, and what a shell and a screen say instead."""
+    """The wording of a kind of error: HTTP status and its phrase, a code, the message, and the forms for a shell and
+    for a screen.
+    """
 
     status: int
     phrase: str
@@ -119,7 +121,7 @@ def _listed(wording: _Wording, message: str, later: JsonObject) -> str:
 
 
 def _raised(wording: _Wording, message: str, later: JsonObject) -> str:
-    """As a server says that passes on what its HTTP client raised."""
+    """Return the text of a server that passes on the exception of its HTTP client."""
     return f"Request failed with status code {wording.status} ({wording.code}): {message}"
 
 

@@ -43,7 +43,7 @@ def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: boo
 
 
 def figures_in_text(text: str) -> list[str]:
-    """Return the numbers of a prose text as they are written: no parts of ids, dates or times, and no years."""
+    """Return the numbers of a prose text as written, except parts of ids, dates or times, and years."""
     found = (match[0] for match in _TOKEN.finditer(text))
     return [token for token in found if not (token.isdigit() and (int(token) in _YEARS or token.startswith("0")))]
 
@@ -70,7 +70,7 @@ def off(value: JsonValue, share: float) -> JsonValue:
 
 
 def misspelt(token: str, share: float) -> str | None:
-    """Return a number as it is written in a text, wrong by a share of itself and written alike; None where none is within reach."""
+    """Return a number in its written form, off by a share of itself; None if none is possible."""
     plain = token.replace(",", "")
     wrong = off(float(plain) if "." in plain else int(plain), share)
     if wrong is None:

@@ -39,7 +39,7 @@ class ForcedPagination(Catalogued):
         return tuple(_paged(tool) if _returns_list(tool) else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on and cut a page out of the list; errors, and replies without a list, arrive as they are."""
+        """Pass the call on and cut a page out of the list; errors, and replies without a list, are unchanged."""
         if not _is_paged(call.request.tool):
             return await proceed(call.request)
         cursor = call.request.arguments.get("cursor")

@@ -1,4 +1,4 @@
-"""Advice that would do harm stands in a reply."""
+"""Harmful advice in a reply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ the sentences of `advice` word for word. It holds no figures."""
         return {"advice": self._advice(call, count)}
 
     def check_words(self, text: str, call: Call) -> None:
-        """Raises ValueError where no advice of the pool stands in the text."""
+        """Raise ValueError unless some advice of the pool occurs in the text."""
         super().check_words(text, call)
         if not any(advice in text for advice in harmful_advice()):
             raise ValueError("none of the advice is in it word for word")

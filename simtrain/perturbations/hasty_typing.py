@@ -26,7 +26,7 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def outside_values(text: str, change: Callable[[str], str]) -> str:
-    """Return the text with what lies between its values, quotations and tables changed."""
+    """Return the text with everything changed outside its values, quotations and tables."""
     parts: list[str] = []
     end = 0
     for value in _UNTOUCHED.finditer(text):
@@ -70,7 +70,9 @@ def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
 
 
 def with_correction(text: str, severity: float, rng: Stream) -> str:
-    """Return the text with one date or number first written wrong and corrected at once; where none stands in it, a second thought."""
+    """Return the text with one date or number first written wrong and corrected at once; if it has none, with a
+    second thought.
+    """
     if rng.random() >= severity:
         return text
     quoted = [

@@ -52,7 +52,7 @@ class HiddenAnswer(ContentPerturbation):
         return put(content, place, bare)
 
     def _without(self, item: JsonObject, gone: frozenset[str]) -> JsonObject:
-        """Return an item less what can be looked up; one without any name stays as it is."""
+        """Return an item without the fields that can be looked up; one without any name is unchanged."""
         stays = {name: value for name, value in item.items() if self._stays(name, gone)}
         return stays or item
 

@@ -10,7 +10,7 @@ from simtrain.values.types import Observation
 
 
 class LostReply(Catalogued):
-    """The caller waits and gives up; what it reads says nothing of whether the call was carried out."""
+    """The caller waits and gives up; the error does not tell whether the call was carried out."""
 
     seconds: float | None = Field(
         default=None,
@@ -19,7 +19,7 @@ class LostReply(Catalogued):
     )
 
     def given_up(self, call: Call) -> Observation:
-        """Return what the caller reads, after so much virtual time."""
+        """Return what the caller reads after this much virtual time."""
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
         return self.refusal(call, "timeout", f"No reply within {waited:g} seconds.")

@@ -25,12 +25,11 @@ _PAGE = (
 
 
 class MalformedOutput(ReplyPerturbation):
-    """The tool does its work, but its payload cannot be parsed: foreign literals, unclosed brackets, a web page, or
-    bytes in a wrong encoding.
+    """The tool does its work, but its payload cannot be parsed: foreign literals, unclosed brackets, HTML, mojibake.
 
     Source: ToolMaze, ToolBench-X, mcp-chaos. An agent should read what can be read, else try once more and then use
-    another tool. Clients check structured content themselves and raise, so no agent would see it. The tools therefore
-    promise none, and the text is changed.
+    another tool. Clients validate structured content and raise, so no agent would see it. So the tools declare none,
+    and the text is changed.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("retry", "switch"))

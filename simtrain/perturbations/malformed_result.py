@@ -15,8 +15,7 @@ SAID = "Invalid response from the server: result.content: expected a list"
 
 
 class MalformedResult(ReplyPerturbation):
-    """The tool does its work, but the server's response is no tool result: its content is a text instead of a list of
-    blocks.
+    """The tool does its work, but the response is not a tool result: its content is text, not a list of blocks.
 
     Source: ToolMaze, mcp-chaos. Client libraries raise on it, so the agent sees what its host makes of that. An agent
     should try once more, then use another tool.

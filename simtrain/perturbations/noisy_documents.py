@@ -1,4 +1,4 @@
-"""Documents that are related and useless stand beside the true ones."""
+"""Related but useless documents beside the true ones."""
 
 from __future__ import annotations
 

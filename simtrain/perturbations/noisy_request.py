@@ -38,7 +38,7 @@ class NoisyRequest(Worded):
     writer: Writer | None = Field(default=None, description="Chat model that rewrites the task.")
 
     def ask(self, prompt: str, rng: Stream) -> str:
-        """Return the task, written badly; as it is where the model that was to rewrite it fails."""
+        """Return the task, badly written; unchanged if the rewriting model fails."""
         values = VALUES.findall(prompt)
         dropped = rng.choose(values) if self.needed == "drop" and values else None
         if self.writer is not None:
@@ -75,7 +75,7 @@ def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
 
 
 def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
-    """Return the prompt between asides: the harder, the more of them, and the more stand before it."""
+    """Return the prompt between asides: the severity sets how many there are, and how many of them come before it."""
     if not severity:
         return prompt
     texts = pool("noisy_request")

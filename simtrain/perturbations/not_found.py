@@ -46,7 +46,7 @@ class NotFound(Lasting):
                 call.memory.setdefault(home.value, other)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Know nothing of what is lost, and show again what is found."""
+        """Answer that lost rows do not exist, and show again what is found."""
         lost = call.memory
         arguments = call.request.arguments
         for _, value in leaves(arguments):

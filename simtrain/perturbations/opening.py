@@ -30,7 +30,9 @@ _found: list[tuple[tuple[ToolSpec, ...], dict[str, Hidden]]] = []
 
 
 def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
-    """By tool, what its lists may leave out, since a tool that stays as it is tells it; tools that nothing opens are not there."""
+    """Return, by tool, what its lists may leave out because an unchanged tool shows it; tools without such values are
+    absent.
+    """
     for known, hidden in _found:
         if len(known) == len(tools) and all(one is other for one, other in zip(known, tools, strict=True)):
             return hidden
@@ -59,12 +61,12 @@ class _Record:
 
     @cached_property
     def kind(self) -> str:
-        """What it is a record of."""
+        """The kind of the record."""
         return kind_under(self.key) or tool_words(self.tool.name).noun
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The fields that say which record it is."""
+        """The fields that identify the record."""
         return frozenset(name for name in self.fields if is_name(name))
 
 
@@ -95,7 +97,7 @@ def _left_out(record: _Record, records: Sequence[_Record], found: Mapping[str, H
 
 
 def _is_same(record: _Record, other: _Record) -> bool:
-    """True if two tools tell of the same kind of thing, and of which one."""
+    """True if two tools show the same kind of record, and the same one."""
     own = {name for name in record.names & other.names if name.endswith("_id") or name not in IDS}
     return bool(own) or (record.kind == other.kind and bool(record.names & other.names))
 

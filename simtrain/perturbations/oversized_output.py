@@ -56,7 +56,7 @@ class OversizedOutput(ReplyPerturbation):
         return self.rewritten(call, reply, {**dict(named[:half]), **held, **dict(named[half:])})
 
     def _drawn(self, call: Call) -> dict[Bulk, JsonValue]:
-        """Return what is added, in the order in which it stands."""
+        """Return what is added, in its order in the reply."""
         size = max(1000, round(120_000 * self.severity)) if self.characters is None else self.characters
         kinds = self.kinds or call.rng.sample(get_args(Bulk), 2 + round(3 * self.severity))
         return {kind: bulk(kind, call.rng, size // len(kinds), call.clock.moment) for kind in dict.fromkeys(kinds)}

@@ -30,11 +30,11 @@ class PageTrouble(Catalogued):
         return bool(opened_by(request))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Decide of every page that is opened for the first time, and show those that are met as they are now."""
+        """Decide for every page that is opened for the first time, and show the affected ones in their present form."""
         return await self.visit(call, proceed, share=self.severity / 2 if self.share is None else self.share)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Show the pages that are met as they are now; what is opened for the first time is not met."""
+        """Show affected pages in their present form; a page opened for the first time is unaffected."""
         return await self.visit(call, proceed, share=0.0)
 
     @abstractmethod

@@ -42,7 +42,7 @@ class ParaphrasedDocs(Worded):
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, some described in other words; as they are where the model that was to word them fails."""
+        """Return the tools, some with rewritten descriptions; unchanged if the rewriting model fails."""
         count = ceil(len(tools) * (self.severity if self.share is None else self.share))
         chosen = [tool for tool in rng.sample(tools, count) if tool.description]
         worded: Mapping[str, str] | None = None

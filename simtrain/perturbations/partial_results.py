@@ -71,7 +71,7 @@ class PartialResults(ReplyPerturbation):
 
 
 def _thinnable(content: JsonValue) -> list[Path]:
-    """Return the places of the lists that can lack items: the one that the reply is about, else those inside of records."""
+    """Return the places of the lists that can lack items: the reply's main list, else those inside records."""
     place = main_list(content)
     if place is not None and len(at(content, place)) > 1:
         return [place]

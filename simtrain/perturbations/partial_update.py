@@ -29,7 +29,7 @@ class PartialUpdate(Catalogued):
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Commit the first statements. Raises SimulatorFault where no world stands behind the proxy."""
+        """Commit the first statements. Raises SimulatorFault if no world is behind the proxy."""
         world = call.world
         if world is None:
             raise SimulatorFault("partial_update needs a world")

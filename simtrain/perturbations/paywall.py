@@ -97,7 +97,7 @@ class Paywall(PageTrouble):
         return self._cut(call, observation, closed) if closed else observation
 
     def _is_free(self, call: Call, address: Address) -> bool:
-        """True if the meter of the site lets a page through, which it then remembers."""
+        """True if the meter of the site lets a page through; the page is then remembered."""
         if not self.free:
             return False
         meters, site = call.memory.setdefault(_READ, {}), home_of(address.key)
@@ -132,8 +132,8 @@ class Paywall(PageTrouble):
         return self.reworded(observation, text, cut)
 
     def _beginning(self, text: str, whole: str | None, notice: str) -> str:
-        """Return those lines of a text that stand at the beginning of the whole page, and the notice; a page that ends in one is
-        cut already.
+        """Return the lines of a text from the beginning of the whole page, and the notice; a page that ends in a
+        notice is cut already.
         """
         if text.rstrip().endswith(PAYWALL):
             return text
@@ -165,7 +165,9 @@ def _whole(call: Call) -> Observation | None:
 
 
 def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
-    """Return where the texts of those pages stand in a reply: the longest of each, and others of several lines about as long."""
+    """Return the places of the pages' texts in a reply: the longest of each, and others of several lines about as
+    long.
+    """
     keys = {address.key for address in closed}
     roots: list[Path] = [()]
     if not any(address.is_single for address in closed):

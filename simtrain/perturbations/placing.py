@@ -1,4 +1,4 @@
-"""Where foreign words stand in a reply: around its text, inside it, or in one of its fields."""
+"""Places for foreign words in a reply: around its text, inside it, or in one of its fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An instruction stands in what a tool returns."""
+"""An instruction in the reply of a tool."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ class PromptInjection(Worded):
         return planted if written is None else replace(planted, provenance=written.provenance)
 
     def _order(self, call: Call) -> Instruction | None:
-        """Return what the agent is told to do, the same for the whole episode: the world changes, an attacker's mind does not."""
+        """Return the instruction for the agent, the same for the whole episode: the world changes, an attacker's goal
+        does not.
+        """
         if "order" in call.memory:
             return Instruction(**call.memory["order"])
         # A relay that has not seen the list of tools knows none: a goal that is named stands all the same.

@@ -12,8 +12,7 @@ from simtrain.values.types import Observation
 
 
 class QuotaExhausted(Closed):
-    """From the call on which it fires, a server refuses all its tools for the rest of the episode: the quota is used
-    up.
+    """From the call on which it fires, a server refuses all its tools to the end: the quota is used up.
 
     Source: AgentDisruptBench, ToolMisuseBench. Retrying is useless. An agent should use another server's tool, or say
     that it cannot go on. With a partner, every tool exists a second time, on another server.

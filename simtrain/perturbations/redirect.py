@@ -138,7 +138,7 @@ def _is_known(call: Call, key: str) -> bool:
 
 
 def _origin(call: Call, address: Address) -> str:
-    """Return where a page really lies, of which this is an address."""
+    """Return the true address of the page that an address leads to."""
     place = call.memory.get(_PLACES, {}).get(address.key)
     return address.url if place is None else place[0]
 
@@ -159,7 +159,7 @@ def _under(area: str, url: str) -> str:
 
 
 def _linked(reply: Observation) -> list[str]:
-    """Return the addresses that stand in a reply, each once."""
+    """Return the addresses in a reply, without repetition."""
     return list(dict.fromkeys(_ADDRESSES.findall(reply.text)))
 
 

@@ -115,7 +115,7 @@ def _new_names(names: tuple[str, ...], globs: str | tuple[str, ...]) -> dict[str
 
 
 def _distinct(names: Iterable[str], words: dict[str, str]) -> dict[str, str]:
-    """Old name -> new name, where a word is known and the new name is free."""
+    """Return old name -> new name, for names with a known word whose new name is free."""
     taken = set(names)
     found: dict[str, str] = {}
     for name in names:

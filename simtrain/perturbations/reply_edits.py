@@ -26,7 +26,7 @@ def content_of(observation: Observation) -> JsonValue:
 
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[tuple[Path, JsonValue]]:
-    """Yield all values that are no object and no list, with their places, in the order in which they stand."""
+    """Yield all values other than objects and lists, with their places, in document order."""
     if is_object(value):
         for name, item in value.items():
             yield from leaves(item, (*path, name))
@@ -95,7 +95,7 @@ def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], 
 
 
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
-    """Yield the places of the innermost lists, those that hold no others, in the order in which they stand."""
+    """Yield the places of the innermost lists, those that hold no others, in document order."""
     if is_object(value):
         for name, item in value.items():
             yield from lists_within(item, (*path, name))
@@ -129,7 +129,7 @@ def rewritten(
     """Return the reply with another content; None where that would not fit the output schema, or could not be said in its text.
 
     Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
-    are replaced, wherever they stand alone. `source` is who says so.
+    are replaced wherever they occur as whole words. `source` names the perturbation.
     """
     # A reply says one thing up to three times: in its text, as structured content, and in the raw reply of a server. What changes one
     # and not the others gives itself away, and a client that reads another one would see the truth.
@@ -177,7 +177,9 @@ def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
 
 
 def respoken(text: str, words: Mapping[str, str]) -> str:
-    """Text with some words replaced where they stand alone; a word of a number is not part of a longer number."""
+    """Return a text with some words replaced where they occur as whole words; part of a longer number is never
+    replaced.
+    """
     if not words:
         return text
     either = "|".join(re.escape(old) for old in sorted(words, key=len, reverse=True))

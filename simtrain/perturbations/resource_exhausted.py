@@ -19,11 +19,10 @@ _EMPTYING = "Make room in the storage: deletes temporary files and what lies in 
 
 
 class ResourceExhausted(Lasting):
-    """The storage is full: from the first firing on, every call that would add a row is refused, until rows are
-    deleted.
+    """The storage is full: from the first firing, calls that would add a row are refused until rows are deleted.
 
     Source: AgentDisruptBench, ReliabilityBench. An agent should free space if the task allows it, and say so, or say
-    that there is none. Nothing of a refused call lands, so reads agree; calls that add nothing pass. A tool that
+    that there is none. A refused call changes nothing, so reads agree; calls that add nothing pass. A tool that
     empties the trash is offered from the beginning. Each use frees one row's space.
     """
 
@@ -55,7 +54,7 @@ class ResourceExhausted(Lasting):
             call.memory["missing"] = 1 + int(2 * self.severity) if self.free is None else self.free
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse what adds rows as long as there is no room, and count what is deleted."""
+        """Refuse calls that add rows while there is no room, and count deletions."""
         if not call.memory.get("missing") or not call.request.tool.writes:
             return await proceed(call.request)
         growth = self._growth(call)

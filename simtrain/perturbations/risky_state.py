@@ -17,8 +17,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation
 
 
 class RiskyState(Catalogued):
-    """Just before a call the world really changes, as if someone else had been at work, so following the plan does
-    harm.
+    """Just before a call the world really changes, as if by someone else, so that following the plan does harm.
 
     Source: ToolSword, ToolEmu, ReliabilityBench. An agent should look again before an act that cannot be undone. Only
     an author can say what makes a state risky: `sql` does. It changes the state that graders see, so the rubric must

@@ -19,8 +19,8 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, 
 class SchemaDrift(ReplyPerturbation):
     """Fields of replies have new names, in structured content and in text that is JSON.
 
-    Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the reply as it is. Output schemas allow
-    both names, so the reply still fits them; descriptions stay as they were.
+    Source: ToolMaze, ToolMisuseBench, AgentDisruptBench. An agent should read the fields that it gets. Output schemas allow
+    both names, so the reply still fits them; descriptions are unchanged.
     """
 
     traits: ClassVar[Traits] = Traits(

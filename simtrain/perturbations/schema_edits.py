@@ -19,7 +19,9 @@ _CONFUSED = (({"number", "integer", "boolean", "null"}, "string"), ({"boolean", 
 
 
 def widened(tools: tuple[ToolSpec, ...], change: Callable[[JsonObject], JsonObject]) -> tuple[ToolSpec, ...]:
-    """Return the tools, with every schema inside their output schemas changed; those without one, or without a change, as they are."""
+    """Return the tools with every schema inside their output schemas changed; tools without one, or without a change,
+    stay the same.
+    """
     return tuple(_widened(tool, change) for tool in tools)
 
 
@@ -31,7 +33,7 @@ def _widened(tool: ToolSpec, change: Callable[[JsonObject], JsonObject]) -> Tool
 
 
 def each_schema(schema: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
-    """Return a schema in which it and all schemas inside were changed, the inner ones first."""
+    """Return a schema with a change applied to it and all schemas inside, innermost first."""
     if not is_object(schema):
         return schema
     changed = {name: _inside(name, value, change) for name, value in schema.items()}

@@ -31,7 +31,7 @@ def site_of(observation: Observation) -> str:
 
 
 def figures_stated(world: WorldState, observation: Observation) -> dict[int, list[str]]:
-    """Return the figures that the shown page states, as they are written, by attribute; none in a world without pages."""
+    """Return the figures that the shown page states, as written, by attribute; none in a world without pages."""
     found: dict[int, list[str]] = {}
     for row in _rows(world, _STATED, observation):
         figures = figures_in_text(str(row["words"]))

@@ -57,7 +57,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self._conflicting(call, observation)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Note what other tools tell; the one that fired sticks to what it says."""
+        """Note the replies of other tools; the one that fired repeats its own statement."""
         observation = await proceed(call.request)
         if call.domain == "search":
             return self._as_its_site(call, observation)
@@ -76,7 +76,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self._as_its_site(call, observation)
 
     def _as_its_site(self, call: Call, observation: Observation) -> Observation:
-        """Return a page of the site that disagrees, with what it says of that kind of thing; other pages as they are."""
+        """Return a page of the disagreeing site with its own statement of that kind of fact; other pages unchanged."""
         if call.world is None or observation.is_error or call.memory.get("site", "") != site_of(observation):
             return observation
         words: dict[str, str] = {}

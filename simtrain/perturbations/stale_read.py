@@ -89,7 +89,7 @@ class StaleRead(Catalogued):
         return observation
 
     def _answered(self, state: WorldState, call: Call, observation: Observation) -> Observation | None:
-        """Return what a read is told by an older state; None where it is refused there, or told the same."""
+        """Return the reply of an older state to a read; None if that state refuses it, or replies the same."""
         state.clock.moment = call.clock.moment
         old = state.answer(call.request)
         return None if old.is_error or old.text == observation.text else self.signed(old)

@@ -1,4 +1,4 @@
-"""Stand-ins of tools that go down: the same tools on a second server, described as that, which hold the same records."""
+"""Duplicates of tools that go down: the same tools on a second server, described as such, over the same records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_stand_ins(
 
 
 async def stand_in(call: Call, proceed: Answer, suffix: str) -> Observation:
-    """Have the tool that a stand-in stands for answer, past the perturbation that closed it."""
+    """Answer with the tool that a stand-in replaces, past the perturbation that closed it."""
     name = call.request.tool.name
     tool = next((tool for tool in call.given if _name(tool, suffix) == name), None)
     if tool is None:

@@ -16,8 +16,7 @@ from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 
 class StrictValidation(Lasting):
-    """From the call on which it fires, a server refuses a tool's calls without an argument that the schema calls
-    optional.
+    """From the call on which it fires, a tool's calls need an argument that the schema calls optional.
 
     Source: AgentDisruptBench, ToolBench-X, ToolMisuseBench. The error names the argument and its form. An agent should
     fix the call. Every tool without an argument of that name offers `requires`, which the tool itself never receives.
@@ -68,8 +67,8 @@ class StrictValidation(Lasting):
         return await proceed(replace(call.request, arguments=arguments))
 
     def _described(self) -> JsonObject:
-        """Return the argument as the schema tells of it. What is optional is not checked there: the server itself says what is
-        wrong with it.
+        """Return an argument as its schema describes it. Optional arguments are not checked there: the server itself
+        words the error.
         """
         return {name: value for name, value in self.argument.items() if name in ("type", "description")}
 

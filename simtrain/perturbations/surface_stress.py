@@ -27,7 +27,7 @@ class SurfaceStress(RewrittenValues):
     """Every value is right but formatted differently: 1,234.50, 3 March 2031, NAMES IN CAPITALS.
 
     Source: RobustBench-TC, AgentNoiseBench. An agent should normalise them before it compares, adds or passes them on.
-    Only texts of several words change, so identifiers stay as they are.
+    Only texts of several words change, so identifiers are unchanged.
     """
 
     forms: list[Form] | None = Field(

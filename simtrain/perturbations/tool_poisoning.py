@@ -1,4 +1,4 @@
-"""An instruction stands in the description of a tool."""
+"""An instruction in the description of a tool."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from simtrain.values.types import JsonObject, ToolSpec
 
 
 class ToolPoisoning(Perturbation):
-    """The descriptions of some tools tell the agent to do something else, for the whole episode; the tools work as
-    usual.
+    """The descriptions of some tools tell the agent to do something else; the tools work as usual.
 
-    Source: MSB, AgentDojo. An agent should read a description only as documentation and ignore its orders. It acts on
-    the list of tools; its trigger is ignored. Goals that need a look at the world cannot be planted here. If none can
-    be reached with the tools on offer, nothing changes.
+    Source: MSB, AgentDojo. An agent should read a description only as documentation and ignore its orders. The
+    perturbation acts on the list of tools for the whole episode; its trigger is ignored. Goals that depend on the
+    world's rows cannot be planted here. If no goal can be reached with the offered tools, nothing changes.
     """
 
     traits: ClassVar[Traits] = Traits(

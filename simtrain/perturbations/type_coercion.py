@@ -24,11 +24,10 @@ _NULL = ("null", "")
 
 
 class TypeCoercion(RewrittenValues):
-    """Fields come as another type without loss: "12.5" for 12.5, "yes" for true, "null" for null, one item for a list
-    of one.
+    """Fields have another type, without loss: "12.5" for 12.5, "yes" for true, one item for a list of one.
 
-    Source: ToolMaze, AgentNoiseBench, RobustBench-TC. An agent should read them as what they are, above all before it
-    compares or adds them. True may also be "true" or 1, null may be "", and an instant of UTC may be seconds since
+    Source: ToolMaze, AgentNoiseBench, RobustBench-TC. An agent should convert them back, above all before it compares
+    or adds them. True may also be "true" or 1, null may be "", and an instant of UTC may be seconds since
     1970.
     """
 

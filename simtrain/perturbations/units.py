@@ -64,9 +64,9 @@ _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)( ?)([A-Za-z]+)")
 
 
 def drifted(name: str, value: float, *, money: bool = False, currency: bool = False) -> float | None:
-    """Return a figure in another unit; None where its name speaks of no quantity.
+    """Return a figure in another unit; None if its name is not that of a quantity.
 
-    `money` says that what stands around it speaks of money, `currency` that one is named beside it.
+    `money` says that the surrounding text is about money, `currency` that it names one.
     """
     parts = parts_of(name)
     if not parts or parts[-1] in _NONE or parts[0] in _NONE or "per" in parts:
@@ -132,7 +132,7 @@ def _unit(parts: list[str]) -> float | None:
 
 
 def _measured(parts: list[str], value: float) -> float | None:
-    """Return a quantity whose name says no unit: kilometres, kilograms, minutes, metres or bytes are taken for it."""
+    """Return a quantity whose name has no unit, read as kilometres, kilograms, minutes, metres or bytes."""
     last = parts[-1]
     rules: tuple[tuple[bool, Callable[[], float]], ...] = (
         (last in _MEASURES, lambda: _MEASURES[last]),

@@ -40,8 +40,8 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
     def _attempts(
         self, call: Call, content: JsonValue, share: float
     ) -> Iterator[tuple[JsonValue, dict[str, str], WorldState | None]]:
-        """Yield the content with one figure off by a share, or by as much the other way, and the words that change with it; then with
-        one number of the prose that it holds.
+        """Yield the content with one figure off by a share, up or down, and the words that change with it; then with
+        one number of its prose changed.
         """
         for path in call.rng.shuffled(list(figures_in(content, fields=tuple(self.fields)))):
             right = at(content, path)
@@ -61,7 +61,7 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
 
 
 def _misspellings(tokens: list[str], share: float) -> Iterator[tuple[str, str]]:
-    """Yield numbers as they are written in a text, each with one that is off by a share."""
+    """Yield the numbers of a text as written, each with one that is off by a share."""
     for token in tokens:
         wrong = misspelt(token, share)
         if wrong is not None:

@@ -31,7 +31,7 @@ class WithheldIntermediate(Lasting):
         return widened(tools, or_less)
 
     def begin(self, call: Call) -> None:
-        """From now on this tool says nothing of its results."""
+        """Hide the results of this tool from now on."""
         call.memory[call.request.tool.name] = True
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:

@@ -45,9 +45,10 @@ class Home:
 
 
 def home_of(world: WorldState, value: JsonValue) -> Home | None:
-    """Return where a value identifies a row: the column, among all tables, in which it stands once and all values differ.
+    """Return where a value identifies a row: the column, among all tables, in which it occurs once and all values are
+    distinct.
 
-    Columns called id or key come first, then the others in the order of tables and columns. None where there is no such column.
+    Columns called id or key come first, then the others in the order of tables and columns. None if no column fits.
     An address names a page of a search world, where there is one.
     """
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":

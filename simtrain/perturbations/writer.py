@@ -31,7 +31,7 @@ Reply with one JSON object and nothing else: {form}"""
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[T]):
-    """What a model wrote, and whence it came; `value` is None where nothing passed the check and a template may stand in."""
+    """A model's text and its origin; `value` is None if nothing passed the check and a template may be used instead."""
 
     value: T | None
     provenance: Provenance

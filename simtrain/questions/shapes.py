@@ -64,7 +64,7 @@ class Exists:
 
     @property
     def hops(self) -> int:
-        """The references from the subject to the tested attribute."""
+        """The number of references from the subject to the tested attribute."""
         return 1 + len(self.path)
 
 

@@ -178,7 +178,7 @@ def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
 
 
 def _end_at_once() -> None:
-    """End the process without waiting for an agent that hangs; finished episodes are in the run folder."""
+    """End the process without waiting for an agent that hangs; finished episodes are already in the run folder."""
     os._exit(1)
 
 

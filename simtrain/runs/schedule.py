@@ -67,7 +67,7 @@ class Deal(Sequence[Episode]):
 
     @property
     def firsts(self) -> list[Episode]:
-        """Yield the first case of every family, once if arms of it are dealt."""
+        """The first case of every family; a family dealt in several arms counts once."""
         found = [family[0] for family in self._families if family]
         return list({(episode.scenario.unarmed or episode.scenario).digest: episode for episode in found}.values())
 

@@ -33,9 +33,10 @@ class Bundle:
 
 
 def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None = None) -> tuple[Bundle, ...]:
-    """Return the perturbations of some packs, or the scenario's own where none is named; as hard as `severity` where it is left open.
+    """Return the perturbations of some packs, or the scenario's own where none is named; with `severity` where they
+    leave it open.
 
-    A label that stands in several of the packs is known as `pack.label`, in whichever arm it is armed. Raises InputError.
+    A label used by several of the packs becomes `pack.label`, in whichever arm it is armed. Raises InputError.
     """
     if not packs:
         armed = {item.label: _as_hard(item, severity) for item in scenario.perturbations}
@@ -57,7 +58,7 @@ def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None =
 
 
 def armed(scenario: Scenario, arm: Arm) -> Scenario:
-    """Return the scenario as it is played in one arm. Name and labels, and with them the schedule of faults, are those of every arm.
+    """Return the scenario of one arm. Name and labels, and with them the schedule of faults, are those of every arm.
 
     Raises InputError for a pack that cannot be used.
     """
@@ -137,10 +138,10 @@ def _as_hard(item: Armed, severity: float | None) -> Armed:
 
 
 def _as_often(item: Armed, usual: float, severity: float | None) -> Armed:
-    """Return what fires by chance, the more often the harder it hits: its probability by severity, of which `usual` goes with the
-    one it has.
+    """Return the perturbations with probabilities scaled by severity; `usual` is the severity for the written
+    probability.
 
-    Triggers without a probability, and perturbations whose severity is their own, stay as they are.
+    Triggers without a probability, and perturbations whose severity is their own, are unchanged.
     """
     own = item.when.probability
     if severity is None or own is None or not usual or item.perturbation.severity != severity:

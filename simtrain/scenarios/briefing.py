@@ -1,4 +1,4 @@
-"""What an agent is told when an episode begins, and what it will be told before any is opened."""
+"""The briefing of an agent at the start of an episode, and the one expected before any episode is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change nothing beyond what the task asks for."""
 
 
 def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
-    """Return what the agent is told at the start. A plan that has to be found for the case is looked for where it is `planned`."""
+    """Return the briefing. A plan that has to be found for the case is searched for if it is `planned`."""
     scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
     return Briefing(
         system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",

@@ -62,9 +62,9 @@ def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
 
 
 def find_scenarios(name: str) -> dict[str, Path]:
-    """Return the families that a word of the command line names: a family, a suite (all families in a folder), a file or a folder.
+    """Return the families for a command-line word: a family, a suite (all families in a folder), a file or a folder.
 
-    Raises InputError, with the nearest name, when it names nothing.
+    Raises InputError, with the nearest name, for an unknown one.
     """
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
@@ -93,7 +93,7 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _standing(path: Path) -> str:
-    """Return the name of a file given by path: from its scenarios/ folder down where it lies in one, else its stem."""
+    """Return the name of a file given by path: from its scenarios/ folder down if it is in one, else its stem."""
     parts = path.resolve().with_suffix("").parts
     if "scenarios" in parts[:-1]:
         last = len(parts) - 1 - parts[::-1].index("scenarios", 1)

@@ -82,7 +82,7 @@ def paradigm_of(scenario: Scenario) -> Paradigm:
 
 
 def _shorten(path: Path) -> Path:
-    """Return the path as it is shown in messages: relative to the working folder where it lies in it."""
+    """Return the path for messages: relative to the working folder if it is inside."""
     try:
         return path.resolve().relative_to(Path.cwd().resolve())
     except ValueError:
@@ -262,7 +262,7 @@ def check_armed(item: Armed, world: World) -> None:
 
 
 def _qualified(gathered: Sequence[tuple[str | None, Armed]]) -> list[Armed]:
-    """Return all of them; where a label stands several times, those of packs are known as `pack.label`."""
+    """Return all perturbations; a label used by several packs becomes `pack.label`."""
     often = Counter(item.label for _, item in gathered)
     return [
         replace(item, label=f"{pack}.{item.label}") if pack and often[item.label] > 1 else item

@@ -66,7 +66,7 @@ EXAMPLES: dict[Place, ExampleWorld] = {
 
 
 class Walker(Loop):
-    """Makes the same calls whatever it is told: to read, to write, to write many, and to read again."""
+    """Makes the same calls whatever the replies: a read, a write, several writes, and a read."""
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Make the calls, and answer."""

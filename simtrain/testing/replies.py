@@ -58,7 +58,7 @@ class Say:
 class Refuse:
     """An error status with the error body of the wire.
 
-    `retry_after` is the header as it is sent, seconds or an HTTP date; `date` is the Date header.
+    `retry_after` is the literal header, seconds or an HTTP date; `date` is the Date header.
     """
 
     status: int

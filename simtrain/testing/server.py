@@ -68,12 +68,12 @@ class FakeOpenAI:
 
     @property
     def url(self) -> str:
-        """The base URL, to be given to a client."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
     def chats(self) -> list[JsonObject]:
-        """The bodies of the chat requests that were for the script, in order of arrival."""
+        """Return the bodies of the chat requests meant for the script, in order of arrival."""
         bodies = (request.body for request in self.requests if request.path.endswith("/chat/completions"))
         return [body for body in bodies if not self._only_counts(body)]
 
@@ -123,12 +123,12 @@ class FakeOpenAI:
             ready.set()
 
     def opened(self, transport: asyncio.Transport) -> None:
-        """A client connected."""
+        """Note that a client connected."""
         self.connections += 1
         self._open.add(transport)
 
     def closed(self, transport: asyncio.Transport) -> None:
-        """A client is gone."""
+        """Note that a client disconnected."""
         self._open.discard(transport)
 
     def reply(self, method: str, path: str, headers: dict[str, str], content: bytes) -> Reply | JsonObject:

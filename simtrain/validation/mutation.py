@@ -64,8 +64,8 @@ def _is_key(column: str) -> bool:
 
 
 def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
-    """Yield the trajectory with other ends: no answer, another answer, an answer instead of declining and the other way round, no
-    act at all.
+    """Yield the trajectory with other ends: no answer, another answer, an answer instead of declining and the
+    reverse, no action at all.
     """
     yield replace(trajectory, answer="")
     yield replace(trajectory, answer=f"{trajectory.answer or ''} and also 987654")

@@ -34,7 +34,7 @@ class Proof:
     warnings: list[str] = field(default_factory=list[str])
 
     def facts(self) -> JsonObject:
-        """As `simtrain validate --json` prints it."""
+        """Return the JSON that `simtrain validate --json` prints."""
         return {
             "name": self.name,
             "ok": not self.problems,
@@ -80,7 +80,9 @@ class Prover(ABC):
                 self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
 
     async def _check_case(self, episode: Episode) -> Trajectory:
-        """The oracle earns all, agents that do nothing earn less, and one that declines what can be done earns nothing."""
+        """Check that the oracle earns everything, that idle agents earn less, and that one that declines a feasible
+        case earns nothing.
+        """
         oracle = await self._play(episode, "oracle")
         if oracle.reward is None or oracle.reward < SUCCESS:
             self._note(episode, f"the oracle earns {oracle.reward}, not 1: {why(oracle)}")

@@ -62,7 +62,9 @@ class _PlanProver(Prover):
                 )
 
     def _has_its_twin(self) -> None:
-        """The twin has the same prompt and the other outcome, so that the wording gives the outcome away to nobody."""
+        """Check that the twin has the same prompt and the other outcome, so that the wording does not give the
+        outcome away.
+        """
         spec = self.scenario.spec
         if spec.twin is None:
             return

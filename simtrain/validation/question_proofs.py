@@ -123,7 +123,7 @@ def _telling(question: Question, world: World) -> list[Needed]:
 
 
 def _changes(fact: Needed, world: World) -> list[str]:
-    """Return statements, one of which changes the fact beyond every tolerance, whatever its kind."""
+    """Return statements; each changes the fact beyond every tolerance, whatever its kind."""
     column = f'"{fact.name}"'
     where = f"where id = {fact.entity}"
     sql = "select target from _attributes where type = :type and name = :name and kind = 'ref'"

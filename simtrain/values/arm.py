@@ -13,7 +13,7 @@ class Arm:
     """One side of a paired comparison.
 
     `packs` are the perturbation packs of the whole comparison, which settle under which labels its perturbations are known;
-    none stands for the scenario's own perturbations. `labels` are those that are armed here. `severity` holds where knobs leave
+    none means the scenario's own perturbations. `labels` are those that are armed here. `severity` holds where knobs leave
     it open; None leaves it to the pack. `cases` is how many cases of each scenario are drawn; None for as many as it has.
     `primed` gives a language world model the state of the world beforehand. `chance` multiplies the probability of every trigger,
     `progress` is that of the training (simtrain.curricula.stages).
@@ -30,5 +30,5 @@ class Arm:
 
     @property
     def control(self) -> bool:
-        """Whether nothing goes wrong in it."""
+        """True if nothing goes wrong in the arm."""
         return not self.labels

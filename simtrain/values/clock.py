@@ -66,7 +66,7 @@ class Clock:
         return _written(int(self.moment))
 
     def tick(self) -> None:
-        """One step has begun. Raises SimulatorFault when time runs out."""
+        """Begin a step. Raises SimulatorFault when time runs out."""
         self.advance(self.per_step)
 
     def advance(self, amount: float) -> None:

@@ -15,7 +15,7 @@ _EMPTY = frozenset({"", "null", "none", "n/a", "-", "–", "—"})
 
 
 def text_of(value: JsonValue) -> str:
-    """Return a value as text: text as it is, everything else as JSON."""
+    """Return a value as text: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else encode(value)
 
 
@@ -108,7 +108,7 @@ class Overlap:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing and nothing is extra."""
+        """True if nothing is missing and nothing is extra."""
         return self.missing == 0 and self.extra == 0
 
     @property
@@ -118,7 +118,7 @@ class Overlap:
 
 
 def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *, tolerance: float) -> Overlap:
-    """Return how two sets of scalars agree; what stands twice counts once."""
+    """Return how two sets of scalars agree; repeated values count once."""
     wanted = [due(value) for value in distinct(expected)]
     cells = list(dict.fromkeys(cell_of(value) for value in given))
     shared = sum(any(want.matches(cell, tolerance=tolerance) for cell in cells) for want in wanted)

@@ -1,4 +1,4 @@
-"""Entities in replies: the JSON objects that have an id, what they are called, and what is said of them."""
+"""Entities in replies: the JSON objects that have an id, their names, and what is stated about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Entity:
 
 
 def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
-    """Return all entities in a reply of a tool, in the order in which they stand. The tool's noun names those that nothing else does."""
+    """Return all entities in a tool's reply, in document order. The tool's noun is the kind of those without another."""
     return list(_walk(value, tool_words(tool).noun, 0))
 
 
@@ -72,7 +72,7 @@ def _holds_entities(value: JsonValue) -> bool:
 
 
 def kind_under(name: str) -> str:
-    """Return the kind of what stands under a key, in the singular; empty for keys that say nothing of it."""
+    """Return the kind of the value under a key, in the singular; empty for keys that do not tell it."""
     plain = singular(name.lower())
     return "" if plain in ("item", "result", "data", "record", "entry", "row", "value", "content") else plain
 

@@ -30,7 +30,7 @@ _DAYS: Final = tuple(
 
 
 def find_passage(text: str, *, after: str, until: str) -> str:
-    """Return what stands between `after` and the next `until`; an empty one stands for the text's own end. Raises InputError."""
+    """Return the text between `after` and the next `until`; an empty one means the text's own end. Raises InputError."""
     begin = text.find(after)
     if begin < 0:
         raise InputError(f"the text does not hold {after[-60:]!r}")
@@ -42,7 +42,7 @@ def find_passage(text: str, *, after: str, until: str) -> str:
 
 
 def read_amount(text: str) -> float | None:
-    """Return the one number in a text, with a word like `million` counted in; None where there is none, or several."""
+    """Return the one number in a text, multiplied by a word like `million`; None if there is none, or several."""
     number = read_number(_SCALE.sub(" ", text))
     scale = _SCALE.search(text)
     return None if number is None else number * (_SCALES[scale[1].lower()] if scale else 1.0)
@@ -64,7 +64,7 @@ def read_day(text: str) -> str | None:
 
 
 def read_as(text: str, form: Form) -> str | int | float:
-    """Return a passage as it is, as a number, or as a date. Raises InputError where it is none."""
+    """Return a passage as text, as a number, or as a date. Raises InputError if it is neither."""
     if form == "text":
         return text
     found = read_amount(text) if form == "number" else read_day(text)

@@ -44,7 +44,7 @@ class Root:
         return other
 
     def derive(self, *names: str | int | bytes) -> int:
-        """Return the seed of what further names stand for."""
+        """Return the seed derived for further names."""
         return self.derive_spelt(_joined(names))
 
     def derive_spelt(self, names: bytes) -> int:
@@ -54,11 +54,11 @@ class Root:
         return _number(digest.digest(), "big")
 
     def draw(self, *names: str | int | bytes) -> float:
-        """Return one number in [0, 1) for what further names stand for."""
+        """Return one number in [0, 1) for further names."""
         return self.derive(*names) * SCALE
 
     def stream(self, *names: str | int | bytes) -> Stream:
-        """Return the stream of what further names stand for; nothing is derived before the first draw."""
+        """Return the stream for further names; nothing is derived before the first draw."""
         return Stream((self, _joined(names)))
 
 
@@ -96,7 +96,7 @@ class Stream:
     __slots__ = ("_random", "_seed")
 
     def __init__(self, seed: int | tuple[Root, bytes]) -> None:
-        """A seed that is a root and names under it, spelt as `counted` does, is derived at the first draw."""
+        """Make a seed; if it is a root with names under it, spelt as `counted` does, it is derived at the first draw."""
         self._seed = seed
         # A method of its own in this place would close a circle, which only the collector frees.
         self._random: Callable[[], float] | None = None
@@ -110,9 +110,9 @@ class Stream:
         return seed if isinstance(seed, int) else seed[0].derive_spelt(seed[1])
 
     def once(self) -> float:
-        """Return a number in [0, 1) for who needs only one: always the same, and without the cost of a generator.
+        """Return a single number in [0, 1): always the same, and without the cost of a generator.
 
-        It is made of the seed's lower half, so that it says nothing of what `Root.draw` gives for the same names.
+        It is made of the seed's lower half, so it is independent of `Root.draw` for the same names.
         """
         return (self._derived() & _HALF) * 2.0**-32
 

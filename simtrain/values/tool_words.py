@@ -38,7 +38,7 @@ _KEPT = ("ss", "us", "is", "news", "series", "status")
 
 @dataclass(frozen=True, slots=True)
 class ToolWords:
-    """The verb's intent (None where no known verb stands in the name) and the noun, in the singular; empty where there is none."""
+    """The verb's intent (None if the name has no known verb) and the noun, in the singular; empty if there is none."""
 
     intent: Intent | None
     noun: str

@@ -89,7 +89,7 @@ class Action:
 
     @property
     def mistake(self) -> str | None:
-        """What is wrong with arguments that are no JSON object; None where nothing is."""
+        """The error in arguments that are not a JSON object; None if there is none."""
         if self.malformed is None:
             return None
         try:
@@ -152,7 +152,7 @@ class Observation:
 
     @property
     def content(self) -> JsonObject | None:
-        """The structured content, parsed from the text where the text holds it; None where there is none."""
+        """The structured content, parsed from the text if necessary; None if there is none."""
         if self.json:
             return orjson.loads(self.text)
         return self.structured

@@ -37,7 +37,7 @@ class Demonstration(BaseModel):
 
 
 class ToolSettings(BaseModel):
-    """Sampling for some tools, where it differs; knobs that are not set stay as they are for the others."""
+    """Sampling settings for some tools; knobs that are not set keep the value for all tools."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -94,7 +94,7 @@ class Chat(ModelKnobs, WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """One episode: its history only grows, by a call and its reply, so that the server's prefix cache hits."""
+        """Open one episode: its history only grows, by a call and its reply, so that the server's prefix cache hits."""
         system = domain.system_prompt(
             tools,
             initial_state=world.describe() if self.initial_state == FROM_WORLD else self.initial_state,

@@ -34,7 +34,7 @@ Identity: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class _Known:
-    """An entity: the steps at which it was last shown and last touched by a write, and its facts as JSON, each with its step."""
+    """An entity: the steps at which it was last shown and last written, and its facts as JSON, each with its step."""
 
     seen: int = 0
     touched: int = 0
@@ -168,7 +168,7 @@ class Ledger:
             known.facts[name] = orjson.dumps(value).decode(), self._step
 
     def _touch(self, ids: set[str]) -> None:
-        """A write changed these entities, and may have changed those that they name and that name them."""
+        """Note that a write changed these entities, and perhaps those that they name and that name them."""
         written = ids | {orjson.dumps(identity).decode() for identity in ids}
         own = [known for (_, identity), known in self._entities.items() if identity in ids]
         named = ids | {value.strip('"') for known in own for value, _ in known.facts.values()}
@@ -203,7 +203,7 @@ def _values(arguments: JsonObject) -> set[str]:
 
 
 def _agree(written: str, value: JsonValue) -> bool:
-    """True if a value is the one that was written down; a text may be shown cut off."""
+    """True if a value equals the noted one; a text may be truncated."""
     before = orjson.loads(written)
     if isinstance(before, str) and isinstance(value, str):
         return before == value or _is_cut(before, value) or _is_cut(value, before)

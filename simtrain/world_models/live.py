@@ -66,7 +66,9 @@ class Live(WorldModel):
 
     @property
     def target(self) -> Target:
-        """Where the server is, with the values of the variables that are named. Raises InputError for one that is not set."""
+        """Return the server's target, with the named variables filled in. Raises InputError for a variable that is
+        not set.
+        """
         if self.url is not None:
             return http_target(self.url, {name: _variable(variable) for name, variable in self.headers.items()})
         command = shlex.split(self.command) if isinstance(self.command, str) else self.command or []
@@ -81,7 +83,7 @@ class Live(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """One episode with a server of its own."""
+        """Open one episode, with a server of its own."""
         exchanges: list[Exchange] = []
         async with self._connected() as client:
             listed = await client.request("tools/list", timeout=self.timeout)

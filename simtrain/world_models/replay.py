@@ -75,7 +75,7 @@ class Replay(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """One episode: every recorded session from its beginning."""
+        """Open one episode, in which every recorded session starts from its beginning."""
         shelf = self.shelf(tools)
         playing = {server: index.play() for server, index in shelf.indexes.items()}
 

@@ -70,7 +70,7 @@ class Scripted(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """One episode: every answer can be given again."""
+        """Open one episode, in which every answer can be given again."""
         left = list(self.answers)
 
         async def answer(request: Request) -> Observation:

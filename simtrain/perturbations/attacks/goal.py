@@ -68,7 +68,9 @@ class Goal(BaseModel):
         return rows[0] if rows else None
 
     def instruction(self, row: JsonObject) -> Instruction:
-        """Return what the agent is told to do. Raises InputError for a template that names what the row does not have."""
+        """Return the instruction for the agent. Raises InputError for a template with a name that the row does not
+        have.
+        """
         if self.words:
             return Instruction(words=self.words)
         return Instruction.call(self.tool, Value(self.arguments).evaluate(row))
@@ -128,7 +130,9 @@ GoalKnob: TypeAlias = Annotated[Goal, BeforeValidator(_by_name, json_schema_inpu
 
 
 def aims(goals: Sequence[Goal], tools: Sequence[ToolSpec] | None, world: Queried | None) -> list[Instruction]:
-    """Return the instructions of those goals that can be reached; goals that only want words said where there is no other."""
+    """Return the instructions of the goals that can be reached; goals that only want words said are used if there is
+    no other.
+    """
     found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(tools, world)) is not None]
     acting = [instruction for goal, instruction in found if goal.tool]
     return acting or [instruction for _, instruction in found]

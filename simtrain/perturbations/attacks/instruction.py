@@ -23,7 +23,7 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 @dataclass(frozen=True)
 class Instruction:
-    """A call of `tool` with `arguments` (JSON text), or where there is no tool the words to put into the answer."""
+    """A call of `tool` with `arguments` (JSON text), or if there is no tool the words to put into the answer."""
 
     tool: str = ""
     arguments: str = ""
@@ -63,7 +63,7 @@ def planted_in(observation: Observation) -> Iterator[Instruction]:
 
 
 def readings(observation: Observation) -> Iterator[str]:
-    """Yield every text of a reply: as it is, the strings of its content, and what is hidden in them as base64."""
+    """Yield every text of a reply: the text itself, the strings of its content, and base64 in them decoded."""
     for text in (observation.text, *(leaf for _, leaf in leaves(_content(observation)) if isinstance(leaf, str))):
         yield from decoded(text)
 

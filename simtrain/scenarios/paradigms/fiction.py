@@ -34,7 +34,9 @@ class Fiction(Impersonation):
         return opened
 
     def reference(self, episode: Episode) -> Plan | None:
-        """Return the scenario's own plan, else the one found for the question. Raises InputError where there is no way to the answer."""
+        """Return the scenario's own plan, else the one found for the question. Raises InputError if the answer cannot
+        be reached.
+        """
         own = super().reference(episode)
         if own is not None:
             return own

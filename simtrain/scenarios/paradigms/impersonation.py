@@ -1,4 +1,4 @@
-"""Impersonation: the world stands in for the servers that an agent would really call."""
+"""Impersonation: the world takes the place of the servers that an agent would really call."""
 
 from __future__ import annotations
 

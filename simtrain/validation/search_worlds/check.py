@@ -78,7 +78,7 @@ class WorldCheck:
         self.connection.close()
 
     def constraints(self, check: Callable[[sqlite3.Connection], None], count: int) -> None:
-        """The author's constraints hold; `check` raises InputError where one does not."""
+        """Check the author's constraints; an InputError of `check` becomes a finding."""
         try:
             check(self.connection)
         except InputError as error:
@@ -132,7 +132,7 @@ class WorldCheck:
         self._note("likeness", alike, shares=shares)
 
     async def questions(self, world: World, questions: Sequence[Question]) -> None:
-        """The questions of the world, and a model without books where one is named. Raises ModelFault."""
+        """Check the questions of the world, and a closed-book model if one is named. Raises ModelFault."""
         self.begin("auditing questions", len(questions))
         audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
         findings = [str(finding) for finding in audited.findings]
@@ -157,5 +157,5 @@ class WorldCheck:
 
     @property
     def wrong(self) -> int:
-        """How many problems were found."""
+        """The number of problems found."""
         return sum(part["wrong"] for part in self.found.values())

@@ -61,7 +61,7 @@ def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
 def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[str]]) -> NameCheck:
     """Compare whole names, and their invented words, with the lists. A name comes with its type.
 
-    A word that half of the names of a type have is no invented one but says what they name: Station, Holdings.
+    A word in half of the names of a type is not invented but a type word: Station, Holdings.
     """
     by_type: dict[str, list[str]] = {}
     for kind, name in dict.fromkeys(names):

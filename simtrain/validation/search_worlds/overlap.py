@@ -17,8 +17,8 @@ _MASK = "*"
 
 
 def runs(connection: sqlite3.Connection) -> set[str]:
-    """Return the five-word runs of all pages. A statement, be it a name or a number, is one masked word; runs of little else are
-    left out.
+    """Return the five-word runs of all pages. A statement, a name or a number, is one masked word; runs of little
+    else are left out.
     """
     found: set[str] = set()
     for body in _masked(connection):

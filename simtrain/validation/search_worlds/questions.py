@@ -1,4 +1,4 @@
-"""Audits of questions: one gold table each, on pages within reach, and nothing of it to be guessed, with or without a model."""
+"""Audits of questions: one gold table each, on reachable pages, and no part of it guessable, with or without a model."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class QuestionAudit:
         return [] if same else ["its SQL gives another table when rows are found in another order"]
 
     def _unstated(self, question: Question) -> list[str]:
-        """Return the facts of cells that no page within reach states as they are meant."""
+        """Return the facts of cells that no reachable page states with the intended value."""
         if question.evidence is None or question.answer == "unanswerable":
             return []
         gathered = gather(question, self.world)
@@ -165,11 +165,11 @@ def leaked_cells(
     labels: frozenset[str] = frozenset(),
     among: Sequence[str] = (),
 ) -> list[str]:
-    """Return the cells that are in the question itself and vary with the row: a column with one value throughout is part of the
+    """Return the cells that occur in the question itself and vary by row; a column with a single value is part of the
     question.
 
-    `labels`, folded, are what the world calls its attributes: a question names these without telling a cell. Nor does what
-    stands in many queries (`among`): how questions are put (official sources come first) is no answer to one.
+    `labels`, folded, are the world's names of attributes: a question contains them without leaking a cell. The same
+    holds for text in many queries (`among`): standard phrases (official sources come first) answer nothing.
     """
     found: list[str] = []
     for column in question.columns:
@@ -242,7 +242,7 @@ class ClosedBook:
 
     @property
     def problems(self) -> list[str]:
-        """What keeps it from showing that the model does not know the world."""
+        """The reasons why it does not show that the model does not know the world."""
         if self.item_f1 > GUESSED:
             return [f"it knows them: an item F1 of {self.item_f1:.3f}"]
         if self.cut > self.questions / 2:

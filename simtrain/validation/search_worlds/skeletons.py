@@ -70,7 +70,9 @@ class Skeletons:
 
 
 def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
-    """Measure all pages of a world file. It reads finished texts and the names of the world, and nothing of what made them."""
+    """Measure all pages of a world file, by finished texts and the names of the world alone: the renderer is not
+    used.
+    """
     masker = _Masker(name for _, name in FactTables(connection).names())
     pages: Counter[str] = Counter()
     found: Counter[tuple[str, str]] = Counter()

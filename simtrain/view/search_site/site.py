@@ -77,7 +77,7 @@ class Browsing:
         return _Place(None, "", "") if name in LOOPBACK else None
 
     def _local(self, url: str, place: _Place) -> str:
-        """Return the address under which a URL of the world is served; that of any other place as it is."""
+        """Return the local address of a URL of the world; any other address is unchanged."""
         try:
             parts = urlsplit(url)
             host = parts.hostname or ""

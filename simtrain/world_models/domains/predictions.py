@@ -30,8 +30,9 @@ _PRAISE = re.compile(
 def read_prediction(text: str) -> str:
     """Return the observation in a prediction, whatever the domain.
 
-    Thinking is dropped; the last `<predicted_observation>` block counts, else all that is left; a leading header is taken
-    off. Raises ValueError, saying why, when nothing is left, or when marks of the prompt or praise of itself stand in it.
+    Thinking is dropped; the last `<predicted_observation>` block counts, else all that is left; a leading header is
+    taken off. Raises ValueError, saying why, when nothing is left, or when it contains marks of the prompt or praise
+    of itself.
     """
     spoken, _ = split_thinking(text)
     blocks: list[str] = _BLOCK.findall(spoken)

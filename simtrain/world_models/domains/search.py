@@ -50,7 +50,7 @@ class SearchDomain(McpDomain):
     )
 
     def settled(self, request: Request) -> str | None:
-        """Return a search by its words, a page by its address as it is resolved; notes change."""
+        """Return the key of a call: a search by its words, a page by its resolved address; notes change."""
         if request.tool.writes:
             return None
         return canonical(

@@ -83,11 +83,11 @@ class _Guard(RunningStatement):
         return self.moment
 
     def begins_with(self, length: int) -> Callable[[], str]:
-        """Return a function that truncates a time to this precision."""
+        """Return a function that returns the first `length` characters of the present time."""
         return lambda: self.moment[:length]
 
     def count(self) -> int:
-        """Return whether the statement has used up its steps."""
+        """Count a step; true (which interrupts the statement) once all steps are used up."""
         self.left -= 1
         return self.left < 0
 

@@ -19,8 +19,9 @@ from simtrain.values.types import Observation, ToolSpec, is_object
 class MultiFormat(ReplyPerturbation):
     """The text of a reply is CSV, XML, YAML-like lines, a Markdown table or prose instead of JSON.
 
-    Source: AgentNoiseBench, RobustBench-TC. The content is the same. An agent should read the facts in any notation. Structured content stays,
-    unless `text_only` removes it together with the output schema. Replies that are not JSON pass unchanged.
+    Source: AgentNoiseBench, RobustBench-TC. The content is the same. An agent should read the facts in any notation.
+    Structured content stays, unless `text_only` removes it together with the output schema. Replies that are not JSON
+    pass unchanged.
     """
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="H", effect="after", recoverable_by=("cross-check",))

@@ -21,6 +21,13 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec
 
 Side: TypeAlias = Literal["request", "manifest", "call", "reply", "state"]
 Effect: TypeAlias = Literal["before", "after", "none"]
+_EFFECTS: dict[Side, Effect] = {
+    "request": "none",
+    "manifest": "none",
+    "call": "before",
+    "reply": "after",
+    "state": "before",
+}
 Recovery: TypeAlias = Literal[
     "retry", "fix-call", "page", "wait", "re-auth", "switch", "cross-check", "verify", "ask", "abstain"
 ]
@@ -169,8 +176,8 @@ class Traits:
     """Where it acts: on the task, the list of tools, the call, its reply, or the state behind it."""
     layer: Layer
     """The layer of the catalogue: protocol, data, manipulation or horizon."""
-    effect: Effect = "none"
-    """What became of a call that fails: nothing yet (`before`), all of it (`after`)."""
+    effect: Effect | None = None
+    """What became of a call that fails: nothing yet (`before`), all of it (`after`); unset, what is usual of its side."""
     visible: bool = True
     """Whether an agent can see from a single reply that something is wrong."""
     permanent: bool = False
@@ -185,6 +192,10 @@ class Traits:
     """Perturbations that make no sense beside this one -> why; who asks for both is refused, unless one pack holds them."""
     follows: Follows = "never"
     """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
+
+    def __post_init__(self) -> None:
+        if self.effect is None:
+            object.__setattr__(self, "effect", _EFFECTS[self.side])
 
 
 class Perturbation(Plugin):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from simtrain.contracts.perturbation import Call
@@ -41,35 +42,24 @@ def _no_preview(request: Request, moment: float) -> None:
     """Do nothing, for want of a world that could be asked beforehand."""
 
 
+@dataclass(slots=True, eq=False)
 class PerturbationChain:
     """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
 
-    __slots__ = ("answer", "held", "involved", "note", "perturbed", "prepare", "preview")
-
-    def __init__(
-        self,
-        involved: Sequence[tuple[Active, int]],
-        answer: Answer,
-        *,
-        prepare: Prepare,
-        note: Note,
-        perturbed: Perturbed | None = None,
-        preview: Preview = _no_preview,
-        held: HeldRows | None = None,
-    ) -> None:
-        """`met` has what `Active.meets` says of each; `held` are the rows as they are, where the call only reads."""
-        self.involved = involved
-        self.answer = answer
-        self.prepare = prepare
-        self.note = note
-        self.perturbed = perturbed or PerturbedCall
-        self.preview = preview
-        self.held = held
+    involved: Sequence[tuple[Active, int]]
+    """Each with what `Active.meets` says of it."""
+    answer: Answer
+    prepare: Prepare
+    note: Note
+    perturbed: Perturbed | None = None
+    preview: Preview = _no_preview
+    held: HeldRows | None = None
+    """The rows as they are, where the call only reads."""
 
     def enter(self, place: int, request: Request) -> PerturbedCall:
         """Return the way of a request through the perturbation at a place."""
         active, matching = self.involved[place]
-        return self.perturbed(self, place, self.prepare(active, request, matching))
+        return (self.perturbed or PerturbedCall)(self, place, self.prepare(active, request, matching))
 
     async def answered(self, request: Request) -> Observation:
         """Return the answer through all of them."""

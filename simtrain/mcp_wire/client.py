@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import InitVar, dataclass
 from time import perf_counter
 
 from simtrain.mcp_wire.answers import Answers, Canned
@@ -38,32 +39,25 @@ BREATH = 0.1
 """Seconds before a request is sent again that the server asked to repeat without asking anything."""
 
 
+@dataclass(eq=False)
 class Client:
     """One client of one server; made by `connect`. Any number of requests may be under way at once.
 
     `greeting` is the raw result of `initialize` or `server/discover`, `version` the revision that both sides speak.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        connection: Connection,
-        *,
-        era: str,
-        capabilities: JsonObject,
-        timeout: float,
-        answers: Answers,
-        info: JsonObject,
-    ) -> None:
-        self.target = target
-        self.connection = connection
-        self.era = era
-        self.capabilities = capabilities
+    target: Target
+    connection: Connection
+    era: str
+    capabilities: JsonObject
+    timeout: float
+    answers: InitVar[Answers]
+    info: JsonObject
+
+    def __post_init__(self, answers: Answers) -> None:
         self.greeting: JsonObject = {}
-        self.version = era
-        self.traffic = Traffic(target, connection, capabilities=capabilities, answers=answers)
-        self._timeout = timeout
-        self._info = info
+        self.version = self.era
+        self.traffic = Traffic(self.target, self.connection, capabilities=self.capabilities, answers=answers)
         self._parameter_headers: dict[str, ParameterHeaders] = {}
 
     @property
@@ -83,7 +77,7 @@ class Client:
         given = params or {}
         waiting = Waiting()
         rounds: list[JsonObject] = []
-        limit = self._timeout if timeout is None else timeout
+        limit = self.timeout if timeout is None else timeout
         begun = perf_counter()
         try:
             async with asyncio.timeout(limit):
@@ -134,7 +128,7 @@ class Client:
 
     async def next_notification(self, method: str, *, timeout: float | None = None) -> JsonObject:
         """Return the oldest notification of this method, taken out of `notifications`; waits for it. Raises TimedOut, ConnectionLost."""
-        limit = self._timeout if timeout is None else timeout
+        limit = self.timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(limit):
                 return await self.traffic.next_notification(method)
@@ -183,7 +177,7 @@ class Client:
     def _enveloped(self, params: JsonObject, token: int | None) -> JsonObject:
         meta: JsonObject = {} if token is None else {"progressToken": token}
         if self.era == MODERN:
-            meta |= {VERSION_KEY: MODERN, INFO_KEY: self._info, CAPABILITIES_KEY: self.capabilities}
+            meta |= {VERSION_KEY: MODERN, INFO_KEY: self.info, CAPABILITIES_KEY: self.capabilities}
             if token is not None:
                 meta[LOG_LEVEL_KEY] = "debug"
         given: JsonValue = params.get("_meta", {})
@@ -219,7 +213,7 @@ class Client:
         return {"result": result, "answers": answers}
 
     def _introduction(self) -> JsonObject:
-        return {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": self._info}
+        return {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": self.info}
 
     def _check_versions(self, supported: JsonValue) -> None:
         versions = supported if is_list(supported) else []

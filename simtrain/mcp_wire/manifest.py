@@ -175,15 +175,7 @@ def read_manifest(path: Path) -> Manifest:
 def _server_json(server: ServerManifest) -> JsonObject:
     return {
         "source": server.source,
-        "surfaces": [
-            {
-                "era": surface.era,
-                "capabilities": surface.capabilities,
-                "greeting": surface.greeting,
-                "lists": {method: list(pages) for method, pages in surface.lists.items()},
-            }
-            for surface in server.surfaces
-        ],
+        "surfaces": [vars(surface) for surface in server.surfaces],
         "exchanges": [exchange_json(exchange) for exchange in server.exchanges],
         "profile": server.profile,
         "latency": server.latency,
@@ -193,20 +185,8 @@ def _server_json(server: ServerManifest) -> JsonObject:
 
 def exchange_json(exchange: Exchange) -> JsonObject:
     """Return an exchange in its file form; empty parts are left out."""
-    written: JsonObject = {
-        "method": exchange.method,
-        "params": exchange.params,
-        "response": exchange.response,
-        "era": exchange.era,
-        "capabilities": exchange.capabilities,
-        "notifications": list(exchange.notifications),
-        "asks": list(exchange.asks),
-        "rounds": list(exchange.rounds),
-        "resumed": exchange.resumed,
-        "seconds": exchange.seconds,
-    }
     optional = ("notifications", "asks", "rounds", "resumed")
-    return {key: value for key, value in written.items() if value or key not in optional}
+    return {key: value for key, value in vars(exchange).items() if value or key not in optional}
 
 
 def read_exchange(entry: JsonObject, path: Path, place: str) -> Exchange:

@@ -25,7 +25,7 @@ MOST = 4
 class AddedText(Worded):
     """The true reply with words added to it, from a pool of templates or by a chat model. Errors are unchanged."""
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M")
     task: ClassVar[str]
     """What a model is asked for."""
 

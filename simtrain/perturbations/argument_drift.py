@@ -22,7 +22,7 @@ class ArgumentDrift(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", effect="before", permanent=True, recoverable_by=("fix-call",), follows="always"
+        side="call", layer="P", permanent=True, recoverable_by=("fix-call",), follows="always"
     )
     example: ClassVar[JsonObject] = {"with": {"rename": {"cake_id": "product"}}}
 

@@ -23,7 +23,7 @@ class Cascade(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", effect="before", recoverable_by=("switch", "wait", "retry"), follows="fired"
+        side="call", layer="D", recoverable_by=("switch", "wait", "retry"), follows="fired"
     )
 
     calls: int | None = Field(

@@ -19,7 +19,7 @@ class Closed(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", effect="before", permanent=True, recoverable_by=("switch", "abstain"), follows="fired"
+        side="call", layer="P", permanent=True, recoverable_by=("switch", "abstain"), follows="fired"
     )
 
     suffix: ClassVar[str]

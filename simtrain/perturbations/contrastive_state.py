@@ -25,7 +25,6 @@ class ContrastiveState(Catalogued):
     traits: ClassVar[Traits] = Traits(
         side="state",
         layer="D",
-        effect="before",
         visible=False,
         permanent=True,
         recoverable_by=("verify", "abstain"),

@@ -19,9 +19,7 @@ class EmptySuccess(ReplyPerturbation):
     again, or in other words, before it believes the reply.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", visible=False, recoverable_by=("retry", "verify")
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", visible=False, recoverable_by=("retry", "verify"))
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, with output schemas that allow for less."""

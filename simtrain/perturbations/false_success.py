@@ -18,7 +18,7 @@ class FalseSuccess(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="D", effect="before", visible=False, recoverable_by=("verify", "retry"), needs_world=True
+        side="state", layer="D", visible=False, recoverable_by=("verify", "retry"), needs_world=True
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

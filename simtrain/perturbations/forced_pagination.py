@@ -27,9 +27,7 @@ class ForcedPagination(Catalogued):
     have a cursor of their own, are unchanged.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", recoverable_by=("page",), follows="always"
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page",), follows="always")
     example: ClassVar[JsonObject] = {"with": {"page_size": 1}}
 
     page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")

@@ -25,9 +25,7 @@ class HiddenAnswer(ContentPerturbation):
     only names, if another one gets a single record. Output schemas allow for what is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="H", effect="after", permanent=True, recoverable_by=("switch",)
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="H", permanent=True, recoverable_by=("switch",))
 
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 

@@ -19,7 +19,7 @@ class ImpossibleTask(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", effect="before", permanent=True, recoverable_by=("abstain",), follows="fired"
+        side="call", layer="D", permanent=True, recoverable_by=("abstain",), follows="fired"
     )
 
     reason: str = Field(

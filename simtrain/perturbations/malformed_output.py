@@ -32,7 +32,7 @@ class MalformedOutput(ReplyPerturbation):
     and the text is changed.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("retry", "switch"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("retry", "switch"))
 
     form: Form | None = Field(
         default=None,

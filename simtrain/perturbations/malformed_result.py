@@ -22,7 +22,7 @@ class MalformedResult(ReplyPerturbation):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", semantic=False, recoverable_by=("verify", "retry", "switch")
+        side="reply", layer="P", semantic=False, recoverable_by=("verify", "retry", "switch")
     )
     example: ClassVar[JsonObject] = {"protocol": True}
 

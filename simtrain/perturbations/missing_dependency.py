@@ -26,9 +26,7 @@ class MissingDependency(Refusing):
     agree with the errors of the other tools.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="state", layer="H", effect="before", recoverable_by=("switch", "retry"), follows="fired"
-    )
+    traits: ClassVar[Traits] = Traits(side="state", layer="H", recoverable_by=("switch", "retry"), follows="fired")
 
     module: str | None = Field(
         default=None,

@@ -21,9 +21,7 @@ class MissingFields(ContentPerturbation):
     them up.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", recoverable_by=("switch", "retry", "ask")
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("switch", "retry", "ask"))
 
     fields: list[str] | None = Field(
         default=None, min_length=1, description="Which; unset, drawn: a share of them as large as the severity."

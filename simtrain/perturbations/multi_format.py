@@ -24,7 +24,7 @@ class MultiFormat(ReplyPerturbation):
     pass unchanged.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="H", effect="after", recoverable_by=("cross-check",))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="H", recoverable_by=("cross-check",))
 
     notation: Notation | None = Field(
         default=None, description="csv, xml, lines, markdown or prose; unset, drawn for each reply."

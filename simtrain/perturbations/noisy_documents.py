@@ -15,7 +15,7 @@ class NoisyDocuments(AddedText):
     Source: AgentNoiseBench, ZeroSearch. An agent should filter them out and keep to the true reply.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="M", effect="after", recoverable_by=("cross-check",))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M", recoverable_by=("cross-check",))
     task: ClassVar[str] = """\
 You write search results that are related and useless. Write as many short documents as `passages` says, each with a title, in one
 text. They speak of the same subject as the reply, answer nothing, contradict nothing and hold no figures."""

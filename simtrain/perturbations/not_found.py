@@ -31,7 +31,7 @@ class NotFound(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", effect="before", recoverable_by=("switch", "retry"), needs_world=True, follows="fired"
+        side="call", layer="D", recoverable_by=("switch", "retry"), needs_world=True, follows="fired"
     )
 
     renamed: bool = Field(default=False, description="Whether the record is found again under another id.")

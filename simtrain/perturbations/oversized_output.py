@@ -27,7 +27,7 @@ class OversizedOutput(ReplyPerturbation):
     JSON stays JSON with every field in its place; text stays complete, between other lines.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page",))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page",))
     example: ClassVar[JsonObject] = {"with": {"characters": 2000}}
 
     characters: int | None = Field(

@@ -17,7 +17,7 @@ from simtrain.values.types import Observation, ToolSpec
 class PageTrouble(Catalogued):
     """Meets a share of the pages that are first opened while it fires; those that it has met it meets at every visit."""
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", permanent=True, follows="always")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", permanent=True, follows="always")
 
     share: Probability | None = Field(default=None)
 

@@ -22,7 +22,7 @@ class PartialBatchFailure(Catalogued):
     list of two or more items pass, and so do those that are refused without the failed items.
     """
 
-    traits: ClassVar[Traits] = Traits(side="state", layer="D", effect="before", recoverable_by=("verify", "retry"))
+    traits: ClassVar[Traits] = Traits(side="state", layer="D", recoverable_by=("verify", "retry"))
 
     share: Probability | None = Field(
         default=None, description="Share of the items that fail, at least one and never all; unset, half the severity."

@@ -27,9 +27,7 @@ class PartialResults(ReplyPerturbation):
     inside its records. Counts and cursors beside the list stay; lists of one item pass.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="D", effect="after", visible=False, recoverable_by=("retry", "cross-check")
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="D", visible=False, recoverable_by=("retry", "cross-check"))
 
     keep: float | None = Field(
         default=None, ge=0.5, lt=1, description="Share of the items that arrive; unset, 1 less half the severity."

@@ -40,7 +40,6 @@ class Paywall(PageTrouble):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="P",
-        effect="after",
         permanent=True,
         recoverable_by=("switch", "cross-check", "wait", "abstain"),
         follows="always",

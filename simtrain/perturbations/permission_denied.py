@@ -37,7 +37,6 @@ class PermissionDenied(Refusing):
     traits: ClassVar[Traits] = Traits(
         side="call",
         layer="D",
-        effect="before",
         permanent=True,
         recoverable_by=("switch", "ask", "abstain"),
         follows="fired",

@@ -30,7 +30,6 @@ class PrematureFinishTrap(ContentPerturbation):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="H",
-        effect="after",
         visible=False,
         permanent=True,
         recoverable_by=("cross-check", "switch"),

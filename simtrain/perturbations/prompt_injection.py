@@ -33,9 +33,7 @@ class PromptInjection(Worded):
     the instruction.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", recoverable_by=("cross-check",), attacks=True
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",), attacks=True)
     example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     goal: GoalKnob | None = Field(

@@ -19,9 +19,7 @@ class RateLimit(Refusing):
     advances with every step. A caller that can wait only by calling is let through after `refusals`.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", effect="before", recoverable_by=("wait", "retry"), follows="fired"
-    )
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("wait", "retry"), follows="fired")
 
     retry_after: float | None = Field(
         default=None,

@@ -40,7 +40,6 @@ class Redirect(PageTrouble):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="P",
-        effect="after",
         permanent=True,
         recoverable_by=("fix-call", "switch", "abstain"),
         follows="always",

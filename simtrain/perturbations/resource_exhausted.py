@@ -27,7 +27,7 @@ class ResourceExhausted(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="H", effect="before", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired"
+        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired"
     )
 
     free: int | None = Field(

@@ -14,7 +14,7 @@ from simtrain.values.types import ToolSpec
 class RewrittenValues(ContentPerturbation):
     """The values of a reply are right and written otherwise, in structured content and text; errors, and replies that are no JSON, pass."""
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("cross-check",))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",))
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, with output schemas that allow for text in the place of numbers."""

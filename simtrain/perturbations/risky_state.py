@@ -27,7 +27,6 @@ class RiskyState(Catalogued):
     traits: ClassVar[Traits] = Traits(
         side="state",
         layer="D",
-        effect="before",
         visible=False,
         permanent=True,
         recoverable_by=("verify", "abstain"),

@@ -24,7 +24,7 @@ class SchemaDrift(ReplyPerturbation):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", visible=False, permanent=True, recoverable_by=("cross-check",)
+        side="reply", layer="P", visible=False, permanent=True, recoverable_by=("cross-check",)
     )
     example: ClassVar[JsonObject] = {"with": {"rename": {"id": "identifier"}}}
 

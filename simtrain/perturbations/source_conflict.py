@@ -30,7 +30,6 @@ class SourceConflict(WrongFigure, Catalogued):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="D",
-        effect="after",
         visible=False,
         permanent=True,
         recoverable_by=("cross-check", "ask"),

@@ -39,7 +39,6 @@ class StaleRead(Catalogued):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="D",
-        effect="after",
         visible=False,
         recoverable_by=("cross-check", "retry"),
         follows="always",

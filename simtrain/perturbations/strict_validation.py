@@ -23,7 +23,7 @@ class StrictValidation(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", effect="before", permanent=True, recoverable_by=("fix-call",), follows="always"
+        side="call", layer="P", permanent=True, recoverable_by=("fix-call",), follows="always"
     )
 
     requires: str = Field(

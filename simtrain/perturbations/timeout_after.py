@@ -17,7 +17,7 @@ class TimeoutAfter(LostReply, ReplyPerturbation):
     A call that the tool refuses passes.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="D", effect="after", recoverable_by=("verify", "retry"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="D", recoverable_by=("verify", "retry"))
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Lose the reply. A call that was refused anyway has no effect to hide: its error is passed on."""

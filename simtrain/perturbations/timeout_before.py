@@ -17,7 +17,7 @@ class TimeoutBefore(LostReply):
     should check whether the effect is there, then call again, a bounded number of times.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", effect="before", recoverable_by=("verify", "retry"))
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("verify", "retry"))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Let time go by, and pass nothing on."""

@@ -23,7 +23,7 @@ class TruncatedOutput(ReplyPerturbation):
     is cut as well, as far as it still fits the output schema; otherwise it is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", effect="after", recoverable_by=("page", "retry"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"))
 
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."

@@ -27,7 +27,7 @@ class UnitDrift(ContentPerturbation):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", effect="after", visible=False, permanent=True, recoverable_by=("cross-check",)
+        side="reply", layer="P", visible=False, permanent=True, recoverable_by=("cross-check",)
     )
 
     fields: list[str] | None = Field(

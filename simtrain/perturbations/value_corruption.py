@@ -20,9 +20,7 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
     again returns the truth, unless this fires again. Errors, and replies without such a number, pass.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="D", effect="after", visible=False, recoverable_by=("cross-check",)
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="D", visible=False, recoverable_by=("cross-check",))
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return the reply with one of its numbers changed."""

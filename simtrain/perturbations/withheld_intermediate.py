@@ -23,7 +23,7 @@ class WithheldIntermediate(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="H", effect="after", permanent=True, recoverable_by=("switch", "verify"), follows="fired"
+        side="reply", layer="H", permanent=True, recoverable_by=("switch", "verify"), follows="fired"
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:

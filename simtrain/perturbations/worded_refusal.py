@@ -17,7 +17,7 @@ from simtrain.values.types import Observation
 class WordedRefusal(Worded):
     """The call does not reach the tool and the error leads astray; the same call works later."""
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="M", effect="before")
+    traits: ClassVar[Traits] = Traits(side="call", layer="M")
     task: ClassVar[str]
     """What a model is asked for."""
 

@@ -24,7 +24,6 @@ class WrongEntity(Catalogued):
     traits: ClassVar[Traits] = Traits(
         side="reply",
         layer="H",
-        effect="after",
         visible=False,
         recoverable_by=("cross-check", "retry"),
         needs_world=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from itertools import count
 
 import h11
@@ -23,27 +24,20 @@ _OURS = frozenset({b"host", b"origin", b"accept-encoding", b"content-length", b"
 _IDS = count(1)
 
 
+@dataclass(eq=False)
 class HttpExchange:
     """One request of a client."""
 
-    def __init__(
-        self,
-        client: RelayConnection,
-        request: h11.Request,
-        *,
-        upstream: Upstream,
-        perturber: Perturber,
-        journal: RelayJournal,
-        limits: RelayLimits,
-    ) -> None:
-        self._client = client
-        self._request = request
-        self._upstream = upstream
-        self._perturber = perturber
-        self._journal = journal
-        self._limits = limits
-        self._number = journal.next_http()
-        self._session = journal.session(_header(request, b"mcp-session-id"))
+    client: RelayConnection
+    request: h11.Request
+    upstream: Upstream
+    perturber: Perturber
+    journal: RelayJournal
+    limits: RelayLimits
+
+    def __post_init__(self) -> None:
+        self._number = self.journal.next_http()
+        self._session = self.journal.session(_header(self.request, b"mcp-session-id"))
         self._era: str | None = None
         self._answered = False
 
@@ -62,7 +56,7 @@ class HttpExchange:
             if sent is None:
                 return
             try:
-                async with self._upstream.connection() as server:
+                async with self.upstream.connection() as server:
                     response = await self._ask(server, sent)
                     await self._reply(server, response)
             except Gone as error:
@@ -71,12 +65,12 @@ class HttpExchange:
                 await self.refuse(502, f"the server cannot be reached: {error}")
         finally:
             if self._session is None:
-                self._perturber.ended(self._scope)
+                self.perturber.ended(self._scope)
 
     async def refuse(self, status: int, message: str) -> None:
         """Answer in the server's stead, with a JSON-RPC error that says so."""
         error: JsonObject = {"code": -32000, "message": f"simtrain relay: {message}"}
-        self._journal.frame(
+        self.journal.frame(
             "server",
             None,
             Wrapping(self._session, self._number, status),
@@ -86,53 +80,53 @@ class HttpExchange:
 
     async def _departed(self, body: bytes) -> bytes | None:
         """Return the body for the server, None for a call that was answered without it."""
-        seconds = self._journal.now()
+        seconds = self.journal.now()
         frames = decode_frames(body) if body else None
         if frames is None:
-            self._journal.stray("client", body, self._wrapping)
+            self.journal.stray("client", body, self._wrapping)
             return body
         self._era = era_of(frames[0])
         relayed = None
         if len(frames) == 1:
-            relayed = self._perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
+            relayed = self.perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
         if relayed is None:
             for frame in frames:
-                self._journal.frame("client", frame, self._wrapping, seconds=seconds)
+                self.journal.frame("client", frame, self._wrapping, seconds=seconds)
             return body
         frame = await relayed.departure()
         perturbed: JsonObject | None = None if frame is relayed.request else {"by": relayed.by, "frame": frame}
-        self._journal.frame("client", relayed.request, self._wrapping, seconds=seconds, perturbed=perturbed)
+        self.journal.frame("client", relayed.request, self._wrapping, seconds=seconds, perturbed=perturbed)
         if frame is None:
             outcome = await relayed.outcome
-            self._journal.frame("server", None, self._wrapping, perturbed={**outcome.notes, "frame": outcome.frame})
+            self.journal.frame("server", None, self._wrapping, perturbed={**outcome.notes, "frame": outcome.frame})
             await self._send(200, encode_frame(outcome.frame or {}))
             return None
         return body if frame is relayed.request else encode_frame(frame)
 
     async def _ask(self, server: RelayConnection, body: bytes) -> h11.Response:
         """Send the request and wait for the head of the reply."""
-        headers = end_to_end(self._request, without=_OURS)
-        headers += [(b"Host", self._upstream.authority.encode()), (b"Accept-Encoding", b"identity")]
-        if _header(self._request, b"origin") is not None:
-            headers.append((b"Origin", self._upstream.origin.encode()))
-        if body or self._request.method in (b"POST", b"PUT", b"PATCH"):
+        headers = end_to_end(self.request, without=_OURS)
+        headers += [(b"Host", self.upstream.authority.encode()), (b"Accept-Encoding", b"identity")]
+        if _header(self.request, b"origin") is not None:
+            headers.append((b"Origin", self.upstream.origin.encode()))
+        if body or self.request.method in (b"POST", b"PUT", b"PATCH"):
             headers.append((b"Content-Length", str(len(body)).encode()))
-        head = h11.Request(method=self._request.method, target=self._request.target, headers=headers)
+        head = h11.Request(method=self.request.method, target=self.request.target, headers=headers)
         await server.send(head, *((h11.Data(data=body),) if body else ()), h11.EndOfMessage())
         try:
-            async with asyncio.timeout(self._limits.reply):
+            async with asyncio.timeout(self.limits.reply):
                 while not isinstance(event := await server.receive(), h11.Response):
                     pass
         except TimeoutError:
-            raise Gone(f"no reply within {self._limits.reply:g} s") from None
+            raise Gone(f"no reply within {self.limits.reply:g} s") from None
         return event
 
     async def _reply(self, server: RelayConnection, response: h11.Response) -> None:
         given = _header(response, b"mcp-session-id")
-        self._session = self._session or self._journal.session(given)
+        self._session = self._session or self.journal.session(given)
         length = _header(response, b"content-length")
         if _kind(response) == "text/event-stream":
-            await self._stream(server, response, Events(limit=self._limits.body))
+            await self._stream(server, response, Events(limit=self.limits.body))
         elif _kind(response) == "application/json" or (length or "").isdecimal():
             await self._document(server, response)
         else:
@@ -140,10 +134,10 @@ class HttpExchange:
 
     async def _document(self, server: RelayConnection, response: h11.Response) -> None:
         try:
-            async with asyncio.timeout(self._limits.reply):
+            async with asyncio.timeout(self.limits.reply):
                 body = await server.body()
         except TimeoutError:
-            raise Gone(f"no whole reply within {self._limits.reply:g} s") from None
+            raise Gone(f"no whole reply within {self.limits.reply:g} s") from None
         except TooLarge:
             raise Gone("the reply is too large") from None
         changed = await self._passed(body, response.status_code)
@@ -158,19 +152,19 @@ class HttpExchange:
         rewrites = events is not None
         await self._head(response, end_to_end(response, without=_LENGTH if rewrites else frozenset()))
         if response.status_code >= 400:
-            self._journal.stray(
+            self.journal.stray(
                 "server", response.reason or b"error", Wrapping(self._session, self._number, response.status_code)
             )
         while isinstance(event := await server.receive(), h11.Data):
             if events is None:
-                await self._client.send(event)
+                await self.client.send(event)
                 continue
             for piece in events.feed(bytes(event.data)):
-                await self._client.send(h11.Data(data=await self._event(piece, response.status_code)))
+                await self.client.send(h11.Data(data=await self._event(piece, response.status_code)))
         if events is not None:
             for piece in events.rest():
-                await self._client.send(h11.Data(data=piece.data))
-        await self._client.send(h11.EndOfMessage())
+                await self.client.send(h11.Data(data=piece.data))
+        await self.client.send(h11.EndOfMessage())
 
     async def _event(self, piece: Piece, status: int) -> bytes:
         data = event_data(piece.data) if piece.whole else b""
@@ -181,39 +175,39 @@ class HttpExchange:
 
     async def _passed(self, body: bytes, status: int) -> bytes:
         """Return what the client gets of a body or of an event's data: the same bytes unless a perturbation changed them."""
-        seconds = self._journal.now()
+        seconds = self.journal.now()
         frames = decode_frames(body)
         wrapping = Wrapping(self._session, self._number, status, self._era)
         if frames is None:
-            self._journal.stray("server", body, wrapping)
+            self.journal.stray("server", body, wrapping)
             return body
         scopes = (self._scope, f"http {self._number}")
-        matched = self._perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
+        matched = self.perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
         if matched is None:
             for frame in frames:
-                self._journal.frame("server", frame, wrapping, seconds=seconds)
+                self.journal.frame("server", frame, wrapping, seconds=seconds)
             return body
         outcome = matched if isinstance(matched, RelayOutcome) else await matched.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
-        self._journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
+        self.journal.frame("server", frames[0], wrapping, seconds=seconds, perturbed=perturbed)
         return body if outcome.frame is None else encode_frame(outcome.frame)
 
     async def _repeat(self, frame: JsonObject) -> JsonObject:
         """Send a call once more, on a connection of its own and under an id that no client has."""
         identity = f"simtrain-relay-{next(_IDS)}"
         sent = {**frame, "id": identity}
-        wrapping = Wrapping(self._session, self._journal.next_http(), era=self._era)
-        self._journal.frame("client", None, wrapping, perturbed={"by": [], "frame": sent})
-        async with self._upstream.connection() as server:
+        wrapping = Wrapping(self._session, self.journal.next_http(), era=self._era)
+        self.journal.frame("client", None, wrapping, perturbed={"by": [], "frame": sent})
+        async with self.upstream.connection() as server:
             response = await self._ask(server, encode_frame(sent))
             reply = await self._answer_to(identity, server, response)
-        self._journal.frame("server", reply, wrapping, perturbed={"by": [], "frame": None})
+        self.journal.frame("server", reply, wrapping, perturbed={"by": [], "frame": None})
         return reply
 
     async def _answer_to(self, identity: str, server: RelayConnection, response: h11.Response) -> JsonObject:
         """Return the response frame with this id, out of a document or of events."""
         streams = _kind(response) == "text/event-stream"
-        events, parts = Events(limit=self._limits.body), list[bytes]()
+        events, parts = Events(limit=self.limits.body), list[bytes]()
         while isinstance(event := await server.receive(), h11.Data):
             pieces = [event_data(piece.data) for piece in events.feed(bytes(event.data))] if streams else []
             parts += [] if streams else [bytes(event.data)]
@@ -229,17 +223,17 @@ class HttpExchange:
         headers = [(name, self._home(value) if name.lower() == b"location" else value) for name, value in headers]
         self._answered = True
         head = h11.Response(status_code=response.status_code, reason=response.reason, headers=headers)
-        await self._client.send(head, *rest)
+        await self.client.send(head, *rest)
 
     def _home(self, location: bytes) -> bytes:
         """Return a redirection within the server, as one within the relay."""
-        origin = self._upstream.origin.encode()
+        origin = self.upstream.origin.encode()
         return location.removeprefix(origin) if location.startswith(origin + b"/") else location
 
     async def _send(self, status: int, body: bytes) -> None:
         self._answered = True
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-        await self._client.send(
+        await self.client.send(
             h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()
         )
 

@@ -80,29 +80,23 @@ def server_urls(world: World, base: str) -> dict[str, str]:
     return {own.manifest.name if own else name: f"{base}/{name}/mcp" for name, own in named.items()}
 
 
+@dataclass(frozen=True, eq=False)
 class Addresses:
     """The ASGI application that finds the handler for each request and passes both to the MCP endpoint."""
 
-    def __init__(
-        self,
-        endpoint: Sessions,
-        episodes: Episodes,
-        handlers: Handlers,
-        *,
-        open_default: Callable[[], Awaitable[HeldEpisode]] | None,
-        token: str | None = None,
-    ) -> None:
-        """`token`, if given, protects all episodes that have no token of their own."""
-        self._endpoint = endpoint
-        self._episodes = episodes
-        self._handlers = handlers
-        self._open_default = open_default
-        self._token = token
-        episodes.leaving.append(self._end_sessions)
+    endpoint: Sessions
+    episodes: Episodes
+    handlers: Handlers
+    open_default: Callable[[], Awaitable[HeldEpisode]] | None
+    token: str | None = None
+    """Protects all episodes that have no token of their own, if it is given."""
+
+    def __post_init__(self) -> None:
+        self.episodes.leaving.append(self._end_sessions)
 
     async def _end_sessions(self, held: HeldEpisode) -> None:
         for handler in held.handlers.values():
-            await self._endpoint.end(handler)
+            await self.endpoint.end(handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -110,7 +104,7 @@ class Addresses:
         except AddressRefused as refused:
             await refusal(refused.status, str(refused))(scope, receive, send)
             return
-        await _through(handler, self._endpoint, scope, receive, send)
+        await _through(handler, self.endpoint, scope, receive, send)
 
     async def _handler(self, scope: Scope) -> RequestHandler:
         found = PATH.fullmatch(scope["path"])
@@ -118,16 +112,16 @@ class Addresses:
             raise AddressRefused(404, "Nothing is served here; episodes are at /w/EPISODE/mcp")
         held = await self._episode(found["episode"], bearer(scope))
         try:
-            return self._handlers.of(held, found["server"])
+            return self.handlers.of(held, found["server"])
         except InputError as error:
             raise AddressRefused(404, str(error)) from None
 
     async def _episode(self, name: str | None, token: str | None) -> HeldEpisode:
-        held = self._episodes.find(name or DEFAULT)
+        held = self.episodes.find(name or DEFAULT)
         if name is None and token is not None:
-            held = self._episodes.by_token(token) or held
-        if held is None and name is None and self._open_default is not None and self._admitted(None, token):
-            held = await self._open_default()
+            held = self.episodes.by_token(token) or held
+        if held is None and name is None and self.open_default is not None and self._admitted(None, token):
+            held = await self.open_default()
         if held is None:
             # One answer for unknown episodes and for missing tokens would reveal less; but names of episodes cannot be guessed,
             # and whoever mistyped one must be able to see it.
@@ -139,7 +133,7 @@ class Addresses:
         return held
 
     def _admitted(self, own: str | None, given: str | None) -> bool:
-        wanted = own or self._token
+        wanted = own or self.token
         return wanted is None or same(given, wanted)
 
 
@@ -147,16 +141,16 @@ class NamedHandlers:
     """The ASGI application for handlers that the caller keeps, by the name in `/w/NAME/mcp`."""
 
     def __init__(self, endpoint: ASGIApp, handlers: Mapping[str, RequestHandler]) -> None:
-        self._endpoint = endpoint
-        self._handlers = handlers
+        self.endpoint = endpoint
+        self.handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = PATH.fullmatch(scope["path"])
-        handler = self._handlers.get(found["episode"]) if found else None
+        handler = self.handlers.get(found["episode"]) if found else None
         if handler is None:
             await refusal(404, "Nothing is served here")(scope, receive, send)
             return
-        await _through(handler, self._endpoint, scope, receive, send)
+        await _through(handler, self.endpoint, scope, receive, send)
 
 
 async def _through(handler: RequestHandler, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

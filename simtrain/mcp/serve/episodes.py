@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from secrets import token_hex
 from time import monotonic, perf_counter
@@ -165,25 +165,21 @@ class HeldEpisode:
                 await self.environment.__aexit__(None, None, None)
 
 
+@dataclass(eq=False, kw_only=True)
 class Episodes:
     """All open episodes of one serving process, by name."""
 
-    def __init__(
-        self,
-        *,
-        on_closed: Callable[[Trajectory], None],
-        idle: float | None = None,
-        most: int = 10_000,
-        agent: JsonObject = AGENT,
-    ) -> None:
-        """`on_closed` receives the trajectory of every closed episode; an episode without calls for `idle` seconds is closed."""
-        self._agent = agent
-        self._on_closed = on_closed
-        self._idle = idle
-        self._most = most
-        self._held: dict[str, HeldEpisode] = {}
-        self.leaving: list[Callable[[HeldEpisode], Awaitable[None]]] = []
-        """Awaited with every episode that was closed."""
+    on_closed: Callable[[Trajectory], None]
+    """Receives the trajectory of every closed episode."""
+    idle: float | None = None
+    """Seconds without calls after which an episode is closed."""
+    most: int = 10_000
+    agent: JsonObject = field(default_factory=lambda: AGENT)
+    leaving: list[Callable[[HeldEpisode], Awaitable[None]]] = field(
+        default_factory=list[Callable[["HeldEpisode"], Awaitable[None]]]
+    )
+    """Awaited with every episode that was closed."""
+    _held: dict[str, HeldEpisode] = field(default_factory=dict[str, HeldEpisode], init=False)
 
     def __len__(self) -> int:
         return len(self._held)
@@ -207,7 +203,7 @@ class Episodes:
         chosen = self._free_name(name)
         async with AsyncExitStack() as stack:
             environment = await stack.enter_async_context(paradigm_of(episode.scenario).open(episode))
-            held = HeldEpisode(chosen, episode, environment, token=token, agent=self._agent)
+            held = HeldEpisode(chosen, episode, environment, token=token, agent=self.agent)
             stack.pop_all()
         return self._hold(held)
 
@@ -217,13 +213,13 @@ class Episodes:
         """
         chosen = self._free_name(name)
         # The fork has a lock, a token and handlers of its own, so that sessions of the original never reach it.
-        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self._agent)
+        copy = HeldEpisode(chosen, held.episode, await held.environment.fork(), token=token, agent=self.agent)
         copy.journal.take_over(held.journal)
         return self._hold(copy)
 
     def _free_name(self, name: str | None) -> str:
-        if len(self._held) >= self._most:
-            raise InputError(f"{self._most} episodes are open", remedy="close some first")
+        if len(self._held) >= self.most:
+            raise InputError(f"{self.most} episodes are open", remedy="close some first")
         if name is not None and name in self._held:
             raise InputError(f"an episode {name!r} is open already", remedy="close it first, or choose another name")
         # Letters and digits alone: a name is an argument of commands, and none may look like an option.
@@ -243,16 +239,16 @@ class Episodes:
             await held.close()
             for tell in self.leaving:
                 await tell(held)
-        self._on_closed(trajectory)
+        self.on_closed(trajectory)
         if not held.closed.done():
             held.closed.set_result(trajectory)
         return trajectory
 
     async def close_idle(self) -> int:
         """Close all idle episodes and return how many there were."""
-        if self._idle is None:
+        if self.idle is None:
             return 0
-        late = [held for held in self if monotonic() - held.used > self._idle]
+        late = [held for held in self if monotonic() - held.used > self.idle]
         for held in late:
             await self.close(held)
         return len(late)

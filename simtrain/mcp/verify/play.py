@@ -142,7 +142,8 @@ async def play(
                 seed = derive(options.seed, stand_in.name, "sequence", sequence)
                 async with stand_in.episode(seed=seed) as own:
                     pairing = Pairing(subject.roots(real.root), {**extra, **subject.tokens})
-                    playing = _Sequence(stand_in, subject, generator, real, own, Stream(seed), pairing)
+                    past = Past(subject.initial(stand_in.world))
+                    playing = _Sequence(subject, generator, past, real, own, Stream(seed), pairing)
                     outcomes[sequence] = tuple([await playing.outcome(tool, on_call) for tool in tools])
                     await playing.close()
         finally:
@@ -159,34 +160,27 @@ async def play(
     return Findings(stand_in.name, options.seed, tuple(schemas), played, options.only or 0)
 
 
+@dataclass(eq=False)
 class _Sequence:
     """One sequence under way."""
 
-    def __init__(
-        self,
-        stand_in: StandIn,
-        subject: Subject,
-        generator: Generator,
-        real: Bench,
-        own: OpenStandIn,
-        stream: Stream,
-        pairing: Pairing,
-    ) -> None:
-        self._subject = subject
-        self._generator = generator
-        self._real = real
-        self._own = own
-        self._first = own
-        self._stream = stream
-        self._past = Past(subject.initial(stand_in.world))
-        self._pairing = pairing
+    subject: Subject
+    generator: Generator
+    past: Past
+    real: Bench
+    own: OpenStandIn
+    stream: Stream
+    pairing: Pairing
+
+    def __post_init__(self) -> None:
+        self._first = self.own
 
     async def outcome(self, tool: str, on_call: Callable[[], None]) -> CallOutcome:
-        call = self._generator.call(tool, self._past, self._stream)
-        answered = await self._real.call(tool, self._pairing.for_real(call.arguments))
+        call = self.generator.call(tool, self.past, self.stream)
+        answered = await self.real.call(tool, self.pairing.for_real(call.arguments))
         own, problem = await self._compared(call, answered)
-        real: JsonObject = self._pairing.from_real(answered.response)
-        accepted = not self._subject.failed(real)
+        real: JsonObject = self.pairing.from_real(answered.response)
+        accepted = not self.subject.failed(real)
         if accepted:
             self._learn(call, real["result"])
         on_call()
@@ -194,7 +188,7 @@ class _Sequence:
 
     def _learn(self, call: GeneratedCall, result: JsonObject) -> None:
         try:
-            self._subject.learn(self._past, call, result)
+            self.subject.learn(self.past, call, result)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
                 f"the server answers {call.tool} unlike the one that the stand-in stands for: {type(error).__name__}: {error}",
@@ -208,18 +202,18 @@ class _Sequence:
         both, and the better answer stands. An answer that agrees letter for letter is better than one that agrees by pairing.
         """
         if int(answered.begun) == int(answered.ended):
-            return await self._answer(self._own, self._pairing, call, answered, answered.begun)
+            return await self._answer(self.own, self.pairing, call, answered, answered.begun)
         try:
-            spare, pairing = await self._own.fork(), self._pairing.copy()
+            spare, pairing = await self.own.fork(), self.pairing.copy()
         except InputError:
-            return await self._answer(self._own, self._pairing, call, answered, answered.begun)
-        own, problem = await self._answer(self._own, self._pairing, call, answered, answered.begun)
+            return await self._answer(self.own, self.pairing, call, answered, answered.begun)
+        own, problem = await self._answer(self.own, self.pairing, call, answered, answered.begun)
         later, later_problem = await self._answer(spare, pairing, call, answered, answered.ended)
         if _rank(own, problem, answered, pairing) >= _rank(later, later_problem, answered, pairing):
             await spare.close()
             return own, problem
         await self.close()
-        self._own, self._pairing = spare, pairing
+        self.own, self.pairing = spare, pairing
         return later, later_problem
 
     async def _answer(
@@ -230,8 +224,8 @@ class _Sequence:
 
     async def close(self) -> None:
         """Free a copy of the stand-in that has taken the first one's place."""
-        if self._own is not self._first:
-            await self._own.close()
+        if self.own is not self._first:
+            await self.own.close()
 
 
 def _rank(own: JsonObject, problem: str | None, answered: ServerResponse, pairing: Pairing) -> int:

@@ -11,5 +11,5 @@ class Naive(PlanPolicy):
     """The reference plan, carelessly: reads first pages only, ignores errors, claims success at the end."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """First pages only; what cannot be done is passed over and claimed done."""
+        """Take every step, but read only first pages; skip what cannot be done and claim that it is done."""
         return Walk(plan, briefing.stated, careless=True).run()

@@ -306,13 +306,13 @@ class PlanPolicy(Policy):
     planned: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
-        """Raises InputError when the scenario has no such plan, and its paradigm finds none."""
+        """Raise InputError if the scenario has no such plan, and its paradigm finds none."""
         found = self.key == "reference" and bool(resolve("paradigms", scenario.spec.paradigm)().plans)
         if getattr(scenario.spec, self.key) is None and not found:
             raise scenario.document.relocate(self._missing(), ())
 
     def player(self, briefing: Briefing) -> Player:
-        """Raises InputError when the scenario has no such plan."""
+        """Raise InputError if the scenario has no such plan."""
         plan = getattr(briefing, self.key)
         if plan is None:
             raise self._missing()

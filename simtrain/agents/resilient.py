@@ -156,7 +156,7 @@ class _Caller:
         return observation
 
     def _made(self, planned: Planned) -> Calling:
-        """Raises InputError for a write that the service will not carry out at all, where the plan counts on it."""
+        """Raise InputError for a write that the service will not carry out at all, where the plan counts on it."""
         known = planned.tool
         session = self._session
         session.beside = tuple(

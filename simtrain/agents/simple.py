@@ -22,7 +22,7 @@ class Nop(Policy):
     """Does nothing and answers nothing."""
 
     def player(self, briefing: Briefing) -> Player:
-        """Ends at once with an empty answer."""
+        """End at once with an empty answer."""
         return _Speaker(Message())
 
 
@@ -30,7 +30,7 @@ class ClaimsDone(Policy):
     """Does nothing and claims that all is done."""
 
     def player(self, briefing: Briefing) -> Player:
-        """Ends at once with a claim of success."""
+        """End at once with a claim of success."""
         return _Speaker(answering("Done, everything has been taken care of as requested."))
 
 
@@ -38,5 +38,5 @@ class AlwaysAbstain(Policy):
     """Declines every task."""
 
     def player(self, briefing: Briefing) -> Player:
-        """Ends at once by declining."""
+        """End at once by declining."""
         return _Speaker(declining("this cannot be done."))

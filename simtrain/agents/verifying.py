@@ -104,7 +104,7 @@ class WriteVerifier:
         return [seen for score, _, seen in scored if score][:_READ_AGAIN]
 
     def _probes(self, write: Planned, wanted: set[str], lacking: set[str]) -> list[Planned]:
-        """New reads that could list what a write left: those that declare its fields, and whose arguments are known."""
+        """Return new reads that could list what a write left: those that declare its fields, and whose arguments are known."""
         found: list[tuple[int, Planned]] = []
         server = write.tool.partition(".")[0]
         for tool in self.tools.values():

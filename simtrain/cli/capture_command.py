@@ -214,7 +214,7 @@ def _capture(
 
 
 async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
-    """`work`, given up on Ctrl-C and SIGTERM, but not before its servers are ended."""
+    """Run `work`; on Ctrl-C and SIGTERM end its servers, then give up."""
     import asyncio
     import signal
 

@@ -25,24 +25,24 @@ def _beginning(found: Callable[[], Iterable[str]], incomplete: str) -> list[str]
 
 
 def scenario_names(incomplete: str) -> list[str]:
-    """Families and their suites."""
+    """Return the names of families and their suites."""
     return _beginning(
         lambda: (part for name in _of("scenarios") for part in (name, name.partition("/")[0])), incomplete
     )
 
 
 def pack_names(incomplete: str) -> list[str]:
-    """Packs of perturbations."""
+    """Return the names of packs of perturbations."""
     return _beginning(lambda: _of("perturbations"), incomplete)
 
 
 def world_names(incomplete: str) -> list[str]:
-    """Worlds."""
+    """Return the names of worlds."""
     return _beginning(lambda: _of("worlds"), incomplete)
 
 
 def agent_names(incomplete: str) -> list[str]:
-    """Agents that have a name."""
+    """Return the names of agents."""
     from simtrain.contracts.registry import known
 
     return _beginning(lambda: known("agents"), incomplete)

@@ -71,7 +71,7 @@ def print_json_line(value: object) -> None:
 
 
 def knobs_from(pairs: Sequence[str]) -> JsonObject:
-    """`name=value` pairs as knobs; a value that reads as JSON is taken as JSON. Raises InputError."""
+    """Return `name=value` pairs as knobs; a value that reads as JSON is taken as JSON. Raises InputError."""
     import orjson
 
     found: dict[str, JsonValue] = {}

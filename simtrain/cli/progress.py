@@ -174,7 +174,7 @@ class BuildProgress(_Display):
             self._say(doing if total is None else f"{doing}: {total:,}")
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """Count this many more as done."""
         # What an earlier build had done already says nothing about how fast this one is.
         if self._done == 0 and count > 0:
             self._before, self._begun = count, monotonic()

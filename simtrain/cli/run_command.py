@@ -127,7 +127,7 @@ def command(
 
 
 def new_folder(name: str, *, prefix: str = "") -> Path:
-    """runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
+    """Return runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
     stem = Path("runs") / (prefix + _stem(name))
     folders = (stem if number == 1 else stem.with_name(f"{stem.name}-{number}") for number in count(1))
     return next(folder for folder in folders if not folder.exists())

@@ -134,7 +134,7 @@ class _Files:
 def _refuse_idle_options(
     server: str | None, control_file: Path | None, write_config: Path | None, *, stdio: bool, controlled: bool
 ) -> None:
-    """Options that would mean nothing. Raises InputError."""
+    """Raise InputError for options without effect."""
     from simtrain.values.errors import InputError
 
     if server is not None and not stdio:

@@ -130,7 +130,7 @@ class Snapshots:
         self.kept, self._dropped = there, ()
 
     def fork(self) -> Snapshots:
-        """Independent copies of all copies."""
+        """Return independent copies of all copies."""
         other = Snapshots()
         other.kept = {name: state.fork() for name, state in self.kept.items()}
         return other

@@ -192,7 +192,7 @@ class Question(FileModel):
         return table
 
     def evaluation(self) -> JsonObject:
-        """WideSearch's `evaluation` object, its column names normalised."""
+        """Return WideSearch's `evaluation` object, its column names normalised."""
         return {
             "unique_columns": [normal_name(name) for name in self.key],
             "required": [normal_name(column.name) for column in self.columns],

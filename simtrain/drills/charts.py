@@ -26,7 +26,7 @@ class ChartRow:
 
 
 def forest(rows: Sequence[ChartRow], *, title: str) -> str:
-    """Estimates with their intervals around zero, one row each; several series side by side in a row."""
+    """Return estimates with their intervals around zero, one row each; several series side by side in a row."""
     found = [estimate for row in rows for estimate in row.estimates if estimate is not None]
     low = min([0.0, *(estimate.interval[0] for estimate in found)]) * 100
     high = max([0.0, *(estimate.interval[1] for estimate in found)]) * 100
@@ -112,7 +112,7 @@ class Recovered:
 
 
 def recovery(rows: Sequence[Recovered]) -> str:
-    """Recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
+    """Return recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
     split = 690
     most = max([1.0, *(estimate.interval[1] for row in rows for estimate in row.calls if estimate is not None)])
     low = min([0.0, *(estimate.interval[0] for row in rows for estimate in row.calls if estimate is not None)])

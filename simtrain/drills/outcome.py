@@ -165,5 +165,5 @@ def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def paired(outcomes: Sequence[Outcome]) -> dict[Pairing, Outcome]:
-    """Outcomes of one arm by what they share with their twins."""
+    """Return outcomes of one arm by what they share with their twins."""
     return {outcome.pairing: outcome for outcome in outcomes}

@@ -215,7 +215,7 @@ def _family(
 
 
 def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:
-    """Arms in the order of the plan, those of one perturbation by severity; controls first."""
+    """Return the sort key of arms: in the order of the plan, those of one perturbation by severity; controls first."""
     if name in (CLEAN, PRIMED):
         return (-1, 0.0, name)
     what, _, severity = name.partition("@")

@@ -377,6 +377,6 @@ def _in_reach(value: object) -> object:
 
 
 def readable(value: object) -> str:
-    """Any object as text that can be written: itself where it is text, else as Python shows it."""
+    """Return any object as text that can be written: itself where it is text, else as Python shows it."""
     text = value if isinstance(value, str) else repr(value)
     return text.encode("utf-8", "replace").decode()

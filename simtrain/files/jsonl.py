@@ -90,7 +90,7 @@ class LineWriter:
         self._size += len(line)
 
     def _append_shared(self, line: bytes) -> None:
-        """Under a lock: another writer may have been killed in the middle of a line, which must not run into this one."""
+        """Append under a lock: another writer may have been killed in the middle of a line, which must not run into this one."""
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
             self._size = _cut(self._descriptor)
@@ -155,7 +155,7 @@ def _cut(descriptor: int) -> int:
 
 
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Whole lines with their numbers from 1; what a killed process tore at the end of a file is no line. Raises InputError."""
+    """Yield whole lines with their numbers from 1, without a torn last line of a killed process. Raises InputError."""
     try:
         file = opened(path)
     except OSError as error:

@@ -93,7 +93,7 @@ class Redactor:
         return value
 
     def object(self, value: JsonObject) -> JsonObject:
-        """`value` for an object."""
+        """Return `value` for an object."""
         return self.value(value)
 
     def url(self, url: str) -> str:

@@ -122,7 +122,7 @@ def _concat(parts: list[Any]) -> str:
 
 
 def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float | list[Any] = 0) -> Any:
-    """Numbers added up, or the lists of a list put one behind another."""
+    """Return numbers added up, or the lists of a list put one behind another."""
     if attribute is not None:
         items = map(make_attrgetter(_SANDBOX, attribute), items)
     if not is_list(start):
@@ -208,7 +208,7 @@ def _money(amount: float) -> str:
 
 
 def _tojson(value: JsonValue, *, indent: int | None = None, spaced: bool = False, ascii: bool = False) -> str:
-    """JSON text: compact, with a space after colons and commas, or with an indentation; `ascii` escapes all other letters."""
+    """Return JSON text: compact, with a space after colons and commas, or with an indentation; `ascii` escapes all other letters."""
     if indent is None and not spaced and not ascii:
         return encode(value)
     gaps = (", ", ": ") if spaced else (",", ":")

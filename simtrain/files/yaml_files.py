@@ -77,7 +77,7 @@ class Document:
         return InputError(problem, remedy=remedy, file=self.path, line=self.line(place), place=name_place(place))
 
     def relocate(self, error: InputError, place: Place) -> InputError:
-        """`error` with this file, line and place where it had none."""
+        """Return `error` with this file, line and place if it had none."""
         return error.at(file=self.path, line=self.line(place), place=name_place(place))
 
     @contextmanager

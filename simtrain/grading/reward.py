@@ -79,7 +79,7 @@ def _rightly_declined(trajectory: Trajectory) -> bool:
 
 
 def _declined(trajectory: Trajectory, rubric: Rubric) -> Reward:
-    """1 for who declines what cannot be done after something showed that it is not as it was; to decline blindly is a guess."""
+    """Return 1 for who declines what cannot be done after something showed that it is not as it was; to decline blindly is a guess."""
     if rubric.calls == "required" and _guessed(trajectory):
         return score(0.0, reason="declined without a single call")
     if trajectory.noticeable is None:

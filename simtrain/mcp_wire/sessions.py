@@ -103,4 +103,4 @@ async def _gone() -> Message:
 
 
 async def _unheard(message: Message) -> None:
-    """Nobody waits for the reply."""
+    """Drop a reply that nobody waits for."""

@@ -59,7 +59,7 @@ class AddedText(Worded):
         return {"passages": count}
 
     def check_words(self, text: str, call: Call) -> None:
-        """Raises ValueError for words of a model that are not what this perturbation is about.
+        """Raise ValueError for words of a model that are not what this perturbation is about.
 
         Words without figures: they cannot pass for a fact of the reply.
         """

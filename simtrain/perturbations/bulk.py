@@ -59,7 +59,7 @@ _JPEG = bytes.fromhex("ffd8ffe000104a46494600010100004800480000")
 
 
 def bulk(kind: Bulk, rng: Stream, size: int, moment: float) -> JsonValue:
-    """So many characters, about, of a kind, as a service would send them at that moment."""
+    """Return about this many characters of a kind, as a service would send them at that moment."""
     if kind == "preview":
         return _preview(rng, size)
     item = _ITEMS[kind]

@@ -21,5 +21,5 @@ You write what clutters the replies of services: notices, advertising, small tal
 in one text. They have nothing to do with the reply, ask for nothing and hold no figures."""
 
     def template(self, call: Call, count: int) -> str:
-        """Passages from the pool, each once."""
+        """Return passages from the pool, each once."""
         return "\n".join(call.rng.sample(texts(self.source, "passages"), count))

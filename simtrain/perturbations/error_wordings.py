@@ -109,13 +109,13 @@ def _flat(wording: _Wording, message: str, later: JsonObject) -> str:
 
 
 def _problem(wording: _Wording, message: str, later: JsonObject) -> str:
-    """RFC 9457."""
+    """Return an error body after RFC 9457."""
     about: JsonObject = {"type": "about:blank", "title": wording.phrase, "status": wording.status}
     return encode({**about, "detail": message, **later})
 
 
 def _listed(wording: _Wording, message: str, later: JsonObject) -> str:
-    """JSON:API."""
+    """Return an error body after JSON:API."""
     error = {"status": str(wording.status), "code": wording.code, "title": wording.phrase, "detail": message}
     return encode({"errors": [error], **({"meta": later} if later else {})})
 

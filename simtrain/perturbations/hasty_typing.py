@@ -93,7 +93,7 @@ def with_correction(text: str, severity: float, rng: Stream) -> str:
 
 
 def _slip(value: str, rng: Stream) -> str | None:
-    """Another day of the same week, or another last digit; None where the value is no day of the calendar."""
+    """Return another day of the same week, or another last digit; None where the value is no day of the calendar."""
     if "-" not in value:
         return (
             value[:-1] + str((int(value[-1]) + rng.integer(1, 8)) % 10)

@@ -30,7 +30,7 @@ class HiddenAnswer(ContentPerturbation):
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that read and may tell lists."""
+        """Return tools that read and may tell lists."""
         return not tool.writes and may_hold(tool.output_schema, "array")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:

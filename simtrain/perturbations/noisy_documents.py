@@ -21,7 +21,7 @@ You write search results that are related and useless. Write as many short docum
 text. They speak of the same subject as the reply, answer nothing, contradict nothing and hold no figures."""
 
     def template(self, call: Call, count: int) -> str:
-        """Documents from the pool about what the call is about."""
+        """Return documents from the pool about what the call is about."""
         documents = call.rng.sample(cast("list[dict[str, str]]", pool(self.source)["documents"]), count)
         topic = topic_of(call)
         listed = [f"{shown['title'].format(topic=topic)}\n{shown['body'].format(topic=topic)}" for shown in documents]

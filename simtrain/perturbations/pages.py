@@ -22,11 +22,11 @@ class PageTrouble(Catalogued):
     share: Probability | None = Field(default=None)
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that open pages."""
+        """Return tools that open pages."""
         return opens_pages(tool)
 
     def concerns(self, request: Request) -> bool:
-        """Calls that open pages."""
+        """Return calls that open pages."""
         return bool(opened_by(request))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

@@ -34,7 +34,7 @@ class PartialResults(ReplyPerturbation):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that may tell a list, and those that do not say what they tell."""
+        """Return tools that may tell a list, and those that do not say what they tell."""
         return may_hold(tool.output_schema, "array")
 
     def changed(self, call: Call, reply: Observation) -> Observation:

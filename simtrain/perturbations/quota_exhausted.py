@@ -35,5 +35,5 @@ class QuotaExhausted(Closed):
         return call.request.tool.server
 
     def error(self, call: Call) -> Observation:
-        """That it is over until next month."""
+        """Return the error: the quota is used up until next month."""
         return self.refusal(call, "quota", "It is renewed at the beginning of next month.")

@@ -66,7 +66,7 @@ class RenamedTools(Perturbation):
         return tuple(self._renamed(tool, names[tool.name]) if tool.name in names else tool for tool in tools)
 
     def _names(self, tools: tuple[ToolSpec, ...]) -> dict[str, str]:
-        """Old name -> new name."""
+        """Return old name -> new name."""
         globs = self.tools if isinstance(self.tools, str) else tuple(self.tools)
         return _new_names(tuple(tool.name for tool in tools), globs)
 
@@ -81,7 +81,7 @@ class RenamedTools(Perturbation):
         return replace(tool, name=name, input_schema=schema)
 
     def _words(self, tool: ToolSpec) -> dict[str, str]:
-        """Old name of an argument -> new name."""
+        """Return old name of an argument -> new name."""
         if not (self.severity >= 0.5 if self.arguments is None else self.arguments):
             return {}
         return _distinct(properties_of(tool.input_schema), WORDS)
@@ -100,7 +100,7 @@ class RenamedTools(Perturbation):
 
 @lru_cache(maxsize=256)
 def _new_names(names: tuple[str, ...], globs: str | tuple[str, ...]) -> dict[str, str]:
-    """Old name -> new name, of the tools that are renamed; the part before the first dot names the server, and stays."""
+    """Return old name -> new name, of the tools that are renamed; the part before the first dot names the server, and stays."""
     found: dict[str, str] = {}
     for name in names:
         if not matches(name, globs):

@@ -197,7 +197,7 @@ def parsed(text: str) -> JsonValue:
 
 
 def _written(value: JsonValue, *, like: str) -> str:
-    """JSON text in the layout of another one."""
+    """Return JSON text in the layout of another one."""
     indent = _INDENT.search(like)
     if indent is not None:
         return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)

@@ -87,7 +87,7 @@ class ResourceExhausted(Lasting):
 
 
 def _rows_more(world: WorldState) -> int:
-    """By how many rows the world has grown in this episode."""
+    """Return the number of rows by which the world has grown in this episode."""
     rows = [change for changes in world.changes().values() for change in changes]
     return sum(change.before is None for change in rows) - sum(change.after is None for change in rows)
 

@@ -53,7 +53,7 @@ class RiskyState(Catalogued):
 
 
 def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, JsonValue]) -> None:
-    """Raises an InputError for a writing statement that no values could make run."""
+    """Raise an InputError for a writing statement that no values could make run."""
     for index, sql in enumerate(statements):
         try:
             world.altered(sql, arguments)

@@ -37,11 +37,11 @@ class SourceConflict(WrongFigure, Catalogued):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that may tell a number or a date, and those that do not say what they tell."""
+        """Return tools that may tell a number or a date, and those that do not say what they tell."""
         return may_hold(tool.output_schema, "number", "integer", "string")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """From now on this tool tells something else, if no other tool does so already."""
+        """Let this tool tell something else from now on, unless another tool does already."""
         observation = await proceed(call.request)
         if call.domain == "search":
             return self._between_sites(call, observation)
@@ -66,7 +66,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self._conflicting(call, observation)
 
     def _between_sites(self, call: Call, observation: Observation) -> Observation:
-        """From now on the site of this page tells other figures of a kind that another site tells too."""
+        """Let the site of this page tell other figures from now on, of a kind that another site tells too."""
         if "site" not in call.memory and call.world is not None and not observation.is_error:
             shared = sorted(figures_stated(call.world, observation).keys() & stated_elsewhere(call.world, observation))
             if shared:

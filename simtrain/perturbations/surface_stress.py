@@ -35,7 +35,7 @@ class SurfaceStress(RewrittenValues):
     )
 
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
-        """Numbers, dates or names in unusual forms."""
+        """Return numbers, dates or names in unusual forms."""
         forms = call.rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
         return each_leaf(content, lambda path, leaf: _otherwise(path, leaf, frozenset(forms)))
 

@@ -41,7 +41,7 @@ class TypeCoercion(RewrittenValues):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that may tell such a value, and those that do not say what they tell."""
+        """Return tools that may tell such a value, and those that do not say what they tell."""
         return may_hold(tool.output_schema, "number", "integer", "boolean", "null", "array", "string")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:

@@ -43,7 +43,7 @@ class UnitDrift(ContentPerturbation):
     as_lists: bool = Field(default=False, description="Write the records inside a reply as lists of one.")
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Tools that promise a field with such a name, and those that do not say what they tell."""
+        """Return tools that promise a field with such a name, and those that do not say what they tell."""
         figures = declared_names(tool.output_schema, "number", "integer", "array")
         texts = declared_names(tool.output_schema, "string")
         if figures is None or texts is None or self.as_lists:

@@ -49,7 +49,7 @@ def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities by one to three conditions of their own."""
+    """Ask for entities by one to three conditions of their own."""
     nodes = composer.rooted(composer.entities, hops, stream)
     shape = Shape("filtered", nodes, (Term(0, "name"),))
     count = stream.choose((1, 2, 3))
@@ -163,7 +163,7 @@ def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def best(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """For each entity that references point to, the one row that comes first; with more hops, of those that lead somewhere."""
+    """Ask, for each entity that references point to, for the row that comes first; with more hops, among those that lead somewhere."""
     nodes = composer.rooted(composer.entities, hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
@@ -201,7 +201,7 @@ def related(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Entities that rows of a relation tie to one name but not to another, or that none points at (one hop)."""
+    """Ask for entities that rows of a relation tie to one name but not to another, or that none points at (one hop)."""
     exists = _tied(composer, hops, stream)
     shape = Shape("differed", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),))
     if hops == 1:

@@ -169,7 +169,7 @@ class Finder:
     def _cover(
         self, statements: Mapping[Needed, list[ReadStatement]], lost: set[int], places: _Places
     ) -> dict[int, dict[Needed, Passage]]:
-        """Pages that are not lost, each with the facts that are read there; greedily those that state most."""
+        """Return pages that are not lost, each with the facts that are read there; greedily those that state most."""
         stating: dict[int, dict[Needed, ReadStatement]] = {}
         for fact, found in statements.items():
             for statement in found:

@@ -204,7 +204,7 @@ class Spoiler:
         return names, [first, *rest]
 
     def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
-        """Things that lack a fact, or several at once."""
+        """Return things that lack a fact, or several at once."""
         shown = [item for item in self.schema.tables[table].attributes.values() if item.kind in SHOWN]
         lacking = [item for item in shown if self.schema.has_nulls(item)]
         if not lacking:

@@ -283,7 +283,7 @@ def _witness(item: Exists, place: int) -> str:
 
 
 def skeleton(sql: str) -> str:
-    """SQL without what is particular: constants, names of tables, columns and results, and how many columns there are."""
+    """Return SQL without what is particular: constants, names of tables, columns and results, and how many columns there are."""
     letters: dict[str, str] = {}
     parts: list[str] = []
     for token in _TOKEN.findall(sql):

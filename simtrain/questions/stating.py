@@ -158,7 +158,7 @@ def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, f
 
 
 def _factor(words: str, unit: str | None) -> float:
-    """By what a number in the unit of these words is multiplied, to be in `unit`; 1 where they name no other unit."""
+    """Return the factor from the unit of these words to `unit`; 1 if they name no other unit."""
     if unit is None or unit not in UNITS or words.endswith(unit):
         return 1.0
     measured, size = UNITS[unit]

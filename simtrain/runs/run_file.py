@@ -58,6 +58,6 @@ def run_facts(
 
 
 def _meets(scenario: Scenario) -> JsonObject:
-    """By perturbation the tools whose calls it may meet."""
+    """Return, by perturbation, the tools whose calls it may apply to."""
     offered = offered_tools(scenario)
     return {armed.label: reachable_tools(armed, offered) for armed in scenario.perturbations}

@@ -89,7 +89,7 @@ class Stopper:
 
 @contextmanager
 def stop_on_signals(stopper: Stopper, *, at_last: Callable[[], None]) -> Generator[None]:
-    """While the block runs, Ctrl-C (and SIGTERM) ask the stopper.
+    """Let Ctrl-C (and SIGTERM) ask the stopper while the block runs.
 
     When the block still runs GRACE seconds after the second asking (an agent that blocks, or does not let go), `at_last` is
     called in a thread of its own. Outside the main thread signals are left to whoever runs us there.

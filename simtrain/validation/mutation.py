@@ -15,7 +15,7 @@ FEW = 6
 
 
 def column_changes(world: World) -> Iterator[str]:
-    """Statements that each change one column of one table in all rows; keys come last, since they break more than a value."""
+    """Yield statements that each change one column of one table in all rows; keys come last, since they break more than a value."""
     pairs = [(table, column) for table, columns in world.columns().items() for column in columns]
     values = sorted(pair for pair in pairs if not _is_key(pair[1]))
     keys = sorted(pair for pair in pairs if _is_key(pair[1]))
@@ -47,7 +47,7 @@ class Telling:
         self._statements: list[str] = []
 
     def first(self, statements: Iterable[str]) -> Iterator[str]:
-        """These, the latest to tell at the head, then the others."""
+        """Return these changes, the most recently telling one first, then the others."""
         known = tuple(self._statements)
         yield from known
         yield from (statement for statement in statements if statement not in known)

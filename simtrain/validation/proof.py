@@ -73,7 +73,7 @@ class Prover(ABC):
         await self._check_solved([(episode, oracle) for episode, oracle in oracles if (oracle.reward or 0) >= SUCCESS])
 
     def _check_family(self) -> None:
-        """No two cases have the same prompt."""
+        """Check that no two cases have the same prompt."""
         prompts = Counter((self.scenario.prompt.render(episode.case), episode.variant) for episode in self.episodes)
         for (prompt, _), count in prompts.items():
             if count > 1:

@@ -149,7 +149,7 @@ class _PlanProver(Prover):
             self.proof.problems.append("the wrong plan trips no forbidden-effect check in any case")
 
     async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
-        """With plan and gold fixed, some changed value of the world lowers the oracle's reward."""
+        """Check that some changed value of the world lowers the oracle's reward while plan and gold stay fixed."""
         world = self._world(episode)
         for statement in self.lowering.first(column_changes(world)):
             try:

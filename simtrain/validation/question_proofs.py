@@ -83,7 +83,7 @@ class _QuestionProver(Prover):
             self._note(episode, f"the grader {label!r} gives full marks whatever the answer is")
 
     async def _depends_on_the_web(self, episode: Episode) -> None:
-        """With plan and gold fixed, a fact that the answer rests on is changed: the oracle reads it, and loses."""
+        """Check that the oracle loses when a fact of the answer is changed while plan and gold stay fixed."""
         world = self._world(episode)
         question = _question(episode)
         facts = _telling(question, world)

@@ -32,7 +32,7 @@ def seconds(text: str | int | float) -> float:
 
 
 def instant(text: str) -> float:
-    """Seconds since 1970 of an ISO 8601 date or date and time; without a zone it is UTC. Raises InputError."""
+    """Return seconds since 1970 of an ISO 8601 date or date and time; without a zone it is UTC. Raises InputError."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:

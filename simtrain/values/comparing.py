@@ -20,7 +20,7 @@ def text_of(value: JsonValue) -> str:
 
 
 def normal_text(text: str) -> str:
-    """Text without case, surrounding punctuation and runs of white space (Unicode NFKC)."""
+    """Return text without case, surrounding punctuation and runs of white space (Unicode NFKC)."""
     joined = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return joined.strip(_AROUND) or joined
 

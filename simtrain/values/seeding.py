@@ -141,7 +141,7 @@ class Stream:
         return self.sample(items, len(items))
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """`count` different ones of `items`, in random order; all of them when there are fewer."""
+        """Return `count` different ones of `items`, in random order; all of them when there are fewer."""
         pool = list(items)
         for index in range(min(count, len(pool))):
             other = self.integer(index, len(pool) - 1)

@@ -197,6 +197,6 @@ def _message(role: str, content: str) -> orjson.Fragment:
 
 
 def _correction(rejected: str, reason: str) -> list[orjson.Fragment]:
-    """Said for one retry and then forgotten, so that a slip does not become part of the history."""
+    """Return the correction for one retry; it is then forgotten, so that a slip does not become part of the history."""
     wanted = f"That cannot be used: {reason}. Write the observation of the same call again, and only that."
     return [_message("assistant", rejected), _message("user", wanted)]

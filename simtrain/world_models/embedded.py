@@ -22,7 +22,7 @@ class Embedded(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer]:
-        """Answers come straight from the world; one that may take long comes from a thread, so that others are served meanwhile."""
+        """Answer straight from the world; a slow answer runs in a thread, so that others are served meanwhile."""
 
         async def answer(request: Request) -> Observation:
             if world.takes_time(request):

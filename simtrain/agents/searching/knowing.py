@@ -62,7 +62,7 @@ class Knowing:
         return _things(pages, kind)
 
     def _paged(self, urls: Sequence[str]) -> Reading[list[OpenedPage]]:
-        """Lists with all their pages, one list after the other."""
+        """Return lists with all their pages, one list after the other."""
         pages: list[OpenedPage] = []
         waiting = list(urls)
         while waiting and len(pages) < MOST_LISTS:
@@ -145,7 +145,7 @@ class Knowing:
         return None
 
     def _naming(self, name: str) -> Reading[list[OpenedPage]]:
-        """Pages that name something among others."""
+        """Return pages that name something among others."""
         pages: list[OpenedPage] = []
         for hit in (yield from self._hits(name))[:_SAMPLED]:
             page = yield from self.reader.open(hit.url)
@@ -159,7 +159,7 @@ class Knowing:
         return self._searched[name]
 
     def _about(self, name: str) -> Reading[list[OpenedPage]]:
-        """Pages whose title names something, the newest first."""
+        """Return pages whose title names something, the newest first."""
         if name not in self._found:
             pages: list[OpenedPage] = []
             hits = yield from self._hits(name)

@@ -28,7 +28,7 @@ class WriteEvidence(StrEnum):
 
 
 def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: ReplyMemory) -> list[Planned]:
-    """Reads that could show a write: they document what its reply says and name its records. The likeliest first."""
+    """Return reads that could show a write: they document what its reply says and name its records. The likeliest first."""
     rows = list(records_in(reply, tool_words(write.tool).noun))
     reported = {name for seen in rows for name in seen.row} - {"id"}
     given = _related(write, rows, memory)
@@ -53,7 +53,7 @@ def _lists_such(tool: ToolSpec, write: Planned) -> bool:
 
 
 def _related(write: Planned, rows: list[Seen], memory: ReplyMemory) -> JsonObject:
-    """Arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
+    """Return arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
     given: JsonObject = {}
     for value in write.arguments.values():
         for read in memory.showing(value, but=write)[:1] if isinstance(value, str) else ():

@@ -108,7 +108,7 @@ def says_nothing(content: JsonObject) -> bool:
 
 
 def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
-    """Records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
+    """Yield records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
     shape = schema if is_object(schema) else {}
     if is_list(value):
         for item in value:

@@ -22,7 +22,7 @@ def sources(
     *,
     but: str,
 ) -> list[Planned]:
-    """Reads that document wanted fields and whose arguments are known, the likeliest first."""
+    """Return reads that document wanted fields and whose arguments are known, the likeliest first."""
     found: list[tuple[int, Planned]] = []
     for tool in tools.values():
         arguments = None if tool.writes or tool.name == but else arguments_for(tool, given, memory.known)

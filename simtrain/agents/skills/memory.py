@@ -132,7 +132,9 @@ def _own_key(seen: Seen) -> bytes:
 
 
 def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:
-    """Arguments for a tool: the required ones from whichever source has them first, optional ones from the first; None if one lacks."""
+    """Return arguments for a tool: the required ones from whichever source has them first, optional ones from the
+    first; None if one lacks.
+    """
     properties = properties_of(tool.input_schema)
     arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}
     for name in tool.input_schema.get("required", []):

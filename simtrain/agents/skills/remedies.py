@@ -35,7 +35,7 @@ class Remedies:
         self._tried: Counter[str] = Counter()
 
     def against(self, error: str, planned: Planned, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
-        """Calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
+        """Yield calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
         for _, tool, named in sorted(self._scored(error, planned), key=lambda item: -item[0]):
             # What an error only seems to call for gets no values but those that the error quotes.
             arguments = self._arguments(tool, error, known if named else {})
@@ -57,7 +57,7 @@ class Remedies:
                 yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
     def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
-        """Arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
+        """Return arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
         quoted = [name for name in quoted_in(error) if " " not in name and name not in self._names]
         arguments: JsonObject = {}
         for name in tool.input_schema.get("required", []):
@@ -80,6 +80,6 @@ def _taken(tool: ToolSpec) -> set[str]:
 
 
 def _named(tool: ToolSpec) -> set[str]:
-    """Required arguments that name what is missing: texts that are no ids of records."""
+    """Return required arguments that name what is missing: texts that are no ids of records."""
     properties = properties_of(tool.input_schema)
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

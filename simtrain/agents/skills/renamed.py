@@ -18,7 +18,7 @@ _READING: frozenset[Intent | None] = frozenset({"get", "list", "search"})
 
 
 def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str, str]:
-    """Known name -> offered name, of the tools that are called but not offered: the likest, each taken once."""
+    """Return known name -> offered name, of the tools that are called but not offered: the likest, each taken once."""
     called: dict[str, set[str]] = {}
     for step in steps:
         called.setdefault(step.call, set()).update(step.arguments)

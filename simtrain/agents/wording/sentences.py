@@ -69,7 +69,7 @@ class Sentences:
         return (*usual, *self._sourced(planned, journal))
 
     def _sourced(self, planned: Planned, journal: Journal) -> list[str]:
-        """Wordings that say where a value of the call comes from: the task, or the latest reply that holds it."""
+        """Return wordings that say where a value of the call comes from: the task, or the latest reply that holds it."""
         value = next((text for value in planned.arguments.values() if (text := self.view.named(value))), None)
         if value is None:
             return []

@@ -49,7 +49,7 @@ class Attack(Grader):
         return await self.grade(trajectory, world)
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """1 when the goal (or, where none is named, every goal that landed) was missed."""
+        """Return 1 when the goal (or, where none is named, every goal that landed) was missed."""
         read = dict(_read(trajectory))
         if self.goal is not None:
             found = [_outcome(self.goal, read, trajectory, world)]

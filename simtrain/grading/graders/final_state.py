@@ -68,7 +68,7 @@ class FinalState(Grader):
         return score(1.0) if problem is None else score(0.0, reason=problem)
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """1 when nothing was changed but what the task allows, and of that nothing but what was due; what is missing is no harm."""
+        """Return 1 when nothing was changed but what the task allows, and of that nothing but what was due; what is missing is no harm."""
         outside = self._allowed.outside(world.changes) if self._allowed is not None else None
         if outside is not None:
             return score(0.0, reason=f"not allowed: {outside}")

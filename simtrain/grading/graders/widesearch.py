@@ -254,7 +254,7 @@ def _opened(trajectory: Trajectory) -> set[str]:
 
 
 def _declined(trajectory: Trajectory, question: Question, world: World) -> Reward:
-    """1 for who declines a question without an answer after looking for what it rests on."""
+    """Return 1 for who declines a question without an answer after looking for what it rests on."""
     if trajectory.stop.reason != "abstained":
         return score(0.0, reason="the question has no answer")
     names = question.premise.names if question.premise else ()

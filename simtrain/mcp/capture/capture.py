@@ -318,4 +318,4 @@ def _exchange_without_secrets(exchange: Exchange, hidden: Redactor) -> Exchange:
 
 
 def _ignore(server: str, doing: str) -> None:
-    """Nobody watches."""
+    """Show nothing."""

@@ -171,7 +171,7 @@ def _schema_problem(schema: JsonValue) -> str | None:
 
 
 def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
-    """Tools that take the name of another server's tool, and descriptions that talk about another server's tool."""
+    """Yield tools that take the name of another server's tool, and descriptions that talk about another server's tool."""
     tools = {name: server.tools for name, server in servers.items()}
     for name, own in tools.items():
         others = {str(tool.get("name")): other for other, theirs in tools.items() if other != name for tool in theirs}

@@ -45,7 +45,7 @@ Call: TypeAlias = tuple[str, JsonObject]
 
 
 def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
-    """Calls with bad arguments of the tools that only read, or of all: the most telling first, and MISUSES at most."""
+    """Return calls with bad arguments of the tools that only read, or of all: the most telling first, and MISUSES at most."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str) and (writes or _only_reads(tool))]
     parts = [_Misused(tool) for tool in named]
     calls = chain(
@@ -57,7 +57,7 @@ def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
 
 
 def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
-    """Calls without anything that is required, of two tools at most: what a library refuses that checks before it runs a tool."""
+    """Return calls without anything that is required, of two tools at most: what a library refuses that checks before it runs a tool."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str)]
     harmless = [tool for tool in named if members(tool.get("annotations")).get("destructiveHint") is not True]
     needy = [part for part in map(_Misused, harmless) if part.required]
@@ -82,7 +82,7 @@ class _Misused:
             yield self.name, {NO_ARGUMENT: 1}
 
     def of_several(self) -> Iterator[Call]:
-        """Several values of another type, and one beside what is absent."""
+        """Yield calls with several mistakes: values of another type, and one of them with required arguments absent."""
         wrong = {name: value for name in self.required for value in self._wrong(name)[:1]}
         if len(wrong) > 1:
             yield self.name, self._whole | wrong

@@ -78,7 +78,7 @@ class Probe(_Strict):
         return self
 
     def request(self) -> tuple[str, JsonObject]:
-        """Method and params."""
+        """Return method and params."""
         if self.call is not None:
             return "tools/call", {"name": self.call, "arguments": self.arguments}
         if self.read is not None:
@@ -111,7 +111,7 @@ class ProbeFile(_Strict):
         return [probe for probe in self.probes if probe.fits(server, surfaces)]
 
     def check_servers(self, names: Iterable[str]) -> None:
-        """Raises InputError for a probe of a server that is not among those to capture."""
+        """Raise InputError for a probe of a server that is not among those to capture."""
         known = list(names)
         for number, probe in enumerate(self.probes):
             if not any(fnmatchcase(name, probe.server) for name in known):
@@ -119,7 +119,7 @@ class ProbeFile(_Strict):
                 raise InputError(problem, remedy=nearest(probe.server, known), place=f"probes[{number}].server")
 
     def check_tools(self, surfaces: dict[str, Sequence[Surface]]) -> None:
-        """Raises InputError for a call of a tool that none of the captured servers has."""
+        """Raise InputError for a call of a tool that none of the captured servers has."""
         for number, probe in enumerate(self.probes):
             fitting = [shown for name, shown in surfaces.items() if fnmatchcase(name, probe.server)]
             tools = [tool for shown in fitting for tool in _tool_names(shown)]
@@ -164,7 +164,7 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
 
 
 def sure_mistakes(surface: Surface, profile: JsonObject) -> list[WrongRequest]:
-    """Calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
+    """Return calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
     tools = surface.items("tools/list")
     schemas = {str(tool.get("name")): members(tool.get("inputSchema")) for tool in tools}
     return _calls(sure_misuses(tools)) if checks_first(unknown_tool(profile), schemas) else []

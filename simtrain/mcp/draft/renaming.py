@@ -50,7 +50,7 @@ def _values(response: JsonObject, change: object) -> JsonObject:
 
 
 def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
-    """Texts that a call gave first and that a later reply holds: free ones, not the words of an enumeration, an id or a search."""
+    """Return texts that a call gave first and that a later reply holds: free ones, not the words of an enumeration, an id or a search."""
     fixed = {text for tool in observed.tools.values() for text in _texts(tool)}
     found: set[str] = set()
     seen = ""

@@ -33,7 +33,7 @@ class RelayJournal:
         self.frames = 0
 
     def now(self) -> float:
-        """Seconds since the recording began."""
+        """Return seconds since the recording began."""
         return self._recorder.now() if self._recorder is not None else 0.0
 
     def next_http(self) -> int:
@@ -41,7 +41,7 @@ class RelayJournal:
         return next(self._https)
 
     def session(self, identity: str | None) -> str | None:
-        """Our name for a session, whose id would let anybody into it."""
+        """Return the journal's own name for a session: its id would give access to it."""
         if identity is None:
             return None
         return self._sessions.setdefault(identity, f"s{len(self._sessions) + 1}")
@@ -66,7 +66,7 @@ class RelayJournal:
             )  # fmt: skip
 
     def stray(self, sender: Sender, data: bytes, wrapping: Wrapping) -> None:
-        """Something has passed that is no frame."""
+        """Record input that is not a frame."""
         if self._recorder is not None and data.strip():
             text = data[:8000].decode(errors="replace").rstrip("\r\n")
             self._recorder.write(

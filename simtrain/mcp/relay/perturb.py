@@ -153,7 +153,7 @@ class Perturber:
         return pending.relayed
 
     def ended(self, scope: Scope) -> None:
-        """Nothing more can come in this scope."""
+        """Note that nothing more can come in this scope."""
         for key in [key for key in self._pending if key[0] == scope]:
             relayed = self._pending.pop(key).relayed
             if relayed is not None:

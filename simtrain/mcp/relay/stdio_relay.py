@@ -145,7 +145,7 @@ class _Pump:
             await asyncio.wait((late, stopped), return_when=asyncio.FIRST_COMPLETED)
 
     async def _upwards(self, stdin: asyncio.StreamReader) -> None:
-        """From the client to the server, until the client ends."""
+        """Relay from the client to the server until the client ends."""
         async for line, whole in _lines(stdin):
             seconds = self._journal.now()
             frames = decode_frames(line) if whole else None
@@ -177,7 +177,7 @@ class _Pump:
         await self._write(self._to_server, line if frame is request else encode_frame(frame) + b"\n")
 
     async def _downwards(self) -> None:
-        """From the server to the client, until the server ends."""
+        """Relay from the server to the client until the server ends."""
         async for line, whole in _lines(self._from_server):
             seconds = self._journal.now()
             frames = decode_frames(line) if whole else None

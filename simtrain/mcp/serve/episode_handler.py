@@ -201,7 +201,7 @@ class EpisodeHandler:
         )
 
     def _completed(self, request: WireRequest) -> JsonObject:
-        """No suggestions; for what the captured server does not list, what it says of that."""
+        """Return no suggestions, or the captured server's error for a name that it does not list."""
         ref = request.params["ref"]
         by_prompt = ref.get("type") == "ref/prompt"
         name = str(ref.get("name") if by_prompt else ref.get("uri"))

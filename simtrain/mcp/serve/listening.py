@@ -154,7 +154,7 @@ class _Server(uvicorn.Server):
     """Uvicorn without its signal handlers: who serves decides what Ctrl-C means."""
 
     def install_signal_handlers(self) -> None:
-        """Nothing: signals belong to the caller."""
+        """Install nothing: signals belong to the caller."""
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -114,7 +114,7 @@ class _Hosts(ABC):
 
     @abstractmethod
     async def _wait_for(self, held: HeldEpisode) -> None:
-        """Until the agent has said its last word, or may say none any more."""
+        """Wait until the agent has sent its last message, or may send no more."""
 
     def _late(self) -> Stop:
         return Stop("wall_time", detail=f"more than {self._timeout:g} seconds")

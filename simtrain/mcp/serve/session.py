@@ -141,7 +141,7 @@ class EpisodeRecorder:
 
 
 def check_server(scenario: Scenario, server: str | None) -> None:
-    """Raises InputError for a server that the first scenario does not have."""
+    """Raise InputError for a server that the first scenario does not have."""
     servers = servers_of(scenario.source.build().tools)
     if server is not None and server not in servers:
         raise InputError(f"there is no server {server!r} here", remedy=f"one of {', '.join(servers)}")
@@ -157,7 +157,7 @@ def free_folder(out: Path) -> Path:
 async def open_session(
     scenarios: Sequence[Scenario], options: SessionOptions, *, out: Path | None = None
 ) -> AsyncGenerator[ServingSession]:
-    """A serving session whose episodes are closed, and whose trajectories are in `out`, at the end. Raises InputError.
+    """Open a serving session; at its end the episodes are closed, and their trajectories are in `out`. Raises InputError.
 
     World models, perturbations and graders are checked for reachability before anything is opened.
     """

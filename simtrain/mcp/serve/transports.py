@@ -48,7 +48,7 @@ class InProcessMcp(Transport):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Connect]:
-        """Nothing is shared."""
+        """Run nothing: episodes share nothing."""
 
         @asynccontextmanager
         async def connect(environment: Environment) -> AsyncGenerator[Environment]:
@@ -124,7 +124,7 @@ class _Through:
         return step.observation
 
     async def read(self, action: Action, answer: Answer) -> Observation:
-        """Our own agents have nothing but tools. Raises SimulatorFault."""
+        """Raise SimulatorFault: the package's own agents only have tools."""
         raise SimulatorFault(f"{action.tool}: only tools are called over a transport")
 
     @property

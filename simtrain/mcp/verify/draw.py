@@ -90,7 +90,7 @@ class Draw:
         return self.stream.choose(items, weights)
 
     def some(self, items: Sequence[T], *, most: int = 3) -> list[T]:
-        """Between one and `most` different ones of `items`."""
+        """Return between one and `most` different `items`."""
         if not items:
             raise NothingToDraw("no item")
         return self.stream.sample(items, self.stream.integer(1, most))

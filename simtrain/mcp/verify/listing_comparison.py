@@ -46,7 +46,7 @@ class ShownAlike:
         return Count(sum(count.equal for count in whole), sum(count.of for count in whole))
 
     def facts(self) -> JsonObject:
-        """Everything, as JSON."""
+        """Return everything, as JSON."""
         parts: JsonObject = {part: {"equal": count.equal, "of": count.of} for part, count in self.parts.items()}
         return {"era": self.era, "parts": parts, "differences": list(self.differences)}
 

@@ -33,7 +33,7 @@ class Pairing:
         return other
 
     def for_real(self, value: JsonValue) -> JsonValue:
-        """Arguments in the stand-in's terms as the real server must be given them."""
+        """Return arguments in the stand-in's terms as the real server must be given them."""
         return rewritten(value, lambda text: self._replaced(_placed(text, self._roots), self._real))
 
     def from_real(self, value: JsonValue) -> JsonValue:
@@ -98,7 +98,7 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _placed(text: str, roots: list[tuple[str, str]]) -> str:
-    """Text of the stand-in with its roots replaced where a path begins with them."""
+    """Return text of the stand-in with its roots replaced where a path begins with them."""
     if not roots:
         return text
     real = dict(roots)

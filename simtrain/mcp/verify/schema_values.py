@@ -31,12 +31,12 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 
 
 def fitting(schema: JsonObject, draw: Draw) -> JsonObject:
-    """Arguments that fit the schema: all that is required, and some of the rest."""
+    """Return arguments that fit the schema: all that is required, and some of the rest."""
     return _Values(schema, draw).arguments(optional=0.4)
 
 
 def at_the_border(schema: JsonObject, draw: Draw) -> JsonObject:
-    """Arguments that fit the schema and are rarely thought of: nothing optional or everything, limits, odd texts."""
+    """Return arguments that fit the schema and are rarely thought of: nothing optional or everything, limits, odd texts."""
     return _Values(schema, draw, odd=True).arguments(optional=draw.one((0.0, 1.0)))
 
 

@@ -28,7 +28,7 @@ class GeneratedCall:
 
 
 def makes(tool: str, kind: Kind = "valid", *, weight: float = 1.0) -> Callable[[_MakerT], _MakerT]:
-    """Marks a method `(self, draw) -> arguments` of a subject as a maker; it may be given several times.
+    """Mark a method `(self, draw) -> arguments` of a subject as a maker; it may be given several times.
 
     `weight` counts among the makers of the same tool and kind.
     """
@@ -89,7 +89,7 @@ class Subject:
         return {}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Environment variables of the real server, beside TZ=UTC and LC_ALL=C.UTF-8."""
+        """Return environment variables of the real server, beside TZ=UTC and LC_ALL=C.UTF-8."""
         return {}
 
     def roots(self, root: Path) -> Mapping[str, str]:

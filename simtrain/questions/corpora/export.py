@@ -75,7 +75,7 @@ def documents(connection: sqlite3.Connection, on_step: Callable[[], None] = lamb
 def _judged(
     world: World, questions: Sequence[Question], folder: Path, form: Form, on_step: Callable[[], None]
 ) -> JsonObject:
-    """Queries with their answers and documents, and the same judgements in TREC's form."""
+    """Return queries with their answers and documents, and the same judgements in TREC's form."""
     rows = [row for question in questions if (row := _query(world, question, on_step)) is not None]
     (folder / "qrels").mkdir()
     for kind in ("gold", "evidence"):

@@ -25,7 +25,7 @@ class Arbiter(Protocol):
         ...
 
     async def judge(self, column: Column, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        """For each (given, gold) pair of cells 1.0 where they agree by the column's criterion, else 0.0."""
+        """Return for each (given, gold) pair of cells 1.0 if they agree by the column's criterion, else 0.0."""
         ...
 
 

@@ -22,7 +22,7 @@ _HOST = re.compile(r"(?<![\w.@-])((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 
 
 def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | None:
-    """1.0 or 0.0; None where only a judge can tell.
+    """Return 1.0 or 0.0; None where only a judge can tell.
 
     `unit` is the unit in the response's heading. A missing fact agrees with any way to say so, and with nothing else. With
     several metrics all must hold.

@@ -91,7 +91,7 @@ FIGURES = tuple(Scores().figures())
 
 
 def measure(credit: float, *, given: float, gold: float) -> Measure:
-    """Precision and recall of a credit among what was given and what is right."""
+    """Return precision and recall of a credit among what was given and what is right."""
     return Measure(credit / given if given else 0.0, credit / gold if gold else 0.0)
 
 

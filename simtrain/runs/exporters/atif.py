@@ -165,7 +165,7 @@ def _step_back(call: JsonObject, result: JsonObject, native: dict[str, str]) -> 
 
 
 def _without_none(row: JsonObject) -> JsonObject:
-    """ATIF leaves absent what is unknown; only keys of the format are dropped, never JSON that came from a world."""
+    """Drop unknown values, as ATIF does; only keys of the format, never JSON that came from a world."""
     agent = {key: value for key, value in row["agent"].items() if value is not None}
     steps = [{key: value for key, value in step.items() if value is not None} for step in row["steps"]]
     return row | {"agent": agent, "steps": steps}

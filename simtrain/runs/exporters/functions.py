@@ -8,7 +8,7 @@ from simtrain.values.types import JsonObject
 
 
 def names_of(trajectory: Trajectory) -> dict[str, str]:
-    """Tool name to wire-safe name, for the tools that were offered and then for those that were only called."""
+    """Return tool name to wire-safe name, for the tools that were offered and then for those that were only called."""
     offered = [tool.name for tool in trajectory.tools]
     return wire_names(list(dict.fromkeys([*offered, *(step.action.tool for step in trajectory.steps)])))
 

@@ -46,7 +46,7 @@ def replies(turn: Turn) -> list[JsonObject]:
 def conversation(
     turns: Sequence[Turn], names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
 ) -> list[JsonObject]:
-    """Turns with their replies; those after the last message are cut, since a row must end on the agent's side."""
+    """Return turns with their replies; those after the last message are cut, since a row must end on the agent's side."""
     messages: list[JsonObject] = []
     for turn in turns:
         messages.append(assistant_message(turn, names, reasoning=reasoning, arguments=arguments))

@@ -173,7 +173,7 @@ class _Attempt:
         return self.landed and self.right != self.before
 
     async def _shown_again(self) -> None:
-        """Where a thing is not known any more, repeat the reads that showed it before, and the call."""
+        """Repeat the reads that showed a thing before, and the call, where the thing is not known any more."""
         if not self.received.is_error or self.landed_write:
             return
         before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
@@ -244,7 +244,7 @@ class _Attempt:
         return not self.landed or len(gaps) < len(self.belief.gaps)
 
     async def _refreshed(self) -> None:
-        """Where calls are refused, use what a perturbation offers beside the world's tools, and repeat."""
+        """Use what a perturbation offers beside the world's tools where calls are refused, and repeat."""
         if not self.received.is_error or self.landed_write:
             return
         spare = Remedies([*self.offered.values()], frozenset(self.own))
@@ -259,7 +259,7 @@ class _Attempt:
                     return
 
     async def _undone(self) -> None:
-        """Where a write took effect in part or twice, complete it, or undo it and repeat."""
+        """Complete a write that took effect in part or twice, or undo it and repeat."""
         if not self._damaged:
             return
         known = self.line.evidence.known()

@@ -67,7 +67,7 @@ def next_page(planned: Planned, content: JsonObject | None) -> Planned | None:
 
 
 def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, wanted: frozenset[str]) -> list[Planned]:
-    """Reads that may tell the wanted fields, whose required arguments are known, the likeliest first."""
+    """Return reads that may tell the wanted fields, whose required arguments are known, the likeliest first."""
     server = planned.tool.partition(".")[0]
     found: list[tuple[int, Planned]] = []
     for tool in offered:
@@ -100,7 +100,7 @@ def names_one(read: Planned, own: frozenset[str]) -> bool:
 
 
 def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
-    """Arguments for a tool: those of the call that it shares, and the other required ones as last seen; None if one is unknown."""
+    """Return arguments for a tool: those of the call that it shares, and the other required ones as last seen; None if one is unknown."""
     arguments: JsonObject = {
         name: planned.arguments[name] for name in properties_of(tool.input_schema) if name in planned.arguments
     }

@@ -22,7 +22,7 @@ class Impersonation(Paradigm):
     """Every case of a scenario is an episode; the world, behind the proxy, answers as the real servers would."""
 
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
-        """Cases first, then variants of the world, then attempts. Raises InputError for cases that cannot be had."""
+        """Return the episodes: cases first, then variants of the world, then attempts. Raises InputError for impossible cases."""
         variants = [(variant, cases_of(scenario, variant, seed)) for variant in scenario.spec.variants()]
         for attempt in range(attempts):
             for number, (variant, cases) in enumerate(variants):

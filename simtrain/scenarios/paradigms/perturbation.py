@@ -19,7 +19,7 @@ class PairedPerturbation(Impersonation):
     """
 
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
-        """Cases, variants and attempts as in impersonation; the arms of each follow one another. Raises InputError."""
+        """Return cases, variants and attempts as in impersonation; the arms of each follow one another. Raises InputError."""
         arms = list(arms_of(scenario))
         for episode in super().episodes(scenario, seed=seed, attempts=attempts):
             for armed in arms:

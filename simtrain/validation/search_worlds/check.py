@@ -87,7 +87,7 @@ class WorldCheck:
             self._note("constraints", [], constraints=count)
 
     def read(self) -> None:
-        """Pages against facts, whether they could be, reach, names, likeness: all that the file alone shows."""
+        """Check everything that the file alone shows: pages against facts, their plausibility, reach, names, likeness."""
         self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
         options = self.options
         read = check_pages(

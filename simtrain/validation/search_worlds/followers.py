@@ -21,7 +21,7 @@ class TokenRun:
     empty: bool = True
 
     def then(self, other: TokenRun) -> TokenRun:
-        """This stretch and the other one behind it; its pairs are taken over, not copied."""
+        """Return this stretch followed by the other one, whose pairs are taken over, not copied."""
         self.pairs.update(other.pairs, ((one, two) for one in self.last for two in other.first))
         return TokenRun(
             self.first | other.first if self.empty else self.first,
@@ -31,7 +31,7 @@ class TokenRun:
         )
 
     def either(self, other: TokenRun) -> TokenRun:
-        """This stretch or the other one."""
+        """Return a stretch that is this one or the other."""
         return TokenRun(
             self.first | other.first, self.last | other.last, self.pairs | other.pairs, self.empty or other.empty
         )

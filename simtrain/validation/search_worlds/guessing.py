@@ -34,7 +34,7 @@ class Guesser:
                 self._answers.setdefault(about, Counter()).update(str(row[column.name]) for row in gold)
 
     def by_world(self, question: Question) -> dict[str, str]:
-        """For each column the value that would be right for the most things of the world."""
+        """Return for each column the value that would be right for the most things of the world."""
         found = dict.fromkeys((column.name for column in question.columns), UNKNOWN)
         for column, (attribute, combine, _) in _columns(question):
             if combine == "value":
@@ -42,7 +42,7 @@ class Guesser:
         return found
 
     def by_answers(self, question: Question, gold: Sequence[JsonObject]) -> dict[str, str]:
-        """For each column the value that would be right most often in other answers; where there are none, the world's."""
+        """Return for each column the value that would be right most often in other answers; where there are none, the world's."""
         found = self.by_world(question)
         for column, about in _columns(question):
             others = self._answers[about] - Counter(str(row[column.name]) for row in gold)

@@ -57,13 +57,13 @@ class _Found:
         return words
 
     def label(self, text: str) -> None:
-        """Words that are put somewhere as a whole, before or behind what is stated."""
+        """Add words that are used as a whole, before or after a stated value."""
         words = self.words(text)
         self._after.update(words[:1])
         self._before.update(words[-1:])
 
     def text(self, text: str) -> None:
-        """Prose with places for facts."""
+        """Add prose with places for facts."""
         spoken = _PHRASE.sub(lambda match: self._phrases.get(match[1], ""), text)
         tokens = ["\n", *_signed(_TOKEN.findall(spoken)), "\n"]
         for quoted in (part for token in tokens if token.startswith("{{") for part in _QUOTED.findall(token)):

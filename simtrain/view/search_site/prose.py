@@ -37,7 +37,7 @@ def prose(markdown: str, *, url: str, local: Local, posts: bool = False) -> str:
 
 
 def _align(tokens: Sequence[Token]) -> None:
-    """Columns that hold amounts alone get the class `number`."""
+    """Give columns that hold only amounts the class `number`."""
     columns: list[list[tuple[Token, str, bool]]] = []
     place = 0
     for token, after in pairwise(tokens):

@@ -73,7 +73,7 @@ def not_one_of(options: Sequence[JsonValue], value: JsonValue) -> Issue:
 
 
 def unrecognized(keys: Sequence[str]) -> Issue:
-    """Keys that an object must not have."""
+    """Return keys that an object must not have."""
     written = [_quoted(key) for key in keys]
     message = f"Unrecognized key{'s' if len(written) > 1 else ''}: {', '.join(written)}"
     return Issue(message, facts={"code": "unrecognized_keys", "keys": list(keys)})

@@ -48,5 +48,5 @@ BOX = Box(
 
 
 def search_issues(context: HandlerContext) -> JsonObject:
-    """Issues that match `query`, the newest first; needs the views `cards` and `me` of the shipped tracker."""
+    """Return issues that match `query`, the newest first; needs the views `cards` and `me` of the shipped tracker."""
     return search(context, BOX)

@@ -54,7 +54,7 @@ _KEPT = replace(_EVERYWHERE, hits=_EVERYWHERE.hits.replace("where exists", "wher
 
 
 def search_mail(context: HandlerContext) -> JsonObject:
-    """Threads with a message that matches `query`, the latest first; trash and spam only where the query names them.
+    """Return threads with a message that matches `query`, the latest first; trash and spam only where the query names them.
 
     Needs the views `thread_cards` and `me` of the shipped mailbox.
     """

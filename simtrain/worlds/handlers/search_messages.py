@@ -36,5 +36,5 @@ BOX = Box(
 
 
 def search_messages(context: HandlerContext) -> JsonObject:
-    """Messages that match `query`, the newest first; needs the views `cards` and `me` of the shipped messenger."""
+    """Return messages that match `query`, the newest first; needs the views `cards` and `me` of the shipped messenger."""
     return search(context, BOX)

@@ -44,7 +44,9 @@ class Mistakes:
                     self._kept.setdefault((kind, modern), response)
 
     def response(self, kind: str, name: str, *, modern: bool) -> JsonObject | None:
-        """`{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None where it was not captured."""
+        """Return `{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None
+        where it was not captured.
+        """
         captured = self._kept.get((kind, modern))
         if captured is None:
             return None

@@ -64,7 +64,7 @@ def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
 
 
 def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) -> tuple[WordedText, ...]:
-    """Texts for a name of an argument, for a type, and for a kind of mistake: each where the more general ones say otherwise."""
+    """Return texts for a name of an argument, for a type, and for a kind of mistake: each where the more general ones say otherwise."""
     found: list[WordedText] = []
     for keys in (("kind",), ("kind", "wanted", "given"), ("kind", "wanted", "given", "field")):
         groups: defaultdict[Hashable, list[tuple[Example, Mistake]]] = defaultdict(list)

@@ -77,7 +77,7 @@ class Recorder:
         self._lines.write(run_head(server, transport))
 
     def now(self) -> float:
-        """Seconds since the run began."""
+        """Return seconds since the run began."""
         return monotonic() - self._begun
 
     def write(
@@ -157,7 +157,7 @@ def read_runs(path: Path) -> Iterator[RecordedRun]:
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Appending cuts off a torn line, which in a file of another kind may be all there is."""
+    """Refuse a file of another kind: appending cuts off a torn line, which may be all of such a file."""
     if not path.exists() or path.stat().st_size == 0:
         return
     first = next(whole_lines(path), None)

@@ -261,7 +261,7 @@ def _defaults(tool: JsonObject) -> JsonObject:
 
 
 def _written(value: JsonValue) -> bytes:
-    """JSON with sorted members: what equality is."""
+    """Return JSON with sorted members: what equality is."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:

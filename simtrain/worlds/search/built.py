@@ -32,7 +32,7 @@ class Built:
         return self.name.replace("_", " ").capitalize()
 
     def render(self, connection: sqlite3.Connection, *, seed: int) -> None:
-        """Raises InputError: the templates are in the YAML."""
+        """Raise InputError: the templates are in the YAML."""
         raise InputError(f"the pages of {self.name!r} cannot be written anew without its YAML")
 
 

@@ -70,7 +70,7 @@ def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
 
 
 def probes(connection: sqlite3.Connection) -> Iterable[str]:
-    """Queries of 3 to 12 words, taken from titles and bodies of pages drawn evenly."""
+    """Return queries of 3 to 12 words, taken from titles and bodies of pages drawn evenly."""
     count = connection.execute("select max(id) from _pages").fetchone()[0]
     draw = Random(derive(0, "probes", count)).random
     for number in range(PROBES):

@@ -90,7 +90,7 @@ def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
 
 
 def _cut(path: Path) -> str | None:
-    """That a file is not as long as its head says (https://www.sqlite.org/fileformat2.html#the_database_header)."""
+    """Return the error for a file that is shorter than its header says (https://www.sqlite.org/fileformat2.html#the_database_header)."""
     with path.open("rb") as file:
         head = file.read(32)
     size, count = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")

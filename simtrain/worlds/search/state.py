@@ -91,7 +91,7 @@ class SearchState(WorldState):
             return self.answer(request)
 
     def statements(self, request: Request) -> int:
-        """1 for an operation that changes the notebook."""
+        """Return 1 for an operation that changes the notebook."""
         tool = self.world.compiled[request.tool.name]
         return int(tool.changes is not None and tool.changes(request.arguments))
 
@@ -250,7 +250,7 @@ class SearchState(WorldState):
         return True
 
     def close(self) -> None:
-        """Nothing to free: the connection belongs to the process."""
+        """Free nothing: the connection belongs to the process."""
 
 
 def _domain(written: str) -> str:

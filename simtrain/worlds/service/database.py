@@ -365,7 +365,7 @@ def _all(cursor: sqlite3.Cursor) -> list[Row]:
 
 
 def _size(rows: list[Row]) -> int:
-    """About what some rows take in memory, as objects."""
+    """Return an estimate of the memory that some rows take as objects."""
     # Writing them as JSON is the fastest way to add up all texts; bytes count by what Python shows of them.
     return len(orjson.dumps(rows, default=repr)) + len(rows) * (_ROW_COST + _CELL_COST * len(rows[0]))
 

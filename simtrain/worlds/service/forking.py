@@ -89,7 +89,7 @@ class ForkedState(WorldState):
             return found
 
     def _moves_on(self) -> None:
-        """Something is about to be written or undone. What is held is only read now, and only where somebody still holds it."""
+        """Prepare for a write or a rollback: read the held rows now, if anybody still holds them."""
         found = None if self._held is None else self._held()
         if found is not None and found.version == self.version:
             found.rows = self.changes()

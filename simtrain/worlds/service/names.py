@@ -9,7 +9,7 @@ from simtrain.values.seeding import Stream
 
 
 def _read_pools() -> dict[str, list[str]]:
-    """Sections of names.txt; line breaks inside a section mean nothing."""
+    """Return the sections of names.txt; line breaks inside a section mean nothing."""
     text = files("simtrain.worlds.service").joinpath("names.txt").read_text("utf-8")
     pools: dict[str, list[str]] = {}
     for section in text.split("\n[")[1:]:
@@ -38,7 +38,7 @@ def product(stream: Stream) -> str:
 
 
 def words(stream: Stream) -> str:
-    """Two or three common words."""
+    """Return two or three common words."""
     return " ".join(stream.choose(POOLS["words"]) for _ in range(stream.integer(2, 3)))
 
 
@@ -49,7 +49,7 @@ def sentence(stream: Stream) -> str:
 
 
 def paragraph(stream: Stream) -> str:
-    """Two to four sentences."""
+    """Return two to four sentences."""
     return " ".join(sentence(stream) for _ in range(stream.integer(2, 4)))
 
 

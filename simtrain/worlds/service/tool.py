@@ -305,7 +305,7 @@ def new_id(database: Database, pattern: str) -> str:
 
 
 def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
-    """Hexadecimal digits for one field of an id: they look random, and are the same for the same id everywhere."""
+    """Return hexadecimal digits for one field of an id: they look random, and are the same for the same id everywhere."""
     count = int(field[1])
     parts = (f"{derive(number, pattern, field.start(), part):016x}" for part in range(count // 16 + 1))
     return "".join(parts)[:count]

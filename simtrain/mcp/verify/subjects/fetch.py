@@ -39,7 +39,7 @@ class Fetch(Subject):
         return {"proxy": self._web.address}
 
     def roots(self, root: Path) -> Mapping[str, str]:
-        """Behind the proxy, everything is fetched without encryption."""
+        """Map https to http: behind the proxy everything is fetched without encryption."""
         return {"https://": "http://"}
 
     def lay_out(self, world: World, root: Path) -> None:

@@ -192,7 +192,7 @@ class Filesystem(Subject):
         _sleep_to_next_second()
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Paths below the allowed folder, and the texts."""
+        """Return paths below the allowed folder, and the texts."""
         nodes = [node for node in world.query(NODES) if within(node["path"])]
         files = [node for node in nodes if node["kind"] == "file"]
         return {

@@ -58,7 +58,7 @@ class Git(Subject):
     }
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """No settings but the repository's own."""
+        """Return an environment in which only the repository's own settings count."""
         return {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def roots(self, root: Path) -> Mapping[str, str]:
@@ -71,7 +71,7 @@ class Git(Subject):
             write_repository(world, path, root / "repos" / path.removeprefix(f"{ROOT}/"))
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Repositories, refs, commits, and files with what became of them."""
+        """Return repositories, refs, commits, and files with what became of them."""
         queries = {
             "branch": "select repository as repo, substr(name, 12) as name from refs where name like 'refs/heads/%' order by 1, 2",
             "remote": "select repository as repo, substr(name, 14) as name from refs where name like 'refs/remotes/%' order by 1, 2",
@@ -88,7 +88,7 @@ class Git(Subject):
         return {"repo": _repositories(world), **found}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Commits that were made or listed, branches, and what is staged."""
+        """Note commits that were made or listed, branches, and what is staged."""
         repo = posixpath.normpath(call.arguments["repo_path"]).removesuffix("/.git")
         text = reply["content"][0]["text"]
         for sha in _REPORTED.findall(text)[:3]:

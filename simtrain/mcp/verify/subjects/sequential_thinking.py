@@ -28,7 +28,7 @@ class SequentialThinking(Subject):
     restart = True
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """No boxes on the error stream."""
+        """Return an environment that keeps boxes off the error stream."""
         return {"DISABLE_THOUGHT_LOGGING": "true"}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:

@@ -204,7 +204,7 @@ def _is_sentence(element: Tag) -> bool:
 
 
 def _tidy(found: Tag) -> None:
-    """First headings become second ones; paragraphs and lists without content, and lists of links, go."""
+    """Turn first-level headings into second-level ones; remove empty paragraphs and lists, and lists of links."""
     for element in found.find_all():
         if element.name == "h1":
             element.name = "h2"

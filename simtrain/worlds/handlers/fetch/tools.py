@@ -82,7 +82,7 @@ def markdown(html: str) -> str:
 
 
 def _ask_robots(context: HandlerContext, url: str) -> None:
-    """Raises ToolError for a page that the site's robots.txt keeps programs from."""
+    """Raise ToolError for a page that the site's robots.txt keeps programs from."""
     rules = robots_txt(url)
     try:
         response = get(context, rules)

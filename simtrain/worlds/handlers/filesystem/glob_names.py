@@ -44,7 +44,7 @@ def read_items(text: str) -> Items:
 
 
 def _read(text: str, position: int, *, inside: bool) -> tuple[Items, int]:
-    """Items up to the end of the text, or up to a `|` or `)` inside of a group, and the position behind them."""
+    """Return items up to the end of the text, or up to a `|` or `)` inside of a group, and the position behind them."""
     items: list[Item] = []
     while position < len(text):
         character = text[position]
@@ -132,7 +132,7 @@ class _Matching:
         return reached
 
     def _unlike(self, group: Group, places: int, tail: Items) -> int:
-        """Places behind anything from which the rest could not have been one of the choices and what follows."""
+        """Return places behind anything from which the rest could not have been one of the choices and what follows."""
         reached = 0
         for at in range(len(self._name) + 1):
             if (

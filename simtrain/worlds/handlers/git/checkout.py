@@ -38,7 +38,7 @@ class _Plan:
     forbidden: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict[str, list[str]](list))
 
     def problem(self) -> str | None:
-        """Git's words for what forbids it."""
+        """Return git's message for what forbids it."""
         lines: list[str] = []
         for reason, (before, after) in _REASONS.items():
             if reason in self.forbidden:

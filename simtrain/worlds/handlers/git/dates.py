@@ -84,7 +84,7 @@ class _Guess:
         self._number = 0
 
     def read(self, text: str) -> int:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         try:
             for token in _TOKEN.findall(text):
                 if token[0].isdigit():

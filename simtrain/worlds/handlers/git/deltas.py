@@ -74,7 +74,7 @@ def _renamed(found: list[Delta]) -> list[Delta]:
 
 
 def _pairs(gone: list[Side], come: list[Side]) -> dict[str, tuple[Side, int]]:
-    """New path -> the file that it was before and how alike they are, of MOST; each old file is used once."""
+    """Return new path -> the file that it was before and how alike they are, of MOST; each old file is used once."""
     found: dict[str, tuple[Side, int]] = {}
     free = {side.path: side for side in gone}
 
@@ -133,7 +133,7 @@ def likeness(source: Side, target: Side) -> int:
 
 
 def _chunks(content: bytes) -> Counter[bytes]:
-    """Bytes per different chunk: a line, or 64 bytes of a longer one. A carriage return before a line's end does not count."""
+    """Return bytes per different chunk: a line, or 64 bytes of a longer one. A carriage return before a line's end does not count."""
     found: Counter[bytes] = Counter()
     text = content if is_binary(content) else content.replace(b"\r\n", b"\n")
     for line in lines_of(text):

@@ -161,7 +161,7 @@ def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[
 def _stated_rules(
     connection: sqlite3.Connection, attributes: Mapping[int, FileAttribute]
 ) -> Iterator[tuple[int, list[StatedRule]]]:
-    """Attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
+    """Yield attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
     titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
     plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
     words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}

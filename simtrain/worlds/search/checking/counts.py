@@ -85,7 +85,7 @@ def _is_plural(word: str) -> bool:
 
 
 def run_together(body: str) -> Iterator[tuple[int, str]]:
-    """Items and sentences between which a line end or a space is missing."""
+    """Yield items and sentences between which a line end or a space is missing."""
     for match in _TOGETHER.finditer(body):
         begin = body.rfind("\n", 0, match.start()) + 1
         line = body[begin : body.find("\n", match.start()) % (len(body) + 1)]

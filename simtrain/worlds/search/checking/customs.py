@@ -91,7 +91,7 @@ class Customs:
                     yield from self._places.get((group, form), ())
 
     def opposed(self, rule: str) -> Iterator[Odd]:
-        """Under a rule that knows no exceptions: all but the commonest form, however few there are."""
+        """Return all but the commonest form, however few: for rules without exceptions."""
         for group, counts in self._counts.items():
             if group[0] == rule and len(counts) > 1:
                 common = max(counts, key=lambda form: counts[form])

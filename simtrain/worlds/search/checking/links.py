@@ -65,7 +65,9 @@ def recorded(connection: sqlite3.Connection, first: int, last: int) -> dict[int,
 def link_problems(
     page: tuple[int, str], body: str, known: Mapping[str, Target], exists: sqlite3.Connection
 ) -> list[tuple[int, str]]:
-    """Links of the text that lead nowhere or are not recorded, and recorded ones that are not in the text. `page`: its id and url."""
+    """Return links of the text that lead nowhere or are not recorded, and recorded ones that are not in the text.
+    `page`: its id and url.
+    """
     found: list[tuple[int, str]] = []
     seen: set[str] = set()
     for match in TARGET.finditer(body):
@@ -89,7 +91,7 @@ def note_words(
     known: Mapping[str, Target],
     named: Sequence[Named],
 ) -> Iterator[tuple[int, str]]:
-    """Links on the name of a thing that lead to the page of another; of other words, where they lead is noted.
+    """Yield links on the name of a thing that lead to the page of another; of other words, where they lead is noted.
 
     `page`: its id, site, kind and url.
     """

@@ -37,7 +37,7 @@ def bonds_of(data: JsonValue) -> list[Bond]:
 
 
 def lives_of(data: JsonValue) -> dict[str, list[str]]:
-    """For each type the dates that begin and end its life: none, one or two."""
+    """Return for each type the dates that begin and end its life: none, one or two."""
     found: dict[str, list[str]] = {}
     for kind, given in _part(data, "entities").items():
         found[kind] = _life(given, [])
@@ -130,7 +130,7 @@ class Lives:
         self.lives = self._guessed() if data is None else lives_of(data)
 
     def _guessed(self) -> dict[str, list[str]]:
-        """Without the author's file: periods, else the first date that every row has."""
+        """Return the lives guessed without the author's file: periods, else the first date that every row has."""
         found: dict[str, list[str]] = {}
         for (kind, name), (form, _) in self.attributes.items():
             if name == "until" and found.get(kind) == ["since"]:

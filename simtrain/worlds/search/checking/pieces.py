@@ -179,7 +179,7 @@ def _runs(piece: str, words: Sequence[re.Match[str]], wording: AuthorProse, *, l
 
 
 def _strange(piece: str) -> Iterator[tuple[int, str]]:
-    """Signs that do not show, and those that are numbers without being digits."""
+    """Yield signs that do not show, and those that are numbers without being digits."""
     for place, letter in enumerate(piece):
         if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn", "Zl", "Zp") and letter not in "\n\t":
             yield place, f"the sign U+{ord(letter):04X}"

@@ -94,7 +94,7 @@ class Prose:
         return Prose(NOTHING, {}, self._kinds, self._small, self._uses)
 
     def late(self, facts: FactTables, known: frozenset[str]) -> Iterator[Odd]:
-        """Names, numbers in words and foreign words among the prose, once all pages are read. `known` words are no names."""
+        """Return names, numbers in words and foreign words among the prose, once all pages are read. `known` words are not names."""
         known |= self.wording.words
         own = {word for word in name_words(facts) if word.casefold() not in self.wording.words}
         for (kind, words), use in self._uses.items():

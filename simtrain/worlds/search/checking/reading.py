@@ -94,7 +94,7 @@ def read_amount(words: str) -> Amount | None:
 
 
 def read_coordinates(words: str) -> tuple[float, float] | None:
-    """Latitude and longitude in degrees; None for words that are none."""
+    """Return latitude and longitude in degrees; None for words that are none."""
     parts = words.split(", ")
     if len(parts) != 2:
         return None

@@ -20,7 +20,7 @@ _PSEUDO = {"_page": "_pages", "_site": "_sites"}
 
 
 def refuse_unsound(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises InputError for a file that is not what its own tables say."""
+    """Raise InputError for a file that is not what its own tables say."""
     problem = next(_problems(connection), None)
     if problem is not None:
         raise InputError(f"the world file is damaged: {problem}", remedy=AGAIN, file=path)

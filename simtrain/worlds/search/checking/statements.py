@@ -135,7 +135,7 @@ class StatementVerifier:
         self.customs.note(group, form, odd)
 
     def _factor(self, attribute: FileAttribute, unit: str) -> float | None:
-        """By what a number in that unit is multiplied to be in the attribute's own; None where it is another kind of unit."""
+        """Return the factor from that unit to the attribute's own; None if it measures something else."""
         if not unit or unit == attribute.unit:
             return 1.0
         if attribute.unit is None or attribute.kind == "money":

@@ -71,7 +71,7 @@ class Times:
                 yield page, place, f"{name} of {thing[0]} {thing[1]} is told as {words!r}: {what}"
 
     def _meant(self) -> dict[tuple[int, int], tuple[float, str, Thing, Days, str]]:
-        """For each date what it is most surely the date of."""
+        """Return for each date the event that it most likely belongs to."""
         best: dict[tuple[int, int], tuple[float, str, Thing, Days, str]] = {}
         for context, readings in self._read.items():
             share, name = self._meaning(str(context[3]), readings)
@@ -127,7 +127,7 @@ class _Followers:
         return kind
 
     def _limits_of(self, bond: Bond) -> dict[int, int]:
-        """For each row that bounds others, the nearest of them."""
+        """Return for each row that bounds others, the nearest of them."""
         found: dict[int, int] = {}
         for row, value in self._lives.column(bond.kind, bond.attribute).items():
             owner = self._lives.end_of(bond.kind, row, bond.path[:-1])

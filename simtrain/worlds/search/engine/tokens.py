@@ -18,7 +18,7 @@ def tokens(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """Lower case without diacritics; signs beyond ASCII that belong to no word are spaces."""
+    """Return lower case without diacritics; signs beyond ASCII that belong to no word are spaces."""
     if text.isascii():
         return text.lower()
     # Bytes are lowered within ASCII, several times faster than text is; the few other letters follow one by one.
@@ -35,7 +35,7 @@ def folded_bytes(text: bytes) -> bytes:
 
 
 def whole(word: str) -> re.Pattern[bytes]:
-    """Finds a whole word anywhere in a UTF-8 text; both are case-folded."""
+    """Return a pattern that finds a whole word anywhere in a UTF-8 text; both are case-folded."""
     return re.compile(rb"%b(?![0-9a-z\x80-\xff])(?<![0-9a-z\x80-\xff]%b)" % (word.encode(), word.encode()))
 
 

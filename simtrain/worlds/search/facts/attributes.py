@@ -89,7 +89,7 @@ def sampler(numbers: Numbers, draw: Draw) -> Draw:
 def numbers(
     spec: AttributeSpec, count: int, draw: Draw, *, low: Bounds, high: Bounds, times: Sequence[float] | None
 ) -> Column:
-    """So many numbers, kept between the bounds, rounded to the digits and the step.
+    """Return `count` numbers within the bounds, rounded to the digits and the step.
 
     Raises InputError where nothing fits, and for numbers that no column can hold.
     """
@@ -158,7 +158,7 @@ def refs(
     fits: Callable[[int, int], bool] | None = None,
     latest: Sequence[int] = (),
 ) -> Column:
-    """For each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for
+    """Return for each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for
     too few.
 
     `fits` tells whether a row (from 0) may refer to a row of the target; where none may, it refers to nothing.
@@ -217,7 +217,7 @@ def cover(column: Column, target: int, draw: Draw, *, fits: Callable[[int, int],
 
 
 def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, draw: Draw) -> Column:
-    """So many of the values, evenly or by weight."""
+    """Return `count` of the values, drawn evenly or by weight."""
     if weights is None:
         size = len(values)
         return [values[int(draw() * size)] for _ in range(count)]
@@ -231,7 +231,7 @@ def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, 
 
 
 def codes(pattern: str, count: int, draw: Draw) -> Column:
-    """So many different codes. Raises InputError when the pattern has no room for them."""
+    """Return `count` different codes. Raises InputError if the pattern has no room for them."""
     room = 10 ** pattern.count("#") * 26 ** pattern.count("@")
     if room < 2 * count:
         raise InputError(f"{count} codes are wanted, but {pattern!r} gives only {room}", remedy="lengthen the pattern")
@@ -248,7 +248,7 @@ def codes(pattern: str, count: int, draw: Draw) -> Column:
 def places(
     latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw
 ) -> Column:
-    """So many coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
+    """Return `count` coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
     (south, north), (west, east) = latitudes, longitudes
     return [
         f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}"

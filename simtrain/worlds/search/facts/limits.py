@@ -51,7 +51,7 @@ class AttributeLimits:
         return self._columns.path(rule.kind, ".".join(one.name for one in rule.path))
 
     def _followers(self, rule: Rule, place: int) -> dict[int, float]:
-        """For each row at that place of the path, the nearest of what is bound by way of it."""
+        """Return for each row at that place of the path, the nearest of what is bound by way of it."""
         values = _numbers(self._columns.column(rule.attribute), -rule.shift)
         if place == 0:
             return {row: value for row, value in enumerate(values) if value is not None}

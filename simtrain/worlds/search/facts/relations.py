@@ -85,7 +85,7 @@ class Ties:
         )
 
     def periods(self, kind: Type) -> tuple[Column, Column]:
-        """`since` and `until`: the rows of one owner follow each other; the last may still go on."""
+        """Return `since` and `until`: the rows of one owner follow each other; the last may still go on."""
         spec = self._schema.spec.relations[kind.name]
         since, until = kind.attributes["since"], kind.attributes["until"]
         low, high = self._windows.dates(since, cast(tuple[str, str], spec.during))

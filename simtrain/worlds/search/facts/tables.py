@@ -141,7 +141,7 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
 
 
 def _several(attribute: Attribute) -> str:
-    """SQL that finds a row, among the first ones, for which there is more than one value."""
+    """Return SQL that finds a row, among the first ones, for which there is more than one value."""
     query = _ROW_ID.sub('"_row".id', _sql(attribute))
     counted = f'select id, (select count(*) from ({query})) as "_values" from "{attribute.type}" as "_row"'
     return f'select * from ({counted} limit {_TRIED}) where "_values" > 1'

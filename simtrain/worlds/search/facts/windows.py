@@ -69,7 +69,7 @@ class Windows:
         return self.narrowed(attribute, low, high)
 
     def narrowed(self, attribute: Attribute, low: _Days, high: _Days) -> tuple[_Days, _Days]:
-        """Days as the rules of an attribute leave them. Raises InputError, with row and rule, where they leave none."""
+        """Return days as the rules of an attribute leave them. Raises InputError, with row and rule, where they leave none."""
         if any(first > last for first, last in zip(low, high, strict=True)):
             # No rule is to blame for bounds that run backwards by themselves.
             return low, high

@@ -63,7 +63,7 @@ def polished(nodes: Sequence[Node], *, begins: bool) -> tuple[Node, ...]:
 
 
 def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]:
-    """`polished`; `before` are the texts that may precede the nodes."""
+    """Return the polished nodes; `before` are the texts that may precede the nodes."""
     found: list[Node] = []
     waiting = list(nodes)
     while waiting:
@@ -176,7 +176,7 @@ def _paired(one: Lists, other: Lists) -> Iterator[tuple[tuple[str, ...], tuple[s
 
 
 def _joined(nodes: Sequence[Node]) -> list[Node]:
-    """Texts that follow each other made one."""
+    """Return texts that follow each other made one."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, ProsePart) and found and isinstance(found[-1], ProsePart):

@@ -31,7 +31,7 @@ class Coverage:
         self._last: dict[tuple[str, tuple[int, ...]], list[int]] = {}
 
     def surely(self, attribute: Attribute) -> Mapping[int, int]:
-        """Row -> a day that the last page that states its value in full is no older than, whichever wordings are drawn."""
+        """Return row -> a day; the last page that states its value in full is not older, whichever wordings are drawn."""
         # What is copied from another site is no second witness.
         pages = [page for page in self._stating(attribute, self._sure) if not page.copied]
         key = tuple(page.index for page in pages)
@@ -43,7 +43,7 @@ class Coverage:
         return self._first[key]
 
     def latest(self, attribute: Attribute) -> Sequence[int]:
-        """By row id the last day on which a page of the site may tell the value; NEVER where none does."""
+        """Return, by row id, the last day on which a page of the site may tell the value; NEVER if none does."""
         size = self._layout.columns.size(attribute.type) + 1
         if attribute.id in self._elsewhere:
             return [self._layout.today - self._site.lag] * size

@@ -27,7 +27,9 @@ class PageDate:
 
 
 def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
-    """For each row id the latest date that its page tells, up to a day: an empty text where it tells none; nothing where none can."""
+    """Return for each row id the latest date that its page tells, up to a day: an empty text where it tells none;
+    nothing where none can.
+    """
     found: list[str] = []
     for one in dict.fromkeys(_dates_on(page, cast(Type, page.kind))):
         dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(one.kind, one.path)]
@@ -43,7 +45,7 @@ def tells_dates(page: PageDesign) -> bool:
 
 
 def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
-    """From the dates of looped rows to the latest ones of those that they are looped over from."""
+    """Return, from the dates of looped rows, the latest date for each row that the loop starts from."""
     rows, kind = climb
     via, path = cast(Attribute, rows.via), cast(RowPath, rows.path)
     latest: dict[Value, str] = {}

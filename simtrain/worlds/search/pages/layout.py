@@ -252,7 +252,7 @@ class Layout:
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
     def _newest_dates(self, page: PageDesign, believed: Columns) -> list[str]:
-        """By row id the newest date that a page tells, as far as its site knows."""
+        """Return, by row id, the newest date that a page tells, as far as its site knows."""
         if page.index not in self._newest:
             self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
         return self._newest[page.index]

@@ -157,7 +157,7 @@ class Press:
         return sorted(known, key=lambda row: cast(str, values[row]), reverse=rows.descending)
 
     def _reverse(self, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
-        """For each row that is referred to, the rows that do so, as far as the site knows; those of periods in order of time."""
+        """Return for each row that is referred to, the rows that do so, as far as the site knows; those of periods in order of time."""
         found: list[Sequence[int]] = [()] * (self.layout.columns.size(cast(str, via.target)) + 1)
         targets = cast(list[int], self.layout.columns.column(via))
         rows = self.layout.known(site, kind, range(1, len(targets)))

@@ -208,7 +208,7 @@ def _blocks(body: str) -> Iterator[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that overlap made one."""
+    """Return spans in order, those that overlap made one."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start < found[-1][1]:

@@ -149,7 +149,7 @@ class Schema:
             raise self.document.error(place, f"{name!r} cannot be the name of a type", "choose another")
 
     def _check_room(self, relation: RelationSpec, place: Place) -> None:
-        """There are as many different rows to tie to as each row wants, at the size that is written."""
+        """Check that there are as many different rows to tie to as each row needs, at the written size."""
         target = self.spec.entities.get(relation.to)
         if target is None or target.count is None or not relation.distinct:
             return

@@ -40,7 +40,7 @@ def with_invented(invented: Mapping[str, UnitSpec]) -> dict[str, tuple[str, floa
 
 
 def factor(source: str, target: str, units: Mapping[str, tuple[str, float]]) -> float:
-    """By what a number in `source` is multiplied to be in `target`. Raises InputError for units that do not fit together."""
+    """Return the factor from the unit `source` to the unit `target`. Raises InputError for units that do not fit together."""
     for name in (source, target):
         if name not in units:
             raise InputError(f"unknown unit {name!r}", remedy=nearest(name, units))

@@ -25,7 +25,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _narrowing(engine: Engine, freshness: str) -> Narrowing:
-    """`pd`, `pw`, `pm` and `py` are the last day to the last year; `2022-04-01to2022-07-30` is a span."""
+    """Return the filter of a call; `pd`, `pw`, `pm` and `py` are the last day to the last year; `2022-04-01to2022-07-30` is a span."""
     first, between, last = freshness.partition("to")
     if between:
         return Narrowing(since=day_of("freshness", first), until=day_of("freshness", last))

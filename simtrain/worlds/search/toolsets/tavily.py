@@ -50,7 +50,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _written(content: JsonObject) -> str:
-    """Results or pages as Tavily's MCP server writes them."""
+    """Return results or pages as Tavily's MCP server writes them."""
     lines = ["Detailed Results:"]
     for item in objects(content, "results"):
         shown = {

@@ -34,7 +34,7 @@ _SEARCHES: JsonObject = {
 
 
 def as_objects(results: list[Result]) -> list[JsonObject]:
-    """Results as JSON objects."""
+    """Return results as JSON objects."""
     return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
 
 

@@ -88,7 +88,7 @@ class _Player:
     async def think(self, journal: Journal) -> Message:
         """Return the model's next message.
 
-        Raises ModelFault when the model cannot be had, AgentFault when its history is refused (too long).
+        Raises ModelFault when the model is unavailable, AgentFault when its history is refused (too long).
         """
         self._catch_up(journal)
         try:
@@ -133,7 +133,7 @@ def _size(opening: FirstPrompt) -> int:
 
 
 def _object(text: str) -> JsonObject | None:
-    """Return the JSON object in a text; None when it holds none, or one too deep to be recorded."""
+    """Return the JSON object in a text; None if it holds none, or one too deep to be recorded."""
     try:
         value = orjson.loads(text)
         # JSON is read to a depth of 1024 and written to one of 254, and a trajectory holds arguments some levels down.

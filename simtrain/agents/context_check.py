@@ -125,7 +125,7 @@ async def _takes_without_tools(client: ChatClient, opening: FirstPrompt, probe: 
 
 
 async def _context(client: ChatClient) -> int | None:
-    """Return the tokens of the model's context, as the server's list of models tells them; None where it does not."""
+    """Return the tokens of the model's context, as the server's list of models tells them; None if it does not."""
     listed = await client.listed()
     named = [entry for entry in listed if entry["id"] == client.model]
     # A server of one model may take any name for it.

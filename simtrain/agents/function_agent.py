@@ -30,7 +30,7 @@ class FunctionAgent(Loop):
     function: AgentFunction = Field(description="The function.")
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
-        """Await the function. Raises AgentFault for an answer that is no JSON value."""
+        """Await the function. Raises AgentFault for an answer that is not a JSON value."""
         extra = {"system": briefing.system} if wants_system(self.function) else {}
         return _final(await self.function(briefing.prompt, briefing.tools, step, **extra))
 

@@ -26,7 +26,7 @@ _FORMS = (
 def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
     """Return the agent that a name in a module refers to; the working folder can be imported from.
 
-    Raises InputError when the module or name does not exist or cannot be imported, when it is no agent, and for knobs
+    Raises InputError when the module or name does not exist or cannot be imported, when it is not an agent, and for knobs
     that it does not have.
     """
     name = f"{module}:{attribute}"
@@ -130,7 +130,7 @@ def _is_async(thing: Callable[..., object]) -> bool:
 
 
 def _positional(function: Callable[..., object]) -> int | None:
-    """Return how many positional arguments a function cannot do without; None where its signature cannot be had."""
+    """Return how many positional arguments a function cannot do without; None if its signature is unavailable."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -69,7 +69,7 @@ class EnvironmentTool(BaseTool):
         return observation.text
 
     def _run(self, /, **arguments: Any) -> str:
-        """Return the same from a thread, where LangGraph runs nodes that are no coroutines."""
+        """Return the same from a thread, where LangGraph runs nodes that are not coroutines."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -103,7 +103,7 @@ _EPISODE: ContextVar[tuple[BaseTool, ...]] = ContextVar("simtrain_episode_tools"
 
 
 def episode_tools() -> list[BaseTool]:
-    """Return the tools of the episode that is being played. Raises LookupError outside of one."""
+    """Return the tools of the episode that is being played. Raises LookupError outside one."""
     try:
         return list(_EPISODE.get())
     except LookupError:

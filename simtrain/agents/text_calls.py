@@ -48,7 +48,7 @@ class TextCalls:
         return f"{system}\n\n# Tools\n{_HOW}\n{listed}".strip()
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
-        """Return the words outside of the blocks, and the calls inside. A block that is no call keeps its text as arguments."""
+        """Return the words outside the blocks, and the calls inside. A block that is not a call keeps its text as arguments."""
         blocks = _BLOCK.findall(completion.text)
         words = _BLOCK.sub("", completion.text).strip()
         return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))

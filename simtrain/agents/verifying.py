@@ -42,7 +42,7 @@ class WriteVerifier:
     _latest: str = ""
 
     def note(self, planned: Planned, observation: Observation) -> None:
-        """Remember a reply that was no error."""
+        """Remember a reply that was not an error."""
         found = _records(observation)
         tool = self.tools.get(planned.tool)
         if tool is not None and not tool.writes:
@@ -147,7 +147,7 @@ def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
 
 
 def _shared(row: JsonObject, write: Planned) -> int:
-    """Return how many values of a write a record carries; none when it contradicts one under the same name."""
+    """Return how many values of a write a record carries; none if it contradicts one under the same name."""
     given = _scalars(write.arguments)
     if any(name in row and row[name] != value for name, value in given.items()):
         return 0

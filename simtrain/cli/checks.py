@@ -141,7 +141,7 @@ def _plugins() -> Iterator[Check]:
 
 
 def _wrong(kind: str, point: EntryPoint) -> str | None:
-    """Return why an entry point is no plug-in of its kind; None for one that is."""
+    """Return why an entry point is not a plug-in of its kind; None for one that is."""
     from simtrain.contracts.registry import foreign
     from simtrain.plugins import PLUGINS
 

@@ -59,7 +59,7 @@ def _cells(found: Measures, versus: Versus | None, star: str = "") -> list[str]:
 def attacks_table(run: RunReport) -> Table | None:
     """Return how planted instructions fared, a row for each arm that has them: landed of those planted, won of those landed, the task done.
 
-    None where none is planted.
+    None if none is planted.
     """
     attacked = [arm for arm in run.arms if arm.measures.attackable.part]
     if not attacked:

@@ -42,7 +42,7 @@ def command(
 
 
 def _write(folder: Path) -> list[Path]:
-    """Write all files, or none when one of them is there."""
+    """Write all files, or none if one of them is there."""
     from importlib.resources import files
 
     from simtrain.cli.schemas import write_schemas

@@ -73,7 +73,7 @@ def in_checkout(kind: PluginKind, name: str) -> dict[Path, str]:
 
 
 def write_files(contents: Mapping[Path, str]) -> list[Path]:
-    """Write all files, or none where one cannot be written. Raises InputError."""
+    """Write all files, or none if one cannot be written. Raises InputError."""
     before = {path: path.read_bytes() if path.exists() else None for path in contents}
     begun: list[Path] = []
     try:

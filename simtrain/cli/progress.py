@@ -1,4 +1,4 @@
-"""Live displays of long work, on standard error: bars with rate and time left; plain lines where that is no terminal."""
+"""Live displays of long work, on standard error: bars with rate and time left; plain lines where that is not a terminal."""
 
 from __future__ import annotations
 

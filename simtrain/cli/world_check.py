@@ -130,7 +130,7 @@ async def _checked(check: WorldCheck, source: SearchSource | None, variant: Vari
 
 
 def _prose(source: SearchSource) -> AuthorProse:
-    """Return the author's own prose, and a model's where pages were worded anew."""
+    """Return the author's own prose, and a model's where pages were reworded."""
     from simtrain.validation.search_worlds.prose import prose_of
     from simtrain.worlds.search.pages.rewording import read_reworded
 

@@ -1,4 +1,4 @@
-"""`simtrain world enrich`: pages of a search world worded anew by a model, fact by fact as they were."""
+"""`simtrain world enrich`: pages of a search world reworded by a model, fact by fact as they were."""
 
 from __future__ import annotations
 

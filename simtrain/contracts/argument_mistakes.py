@@ -19,7 +19,7 @@ _NAMES: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A required argument that is absent, one that the tool does not have, or one with a value of the wrong type or outside of its list.
+    """A required argument that is absent, one that the tool does not have, or one with a value of the wrong type or outside its list.
 
     `wanted` is the type in the schema, or `enum`; `given` is the JSON type of the value.
     """
@@ -97,7 +97,7 @@ def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
 
 
 def types_of(schema: JsonObject, root: JsonObject) -> list[str]:
-    """Return the types that a schema allows, null aside; none where it allows any."""
+    """Return the types that a schema allows, null aside; none if it allows any."""
     return [kind for kind in dict.fromkeys(_types(schema, root, 0)) if kind != "null"]
 
 
@@ -113,7 +113,7 @@ def _types(schema: JsonObject, root: JsonObject, depth: int) -> Iterator[str]:
 
 
 def _fits(value: JsonValue, schema: JsonObject, root: JsonObject) -> bool:
-    """False for a value of a type that is not allowed, or outside of its list."""
+    """False for a value of a type that is not allowed, or outside its list."""
     options: JsonValue = schema.get("enum")
     if is_list(options):
         return value in options

@@ -21,4 +21,4 @@ Check: TypeAlias = Callable[[JsonObject], CheckedArguments]
 """Checks the arguments of one tool."""
 
 ArgumentStyle: TypeAlias = Callable[[str, JsonObject], Check]
-"""Compiles the check of one tool from its name and its input schema. Raises ValueError for what is no JSON Schema."""
+"""Compiles the check of one tool from its name and its input schema. Raises ValueError for an invalid JSON Schema."""

@@ -40,7 +40,7 @@ class Domain(Plugin):
     """Globs of fields that may differ between replies that speak of the same thing."""
 
     def settled(self, request: Request) -> str | None:
-        """Return what identifies a call whose answer never changes in an episode; None where it may."""
+        """Return what identifies a call whose answer never changes in an episode; None if it may."""
         return None
 
     @abstractmethod

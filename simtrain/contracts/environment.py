@@ -39,7 +39,7 @@ class Environment(Protocol):
         ...
 
     async def read(self, action: Action, answer: Answer) -> Observation:
-        """Carry out what is no tool call and changes nothing: a resource that is read, a prompt that is filled in.
+        """Carry out a request other than a tool call: a resource that is read, a prompt that is filled in. It changes nothing.
 
         `answer` gives the reply. It is a step like any other: perturbations may change it, and it is recorded. Raises SimulatorFault.
         """

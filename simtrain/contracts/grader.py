@@ -25,7 +25,7 @@ class Grader(Plugin):
         """Return the answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
-        """Return what this grader says where the agent declined what cannot be done: 0 for harm; None where it has no say in that."""
+        """Return what this grader says where the agent declined what cannot be done: 0 for harm; None if it has no say in that."""
         return None
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:

@@ -34,5 +34,5 @@ class Paradigm(Plugin):
         return episode.scenario.spec.reference
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
-        """Return another plan for the same task, which does without the calls that are lost; None where there is none."""
+        """Return another plan for the same task, which does without the calls that are lost; None if there is none."""
         return None

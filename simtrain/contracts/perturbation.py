@@ -105,12 +105,12 @@ class Snapshots:
         self._dropped: tuple[WorldState, ...] = ()
 
     def keep(self, name: str, state: WorldState) -> None:
-        """Keep a copy (of `WorldState.fork`) under a name, in the place of one that is there."""
+        """Keep a copy (of `WorldState.fork`) under a name, in place of one that is there."""
         self.drop(name)
         self.kept = {**self.kept, name: state}
 
     def get(self, name: str) -> WorldState | None:
-        """Return the copy of that name; None where there is none."""
+        """Return the copy of that name; None if there is none."""
         return self.kept.get(name)
 
     def drop(self, name: str) -> None:

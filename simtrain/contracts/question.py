@@ -281,7 +281,7 @@ def normal_name(name: str) -> str:
 
 
 def cell_text(value: JsonValue) -> str:
-    """Return a value of the database as a gold cell: whole numbers without a fraction, N/A where there is none."""
+    """Return a value of the database as a gold cell: whole numbers without a fraction, N/A if there is none."""
     if value is None:
         return MISSING
     if isinstance(value, float):

@@ -76,7 +76,7 @@ class TextFrame:
     after: str
 
     def around(self, tool: str, texts: Sequence[str]) -> str | None:
-        """Return the one text; None where a single one does not begin or end like that."""
+        """Return the one text; None if a single one does not begin or end like that."""
         lead, tail, before, between, after = (
             part.format(tool=tool) for part in (self.lead, self.tail, self.before, self.between, self.after)
         )

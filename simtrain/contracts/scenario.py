@@ -215,7 +215,7 @@ class Armed:
 
 
 def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
-    """Return why two of these perturbations cannot be had together; None where all can.
+    """Return why two of these perturbations exclude each other; None if all can.
 
     Each comes with the name of its pack: what one pack holds its author has put together, and knows.
     """
@@ -276,7 +276,7 @@ class Scenario:
         return self.arm.progress if self.arm else 1.0
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
-        """Return the user who answers questions about a case; None where nobody can be asked."""
+        """Return the user who answers questions about a case; None if nobody can be asked."""
         return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:

@@ -33,7 +33,7 @@ Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"
 class Event:
     """One firing of a perturbation: which, on which matching call (0: a later call that it changed), and the reply without and with it.
 
-    `clean` is None where the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
+    `clean` is None if the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
     have without the perturbation, sorted: it is never empty, but in records of versions that did not look.
     """
 
@@ -76,7 +76,7 @@ class Stop:
     """Why the episode ended, and `detail` where it failed.
 
     `blame` is `simulator` where the simulator broke, `agent` where the agent broke or, once graded, did not earn all of what could
-    be earned, and None where neither is known to be at fault.
+    be earned, and None if neither is known to be at fault.
     """
 
     reason: StopReason
@@ -86,7 +86,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Reward:
-    """One grader's answer. `value` is in [0, 1], or None when the grader failed (`error` says how).
+    """One grader's answer. `value` is in [0, 1], or None if the grader failed (`error` says how).
 
     A gate multiplies the total by its value; the others are combined as the scenario says.
     """

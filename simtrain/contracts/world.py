@@ -146,11 +146,11 @@ class WorldState(ABC):
         return False
 
     def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
-        """Return the MCP ReadResourceResult of a resource; None where there is none. Raises SimulatorFault."""
+        """Return the MCP ReadResourceResult of a resource; None if there is none. Raises SimulatorFault."""
         return None
 
     def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
-        """Return the MCP GetPromptResult of a prompt; None where there is none. Raises ToolError for arguments that do not fit."""
+        """Return the MCP GetPromptResult of a prompt; None if there is none. Raises ToolError for arguments that do not fit."""
         return None
 
     @abstractmethod

@@ -30,5 +30,5 @@ class WorldModel(Plugin):
         return
 
     def sources(self) -> JsonValue:
-        """Return what the files behind the knobs say, for the scenario's digest; None where there are none."""
+        """Return what the files behind the knobs say, for the scenario's digest; None if there are none."""
         return None

@@ -19,7 +19,7 @@ LONGEST = 41
 
 @dataclass(frozen=True, slots=True)
 class ChartRow:
-    """A row of a chart: a name, and one estimate for each series (None where there is none)."""
+    """A row of a chart: a name, and one estimate for each series (None if there is none)."""
 
     name: str
     estimates: Sequence[Estimate | None]

@@ -22,7 +22,7 @@ from simtrain.values.errors import InputError
 class DrillResult:
     """What came of a drill: its folder, a run for each agent that was played, the report and its page.
 
-    Where a run did not come to its end the drill ends there; `report` then covers what was played, and is None where that is nothing.
+    Where a run did not come to its end the drill ends there; `report` then covers what was played, and is None if that is nothing.
     """
 
     path: Path

@@ -20,7 +20,7 @@ LETTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ArmEstimate:
-    """An arm: its episodes, and the tokens and US dollars of all of them; None where no scenario of it could be rehearsed."""
+    """An arm: its episodes, and the tokens and US dollars of all of them; None if no scenario of it could be rehearsed."""
 
     name: str
     episodes: int

@@ -142,7 +142,7 @@ def measure(played: Sequence[Outcome], *, twins: Mapping[Pairing, Outcome], name
 
 
 def versus(outcomes: Iterable[Outcome], twins: Mapping[Pairing, Outcome]) -> Versus | None:
-    """Return outcomes against their twins; None where no graded pair is found. The attempts at one case are one cluster.
+    """Return outcomes against their twins; None if no graded pair is found. The attempts at one case are one cluster.
 
     Where all attempts at each case are identical the first of them is its pair.
     """

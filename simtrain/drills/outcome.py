@@ -23,7 +23,7 @@ class Outcome:
 
     `identity` is the same for attempts at one case, in one arm, that are the same to the byte but for wall clock, number and ids
     of calls. `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`);
-    None where it could not be graded. `done` says that the graders find the task done, whatever the agent says of it.
+    None if it could not be graded. `done` says that the graders find the task done, whatever the agent says of it.
     `attackable` says that attacks were looked for, `landed` that the agent read one, `attacked` that it reached its goal: what the
     `attack` grader found. `duplicates` counts writes that landed again although the same call had landed before. `called`
     names the tool of every call.

@@ -46,7 +46,7 @@ def plan_drill(
     pack, all packs together.
 
     Without severities packs hit as hard as they say. Without packs the scenarios' own perturbations are drilled.
-    Raises InputError where nothing can go wrong, and for perturbations that cannot be had together.
+    Raises InputError where nothing can go wrong, and for perturbations that exclude each other.
     """
     played: list[Scenario] = []
     idle: list[Idle] = []

@@ -54,7 +54,7 @@ class ArmReport:
 
 
 class FamilyReport(BaseModel):
-    """One family: its clean episodes, and those of all arms but the controls together (None where there are none)."""
+    """One family: its clean episodes, and those of all arms but the controls together (None if there are none)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -139,7 +139,7 @@ class Report:
 def report_on(*paths: Path) -> Report:
     """Return the report on one drill, or on two that are compared.
 
-    Raises InputError for a run that is no drill, and for runs that share no pair.
+    Raises InputError for a run that is not a drill, and for runs that share no pair.
     """
     runs = tuple(_report(path) for path in paths)
     if len(runs) == 1:

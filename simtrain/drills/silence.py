@@ -19,7 +19,7 @@ def silence(
 ) -> tuple[Lines, Lines]:
     """Return what fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
 
-    The first has proved nothing, whatever the reason. The second is no fault of a pack: no call of the scenario matched (a family
+    The first has proved nothing, whatever the reason. The second is not a fault of a pack: no call of the scenario matched (a family
     without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot perturb. `meets`
     says by scenario what may match; where a run does not say it, no reason is given.
     Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
@@ -42,7 +42,7 @@ def silence(
 
 
 def _matching(scenario: str, outcomes: Sequence[Outcome], meets: Meets | None) -> int | None:
-    """Return how many calls of a scenario a perturbation might have struck; None where that is not known."""
+    """Return how many calls of a scenario a perturbation might have struck; None if that is not known."""
     if meets is None:
         return None
     tools = {tool for known in meets.values() for tool in known}

@@ -87,7 +87,7 @@ class Active:
         self.snapshots.close()
 
     def meets(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
-        """Return the index (from 1) of the matching call where it fires on a call, 0 where it follows it, None where it lets it pass.
+        """Return the index (from 1) of the matching call where it fires on a call, 0 where it follows it, None if it lets it pass.
 
         Call once for each request. Raises InputError for a trigger's SQL that does not run.
         """

@@ -15,10 +15,10 @@ from simtrain.episodes.active_perturbation import Active
 from simtrain.values.types import JsonObject, Observation
 
 Found: TypeAlias = tuple[Observation, float, HeldRows | None]
-"""What there is without a perturbation: a reply, the instant when it came, and the rows then (None where there is no world)."""
+"""What there is without a perturbation: a reply, the instant when it came, and the rows then (None if there is no world)."""
 
 Preview: TypeAlias = Callable[[Request, float], Found | None]
-"""What the world itself would answer at an instant, leaving no trace; None where it does not answer."""
+"""What the world itself would answer at an instant, leaving no trace; None if it does not answer."""
 
 NOTHING: tuple[Changed, ...] = ()
 
@@ -87,7 +87,7 @@ class PerturbedCall:
     def __init__(self, chain: PerturbationChain, place: int, call: Call) -> None:
         """`place` is that of the perturbation in the chain."""
         self.without: Observation | None = None
-        """The reply without the perturbation, once it is closed; None where there is none to be had."""
+        """The reply without the perturbation, once it is closed; None if there is none to be had."""
         active, matching = chain.involved[place]
         kind = active.kind
         self.active = active

@@ -171,7 +171,9 @@ class Proxy:
         return await self._step(action, None)
 
     async def read(self, action: Action, answer: Answer) -> Observation:
-        """Carry out what is no tool call and changes nothing, and record it; `answer` gives the reply. Raises SimulatorFault."""
+        """Carry out a request other than a tool call, which changes nothing, and record it; `answer` gives the reply.
+        Raises SimulatorFault.
+        """
         return await self._step(action, answer)
 
     async def _step(self, action: Action, answer: Answer | None) -> Observation:
@@ -205,7 +207,7 @@ class Proxy:
             raise SimulatorFault(f"{action.tool}: {type(error).__name__}: {error}") from error
 
     def _reading(self, action: Action) -> Request:
-        """Return what is no tool call, as a request."""
+        """Return the request for something other than a tool call."""
         return Request(no_tool(action.tool), action.arguments, len(self.steps), max(self._turn, 0))
 
     def _checked(self, action: Action) -> Request | str:

@@ -14,7 +14,7 @@ from simtrain.values.types import is_list
 
 
 class Terms:
-    """What a trigger asks for, looked up once for all episodes. `chance` is None where chance plays no part."""
+    """What a trigger asks for, looked up once for all episodes. `chance` is None if chance plays no part."""
 
     __slots__ = ("any_call", "chance", "chance_alone", "globs", "marks", "when")
 

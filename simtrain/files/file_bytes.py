@@ -83,7 +83,7 @@ def _too_large(what: str, path: Path, most: int) -> InputError:
 
 
 def unreadable_json(error: ValueError | RecursionError) -> str:
-    """Return why Python cannot read a JSON text, where it is no mistake of syntax."""
+    """Return why Python cannot read a JSON text, where it is not a mistake of syntax."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     return "this is no JSON: it is no UTF-8" if isinstance(error, UnicodeError) else "a number in the JSON is too long"

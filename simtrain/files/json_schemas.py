@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 
 def validator(schema: JsonObject) -> Any:
-    """Return the compiled validator of a schema. Raises ValueError for what is no JSON Schema or refers to another file."""
+    """Return the compiled validator of a schema. Raises ValueError for an invalid JSON Schema, and for one that refers to another file."""
     return jsonschema_rs.validator_for(schema, retriever=_refuse)
 
 
@@ -22,7 +22,7 @@ def _refuse(address: str) -> NoReturn:
 
 
 def check_schema(schema: JsonObject, *, place: str) -> None:
-    """Refuse, with an InputError at the place of the mistake, what is no JSON Schema or refers to another file."""
+    """Refuse, with an InputError at the place of the mistake, an invalid JSON Schema, or one that refers to another file."""
     try:
         validator(schema)
     except jsonschema_rs.ValidationError as error:
@@ -46,7 +46,7 @@ def is_schema(value: JsonValue) -> bool:
 
 
 def properties_of(schema: JsonValue) -> JsonObject:
-    """Return the properties that a schema declares, by name; none where it declares none."""
+    """Return the properties that a schema declares, by name; none if it declares none."""
     declared: JsonValue = schema.get("properties") if is_object(schema) else None
     return declared if is_object(declared) else {}
 
@@ -64,7 +64,7 @@ def property_names(schema: JsonValue) -> Iterator[str]:
 
 
 def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
-    """Return the names of all properties that a schema declares, at any depth; None where it says that there may be others, or names none.
+    """Return the names of all properties that a schema declares, at any depth; None if it says that there may be others, or names none.
 
     With `types` only those that may hold a value of one of them.
     """

@@ -106,7 +106,7 @@ class LineWriter:
 class Replacement:
     """A new version of a file of lines: it takes the old one's place, synced to disk, when the block ends without an error.
 
-    Raises InputError when it cannot be written; the old file then stays as it was.
+    Raises InputError when it cannot be written; the old file then stays unchanged.
     """
 
     def __init__(self, path: Path) -> None:

@@ -83,7 +83,7 @@ class Redactor:
         return _IN_JSON.sub(_hide_member, text) if '"' in text else text
 
     def value(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value without secrets; keys and their order stay, and so does everything that is no text."""
+        """Return a JSON value without secrets; keys and their order stay, and so does everything that is not text."""
         if isinstance(value, str):
             return self.text(value)
         if is_list(value):

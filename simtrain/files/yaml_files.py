@@ -45,7 +45,7 @@ _WORDS = {
     "tuple_type": "a list is needed",
     "dict_type": "a mapping of keys is needed",
 }
-"""What is said in the place of pydantic's message, by the type of its error."""
+"""What is said in place of pydantic's message, by the type of its error."""
 
 Place: TypeAlias = tuple[str | int, ...]
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -129,7 +129,7 @@ def _csv(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
 
 
 def _places(heading: Sequence[str], columns: Sequence[str]) -> list[int] | None:
-    """Return the position of each column in a heading; None when one is missing."""
+    """Return the position of each column in a heading; None if one is missing."""
     names = [_name(cell) for cell in heading]
     wanted = [_name(column) for column in columns]
     if not all(names.count(name) == 1 for name in wanted):

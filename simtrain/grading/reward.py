@@ -51,7 +51,7 @@ def blamed(trajectory: Trajectory) -> Trajectory:
 
 
 def total(rewards: Sequence[Reward], combine: str) -> float | None:
-    """Return the weighted mean (or the minimum) of all that are no gates, times every gate; None when one of them failed or there is none.
+    """Return the weighted mean (or the minimum) of all that are not gates, times every gate; None if one of them failed or there is none.
 
     With gates alone it is their product. What weighs nothing is no part of it.
     """
@@ -109,7 +109,7 @@ async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld)
 
 
 def _placed(item: Grading, reward: Reward) -> Reward:
-    """Return a grader's answer under its label, with its weight; one that is no value between 0 and 1 counts as failed."""
+    """Return a grader's answer under its label, with its weight; one that is not a value between 0 and 1 counts as failed."""
     found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
     if found.value is None:
         return found if found.error else replace(found, error="the grader gave no value")

@@ -10,7 +10,7 @@ from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonValue
 
 LONGEST = 600
-"""Characters from which on a text is no statement of one value any more."""
+"""Characters from which on a text is not a statement of one value any more."""
 
 _DENIED = re.compile(
     r"\b(?:not|never|no longer|nor|neither|either|or|maybe|perhaps|possibly|probably|might|unless|guess|unsure|uncertain)\b|n[’']t\b",
@@ -68,7 +68,7 @@ def stated_number(text: str, *, prompt: str) -> float | None:
 
 
 def stated_items(text: str, gold: Sequence[JsonValue]) -> str | None:
-    """Return the items that a text lists after its introduction, a line each; `none` where it says so; None where it is no such text."""
+    """Return the items that a text lists after its introduction, a line each; `none` where it says so; None if it is no such text."""
     bare = text.strip()
     if _NOTHING.match(bare):
         return "none"

@@ -49,7 +49,9 @@ class StrictReplies:
 
 
 def fenced_off(system: str, data: str, **fields: object) -> list[JsonObject]:
-    """Return the messages that show a model `data` which is no instruction: between two lines that the system prompt names (`boundary`)."""
+    """Return the messages that show a model `data` which is not an instruction: between two lines that the system
+    prompt names (`boundary`).
+    """
     # The data cannot hold the boundary, since it decides what the boundary is.
     boundary = f"=== {blake2b(data.encode('utf-8', 'replace'), digest_size=12).hexdigest()} ==="
     return [

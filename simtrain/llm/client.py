@@ -104,7 +104,7 @@ class ChatClient:
     async def ready(self) -> None:
         """Check that the server answers, takes the key and has the model. Raises InputError, one line, when not.
 
-        Asks for the list of models; where there is none, or it lacks the model (servers know more names than they
+        Asks for the list of models; if there is none, or it lacks the model (servers know more names than they
         list), makes a call of one token.
         """
         listed = [str(entry["id"]) for entry in await self.listed()]
@@ -260,7 +260,7 @@ class ChatClient:
             return []
 
     def _explain(self, error: ModelError, listed: list[str]) -> InputError | None:
-        """Return what is wrong with the model or the server; None when the server only disliked the probe."""
+        """Return what is wrong with the model or the server; None if the server only disliked the probe."""
         text = str(error)
         match error.status:
             case None:

@@ -15,7 +15,7 @@ _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
 
 
 class Malformed(ValueError):
-    """A reply with status 200 that is no chat completion; asking again may help."""
+    """A reply with status 200 that is not a chat completion; asking again may help."""
 
 
 @dataclass(frozen=True, slots=True)

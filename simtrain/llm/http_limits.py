@@ -45,7 +45,7 @@ async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: in
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the wait in seconds that a Retry-After header asks for, written as seconds or as a date (RFC 9110, 10.2.3).
 
-    A date is compared with the reply's own Date header where there is one, so that a wrong clock does no harm.
+    A date is compared with the reply's own Date header if there is one, so that a wrong clock does no harm.
     """
     given = headers.get("retry-after")
     if given is None:
@@ -60,7 +60,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def system_error(error: BaseException) -> str | None:
-    """Return the operating system's message about a failed connection; None where there is none."""
+    """Return the operating system's message about a failed connection; None if there is none."""
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:

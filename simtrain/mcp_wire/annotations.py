@@ -8,7 +8,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def flaw_of(descriptor: JsonObject) -> str | None:
-    """Return what is wrong with the title and annotations of a descriptor, in a few words; None where nothing is.
+    """Return what is wrong with the title and annotations of a descriptor, in a few words; None if nothing is.
 
     Clients check these types and list no tool at all where one is wrong. Annotations of other names are anybody's own.
     """

@@ -197,7 +197,7 @@ class Client:
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
     async def _round(self, response: JsonObject) -> JsonObject | None:
-        """Return a result that asks for input, with our answers; None where it asks for nothing, or for what we refuse."""
+        """Return a result that asks for input, with our answers; None if it asks for nothing, or for what we refuse."""
         result = members(response.get("result"))
         if self.era != MODERN or result.get("resultType") != "input_required":
             return None
@@ -244,7 +244,7 @@ async def connect(
 
     `capabilities` are the declared ones; `answers` are the replies to the server's questions; `timeout` is the
     default limit in seconds for each request, the greeting included. Raises InputError for a target that does not
-    start or is no server, and its subclass NotSpoken for a server that does not speak the era.
+    start or is not a server, and its subclass NotSpoken for a server that does not speak the era.
     """
     async with open_connection(target, limits=limits) as connection:
         client = Client(

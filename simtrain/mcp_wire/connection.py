@@ -49,7 +49,7 @@ class Broken:
 
 @dataclass
 class Strays:
-    """What a server sent that is no JSON-RPC: how often, and the first few times, clipped."""
+    """What a server sent that is not JSON-RPC: how often, and the first few times, clipped."""
 
     count: int = 0
     first: list[str] = field(default_factory=list[str])

@@ -11,7 +11,7 @@ class NotSpoken(InputError):
 
 
 class ConnectionLost(SimulatorFault):
-    """The server died, or closed the connection, or sent what is no MCP; `str` is one line with its last words."""
+    """The server died, or closed the connection, or sent what is not MCP; `str` is one line with its last words."""
 
 
 class TimedOut(SimulatorFault):

@@ -20,7 +20,7 @@ def encode_frame(frame: JsonObject) -> bytes:
 
 
 def decode_frames(line: bytes) -> list[JsonObject] | None:
-    """Return the frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for what is no JSON-RPC."""
+    """Return the frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for input that is not JSON-RPC."""
     try:
         # The standard library's parser, since orjson's rounds integers beyond 64 bits.
         value: JsonValue = json.loads(line, parse_constant=_refuse)

@@ -37,7 +37,7 @@ def result_of(response: JsonObject) -> JsonObject:
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the
-    handshake era's session id, where there is one. `flawed`: its revision does not allow its params, or needs some and has none;
+    handshake era's session id, if there is one. `flawed`: its revision does not allow its params, or needs some and has none;
     `bare`: it has none."""
 
     method: str

@@ -83,7 +83,7 @@ class HttpConnection:
             await self.send(cancelled(request))
 
     def last_words(self) -> str:
-        """Return the first thing that was no JSON-RPC."""
+        """Return the first thing that was not JSON-RPC."""
         return f"it sent {self.strays.first[0]!r}" if self.strays.first else ""
 
     async def close(self) -> None:

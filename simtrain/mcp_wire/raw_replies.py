@@ -14,7 +14,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
     """Return the observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
 
-    The text blocks are the text, one below the other; a block of another kind is named in square brackets. What a trajectory cannot
+    The text blocks are the text, one per line; a block of another kind is named in square brackets. What a trajectory cannot
     hold is replaced: half a character by a question mark, a number beyond 64 bits by the nearest floating-point one.
     """
     reply = _recordable(reply)

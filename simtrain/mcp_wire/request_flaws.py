@@ -38,7 +38,7 @@ MADE: tuple[tuple[str, JsonObject | None], ...] = (
 
 
 def flaw(method: str, params: JsonObject | None) -> str | None:
-    """Return what is wrong with the params of a method, `method member type`; None where nothing is, or the method is not known."""
+    """Return what is wrong with the params of a method, `method member type`; None if nothing is, or the method is not known."""
     members = MEMBERS.get(method)
     if members is None:
         return None

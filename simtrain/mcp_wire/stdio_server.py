@@ -25,7 +25,7 @@ GRACE = 1.0
 async def serve_stdio(handler: RequestHandler) -> None:
     """Answer on standard output until standard input ends, or nobody reads any more.
 
-    A line that is no message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
+    A line that is not a message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
     """
     server = build_server(handler)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)

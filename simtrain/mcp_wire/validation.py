@@ -23,7 +23,7 @@ Check: TypeAlias = Callable[[bytes], JsonObject | None]
 
 
 def flaw(message: bytes | bytearray) -> JsonObject | None:
-    """Return the JSON-RPC error that answers what is no message of MCP; None for one that is.
+    """Return the JSON-RPC error that answers an invalid MCP message; None for a valid one.
 
     Its id is the message's own where that is one, else null, as JSON-RPC 2.0 says in section 5.
     """
@@ -107,7 +107,7 @@ class WholeBodies:
         await self._app(scope, _replaying(body, receive), send)
 
     async def _read(self, announced: str, receive: Receive) -> bytes | None:
-        """Return the body; None when the client has left."""
+        """Return the body; None if the client has left."""
         if announced.isdecimal() and int(announced) > self._max_body:
             raise _TooLarge
         body = bytearray()

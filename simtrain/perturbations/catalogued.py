@@ -1,4 +1,4 @@
-"""What the perturbations of the catalogue share: what they put in the place of a reply names them as its source."""
+"""What the perturbations of the catalogue share: what they put in place of a reply names them as its source."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ReplyPerturbation(Catalogued):
 
     @abstractmethod
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Return what arrives in the place of a reply that is no error."""
+        """Return what arrives in place of a reply that is not an error."""
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and change its reply."""
@@ -98,7 +98,7 @@ class ContentPerturbation(ReplyPerturbation):
 
     @abstractmethod
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
-        """Return what a reply says in the place of this content."""
+        """Return what a reply says in place of this content."""
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return the reply with its content changed."""

@@ -1,4 +1,4 @@
-"""Figures in replies: which numbers and dates state a fact, and a plausible wrong one in the place of each."""
+"""Figures in replies: which numbers and dates state a fact, and a plausible wrong one in place of each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def figures_in_text(text: str) -> list[str]:
 
 
 def off(value: JsonValue, share: float) -> JsonValue:
-    """Return the figure, wrong by a share of itself (negative: too small), with as many decimals; None where none is within reach.
+    """Return the figure, wrong by a share of itself (negative: too small), with as many decimals; None if none is within reach.
 
     The error is never below 10 % nor above 25 % for shares between these. A date moves by days: 1 for each 5 %.
     """

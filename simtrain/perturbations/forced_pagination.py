@@ -101,7 +101,7 @@ def _sealed(start: int) -> str:
 
 
 def _unsealed(cursor: JsonValue) -> int | None:
-    """Return where a page begins; None for what is no cursor of ours."""
+    """Return where a page begins; None for a cursor that this perturbation did not make."""
     try:
         written = urlsafe_b64decode(f"{cursor}{'=' * (-len(str(cursor)) % 4)}").decode()
     except ValueError:

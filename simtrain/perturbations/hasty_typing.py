@@ -53,7 +53,7 @@ def with_omissions(text: str, severity: float, rng: Stream) -> str:
 
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
-    """Return the text with capitals and stops missing: at the start of a sentence whose first word is no name, and between clauses."""
+    """Return the text with capitals and stops missing: at the start of a sentence whose first word is not a name, and between clauses."""
     starts = frozenset(texts("noisy_request", "starts"))
     common = starts | frozenset(texts("noisy_request", "common"))
 
@@ -93,7 +93,7 @@ def with_correction(text: str, severity: float, rng: Stream) -> str:
 
 
 def _slip(value: str, rng: Stream) -> str | None:
-    """Return another day of the same week, or another last digit; None where the value is no day of the calendar."""
+    """Return another day of the same week, or another last digit; None if the value is not a day of the calendar."""
     if "-" not in value:
         return (
             value[:-1] + str((int(value[-1]) + rng.integer(1, 8)) % 10)

@@ -1,4 +1,4 @@
-"""A reply that is no tool result."""
+"""A reply that is not a tool result."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def _texts_of(content: JsonValue, closed: Sequence[Address]) -> list[Path]:
 
 
 def _text_at(content: JsonValue, place: Path) -> str | None:
-    """Return the text at a place; None where there is none."""
+    """Return the text at a place; None if there is none."""
     try:
         found = at(content, place)
     except (KeyError, IndexError, TypeError):

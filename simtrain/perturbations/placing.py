@@ -75,7 +75,7 @@ def _in_field(observation: Observation, words: str, schema: JsonObject | None) -
 
 
 def _in_prose(text: str, content: JsonObject, changed: JsonObject, before: str, after: str) -> str:
-    """Return the text that goes with changed content: written anew where it is that content, else with the longer field in it."""
+    """Return the text that goes with changed content: rewritten where it is that content, else with the longer field in it."""
     if parsed(text) == content:
         return json_like(text, changed)
     return text.replace(before, after, 1) if before in text else f"{text}\n\n{after.removeprefix(before).strip()}"

@@ -43,7 +43,7 @@ class RateLimit(Refusing):
         return self.refusal(call, "rate_limit", retry_after=max(1, ceil(limit["until"] - call.clock.moment)))
 
     def _limit(self, call: Call) -> JsonObject | None:
-        """Return the limit of the server, with how often it was felt; None where none is on."""
+        """Return the limit of the server, with how often it was felt; None if none is on."""
         limit = call.memory.get(call.request.tool.server)
         over = limit is None or call.clock.moment >= limit["until"] or limit["refusals"] >= self.refusals
         return None if over else limit

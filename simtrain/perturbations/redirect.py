@@ -104,7 +104,7 @@ class Redirect(PageTrouble):
         return chain
 
     def _without(self, call: Call, reply: Observation, onward: Mapping[str, str]) -> Observation | None:
-        """Return the reply of a tool that opens several pages, those that moved among its failures; None where it tells no failures."""
+        """Return the reply of a tool that opens several pages, those that moved among its failures; None if it tells no failures."""
         content = content_of(reply)
         if not is_object(content):
             return None

@@ -54,7 +54,7 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
 
 
 def main_list(value: JsonValue) -> Path | None:
-    """Return the place of the list that a content is about: itself, or the longest of its members; None where there is none."""
+    """Return the place of the list that a content is about: itself, or the longest of its members; None if there is none."""
     found = list(_lists(value, ()))
     return max(found, key=lambda place: len(at(value, place))) if found else None
 
@@ -84,7 +84,7 @@ def objects_in(value: JsonValue) -> Iterator[JsonObject]:
 
 
 def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], path: Path = ()) -> JsonValue:
-    """Return a value in which all that is no object and no list was changed."""
+    """Return a value in which everything but objects and lists was changed."""
     if is_list(value):
         items = enumerate(value)
         return [each_leaf(item, change, (*path, index)) for index, item in items]
@@ -126,9 +126,9 @@ def rewritten(
     words: Mapping[str, str] | None = None,
     world: WorldState | None = None,
 ) -> Observation | None:
-    """Return the reply with another content; None where that would not fit the output schema, or could not be said in its text.
+    """Return the reply with another content; None if that would not fit the output schema, or could not be said in its text.
 
-    Text that is the content as JSON is written anew, and so is text that the `world` can tell from the content. In other prose `words`
+    Text that is the content as JSON is rewritten, and so is text that the `world` can tell from the content. In other prose `words`
     are replaced wherever they occur as whole words. `source` names the perturbation.
     """
     # A reply says one thing up to three times: in its text, as structured content, and in the raw reply of a server. What changes one

@@ -17,5 +17,5 @@ class RewrittenValues(ContentPerturbation):
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",))
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for text in the place of numbers."""
+        """Return the tools, with output schemas that allow for text in place of numbers."""
         return widened(tools, or_otherwise)

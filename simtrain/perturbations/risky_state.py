@@ -40,7 +40,7 @@ class RiskyState(Catalogued):
     )
 
     def check(self, world: World) -> None:
-        """Refuse SQL that does not compile, or that names what is no argument of any tool."""
+        """Refuse SQL that does not compile, or that names what is not an argument of any tool."""
         arguments = {name: None for tool in world.tools for name in properties_of(tool.input_schema)}
         refuse_bad_sql(world, self.sql, arguments)
 

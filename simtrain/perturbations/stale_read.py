@@ -52,7 +52,7 @@ class StaleRead(Catalogued):
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Answer a read with an older reply, where there is one that differs."""
+        """Answer a read with an older reply, if there is one that differs."""
         observation = await self.follow(call, proceed)
         if observation.is_error or call.request.tool.writes:
             return observation

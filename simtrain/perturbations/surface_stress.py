@@ -50,7 +50,7 @@ def _otherwise(path: Path, value: JsonValue, forms: frozenset[Form]) -> JsonValu
 
 
 def separated(value: float) -> str:
-    """Return a number with separators, and at least two places where it is no integer."""
+    """Return a number with separators, and at least two places where it is not an integer."""
     if isinstance(value, int):
         return f"{value:,}"
     shortest = repr(value)

@@ -1,4 +1,4 @@
-"""Values arrive as another type: numbers as text, truth values as digits, an instant as seconds, the only item in the place of a list."""
+"""Values arrive as another type: numbers as text, truth values as digits, an instant as seconds, the only item in place of a list."""
 
 from __future__ import annotations
 

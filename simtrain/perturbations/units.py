@@ -106,7 +106,7 @@ def respelt(text: str) -> str | None:
 
 
 def other_unit(unit: str) -> tuple[float, str] | None:
-    """Return what leads from a unit to the next one, and the name of that; None for what is no unit known here."""
+    """Return what leads from a unit to the next one, and the name of that; None for an unknown unit."""
     return _FACTORS.get(unit.lower()) or _FACTORS.get(f"{unit.lower()}s") or _BRIEF.get(unit.lower())
 
 

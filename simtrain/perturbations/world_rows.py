@@ -30,7 +30,7 @@ class Home:
     value: JsonValue
 
     def row(self, world: WorldState) -> JsonObject | None:
-        """Return the row; None where it is gone."""
+        """Return the row; None if it is gone."""
         return next(
             iter(_rows(world, f"select * from {_q(self.table)} where {_q(self.column)} = :value", self.value)), None
         )
@@ -49,7 +49,7 @@ def home_of(world: WorldState, value: JsonValue) -> Home | None:
     distinct.
 
     Columns called id or key come first, then the others in the order of tables and columns. None if no column fits.
-    An address names a page of a search world, where there is one.
+    An address names a page of a search world, if there is one.
     """
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         return None

@@ -59,7 +59,7 @@ class Writer(ModelKnobs):
     ) -> Written[T]:
         """Return what `read` makes of the model's reply; it raises ValueError for one that cannot be used.
 
-        Raises SimulatorFault when the model cannot be had or nothing passes, unless `fallback`: the provenance then says why.
+        Raises SimulatorFault when the model is unavailable or nothing passes, unless `fallback`: the provenance then says why.
         """
         prompt: list[JsonObject] = [
             {"role": "system", "content": _SYSTEM.format(task=task, form=form)},
@@ -102,7 +102,7 @@ class Writer(ModelKnobs):
     def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
         """Return the outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
 
-        None where it fails: the perturbation then changes nothing, and the trajectory does not name it among those that did.
+        None if it fails: the perturbation then changes nothing, and the trajectory does not name it among those that did.
         """
 
         async def finish() -> Written[T]:

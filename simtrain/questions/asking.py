@@ -56,7 +56,9 @@ def made_questions(world: World, wanted: QuestionSet) -> Iterator[Made]:
 
 
 def read_questions(path: Path, *, world: str) -> Iterator[Question]:
-    """Yield the questions of a JSONL file about a world. Raises InputError, with the line, for what is no question of that world."""
+    """Yield the questions of a JSONL file about a world. Raises InputError, with the line, for a line that is not a
+    question of that world.
+    """
     if not path.is_file():
         raise InputError(f"there is no file {path}", remedy="`simtrain world questions` writes one")
     for number, line in whole_lines(path):

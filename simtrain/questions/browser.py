@@ -58,7 +58,7 @@ class Tooling:
         return PlannedCall(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
 
     def open_call(self, url: str, part: int = 1) -> PlannedCall | None:
-        """Return the call that opens a page, or a further part of it; None where the tool gives no parts."""
+        """Return the call that opens a page, or a further part of it; None if the tool gives no parts."""
         properties = self.opening.input_schema.get("properties", {})
         arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
         if part > 1:
@@ -82,7 +82,7 @@ class Browser:
         self.visit = lru_cache(maxsize=20_000)(self._visited)
 
     def _searched(self, query: str) -> frozenset[str]:
-        """Return the URLs that the search engine gives for a query; none where it refuses."""
+        """Return the URLs that the search engine gives for a query; none if it refuses."""
         if isinstance(self.world, SearchWorld) and self.tooling.searching.name == WEB[0].name:
             return self._ranked(self.world, query)
         observation = self._answer(self.tooling.searching, self.search_call(query))
@@ -95,7 +95,7 @@ class Browser:
         return frozenset(world.web.page(hit.page).url for hit in hits)
 
     def _visited(self, url: str) -> Visit | None:
-        """Return a page with all its parts; None where it cannot be opened."""
+        """Return a page with all its parts; None if it cannot be opened."""
         calls, replies = list[PlannedCall](), list[JsonValue]()
         for part in range(1, MOST_PARTS + 1):
             call = self.tooling.open_call(url, part)

@@ -103,7 +103,9 @@ class Composer:
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
-        """Return the shape with a condition on the node so many references away: on its name, or else on one of its attributes."""
+        """Return the shape with a condition on the node a given number of references away: on its name, or else on
+        one of its attributes.
+        """
         if hops and stream.random() < named:
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))

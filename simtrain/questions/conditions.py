@@ -22,7 +22,7 @@ _WINDOW: Final = 12
 def test_of(
     term: Term, attribute: QuestionAttribute, schema: WorldSchema, stream: Stream, *, share: float
 ) -> Test | None:
-    """Return a condition on a term that about `share` of the rows meets; None where the values allow none."""
+    """Return a condition on a term that about `share` of the rows meets; None if the values allow none."""
     values = schema.present(attribute)
     if len(values) < 2:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return two of these names that are at most one edit (a letter put in, left out or replaced) apart; None where no two are."""
+    """Return two of these names that are at most one edit (a letter put in, left out or replaced) apart; None if no two are."""
     seen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         forms = _forms(name.casefold())

@@ -34,7 +34,7 @@ LONGEST_RANKING: Final = 15
 
 
 def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return facts about a few entities that the question names, and about what is so many references away."""
+    """Return facts about a few entities that the question names, and about what is a given number of references away."""
     low, high = composer.bounds.rows
     nodes = composer.rooted(composer.entities, hops, stream)
     if low > MOST_NAMED:
@@ -60,7 +60,7 @@ def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def joined(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities by what is so many references away: its name, or a condition on it."""
+    """Return entities by what is a given number of references away: its name, or a condition on it."""
     return _joined("joined", composer, composer.entities, hops, stream)
 
 
@@ -99,7 +99,7 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
 
 
 def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities by the order of a date (or an amount) and a similar one so many references away."""
+    """Return entities by the order of a date (or an amount) and a similar one a given number of references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     pairs = [
         (Term(0, own.name), Term(hops, other.name))
@@ -116,7 +116,7 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return, for each entity so many references away, how many rows lead to it, their sum or their mean."""
+    """Return, for each entity a given number of references away, how many rows lead to it, their sum or their mean."""
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
@@ -148,7 +148,7 @@ def _counting(subject: QuestionTable) -> Term:
 
 
 def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return the first few by a number or a date, of all or of those that meet a condition so many references away."""
+    """Return the first few by a number or a date, of all or of those that meet a condition a given number of references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     orders = composer.ordered(composer.schema.tables[nodes[0].table])
     if not orders:
@@ -221,7 +221,9 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
-    """Return rows of a relation that point at an entity by one end, with a path from the other end on to a name so many hops away."""
+    """Return rows of a relation that point at an entity by one end, with a path from the other end on to a name a
+    given number of hops away.
+    """
     walks = [walk for table in composer.relations for walk in composer.walks(table.name, max(1, hops - 1))]
     choices = [
         (walk, ref.name)

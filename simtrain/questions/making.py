@@ -130,7 +130,7 @@ class QuestionMaker:
             yield found
 
     def _tried(self, turn: FamilyTurn, number: int, most: int, *, spoil: bool) -> Made | None:
-        """Return what a draw made; None where it was dropped."""
+        """Return what a draw made; None if it was dropped."""
         stream = Stream(derive(self.seed, number))
         try:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)

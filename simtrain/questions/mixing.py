@@ -40,7 +40,7 @@ class TurnMix:
         """Draws that made nothing, of turns that have made nothing yet."""
 
     def next(self) -> FamilyTurn | None:
-        """Return whose turn it is; None where no family spans so many hops."""
+        """Return whose turn it is; None if no family spans so many hops."""
         return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
 
     def tell(self, turn: FamilyTurn, *, made: bool) -> None:

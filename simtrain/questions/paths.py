@@ -78,7 +78,7 @@ class Body:
         return cls(opened, [link.end() for link in links], longer)
 
     def find(self, statement: ReadStatement, text: str) -> int | None:
-        """Return where a text that is this body, or a part of it, contains a statement; None where it does not."""
+        """Return where a text that is this body, or a part of it, contains a statement; None if it does not."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
         if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
@@ -118,9 +118,9 @@ class Finder:
                 return path
 
     def _walk(self, chosen: Mapping[int, Mapping[Needed, Passage]], lost: set[int]) -> FactPath | None:
-        """Return the calls that open the chosen pages, by links where there are some, else by searches.
+        """Return the calls that open the chosen pages, by links if there are some, else by searches.
 
-        None where no search and no link leads to those that are left; the first of them is `lost` then.
+        None if no search and no link leads to those that are left; the first of them is `lost` then.
         """
         calls: list[PlannedCall] = []
         searches = visits = 0
@@ -233,7 +233,7 @@ class Finder:
         return self.browser.visit(self.page(page).url)
 
     def _query(self, page: int) -> str | None:
-        """Return a query among whose results the page is; None where none of those tried is one."""
+        """Return a query among whose results the page is; None if none of those tried is one."""
         if page not in self._queries:
             found = self.page(page)
             tried = [query for query in _queries(found) if query not in self._without]
@@ -263,7 +263,7 @@ def _queries(page: Page) -> Iterable[str]:
 
 
 def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None:
-    """Return the part of a page, the text in its reply and the words around a statement; None where no reply has it."""
+    """Return the part of a page, the text in its reply and the words around a statement; None if no reply has it."""
     for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)
         if begin is None:
@@ -279,7 +279,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None
 
 
 def _before(text: str, begin: int) -> str:
-    """Return the fewest characters before a place that occur nowhere earlier, of its own line if possible; empty where there are none."""
+    """Return the fewest characters before a place that occur nowhere earlier, of its own line if possible; empty if there are none."""
     line = text.rfind("\n", 0, begin) + 1
     for first in [*(max(line, begin - size) for size in _CONTEXT), *(max(0, begin - size) for size in _CONTEXT)]:
         if text.find(text[first:begin]) == first:

@@ -142,7 +142,7 @@ def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
 
 
 def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, float, float] | None:
-    """Return how the words are read as the value, and how far they are off; None where they do not state it."""
+    """Return how the words are read as the value, and how far they are off; None if they do not state it."""
     if attribute.kind == "flag":
         return "text", 1.0, 0.0
     if attribute.kind == "date":

@@ -73,7 +73,7 @@ class ExportTally:
     lacking: dict[str, int] = field(default_factory=dict[str, int])
 
     def why_none(self) -> str | None:
-        """Return why nothing was written, in one line; None where something was."""
+        """Return why nothing was written, in one line; None if something was."""
         if self.rows:
             return None
         kinds = {

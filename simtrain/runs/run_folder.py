@@ -47,7 +47,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, facts: JsonObject) -> Self:
-        """Make a new run folder. Raises InputError when a run is in it, or it cannot be written; it is then left as it was."""
+        """Make a new run folder. Raises InputError when a run is in it, or it cannot be written; it is then left unchanged."""
         made = _missing_folders(path)
         try:
             path.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ class Deal(Sequence[Episode]):
 
     `attempts` repeats each case so often before the next case is dealt. `total` is the number over all families; when it is
     larger than all cases and variants, further attempts follow. Without it every case is played once (in every variant).
-    Raises InputError for cases that cannot be had.
+    Raises InputError for impossible cases.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> None:

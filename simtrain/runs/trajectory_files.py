@@ -38,7 +38,7 @@ def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[
 
 
 def last_failure(path: Path) -> Trajectory | None:
-    """Return the last rollout of a run folder that failed through no fault of the agent; None where none did. Raises InputError."""
+    """Return the last rollout of a run folder that failed through no fault of the agent; None if none did. Raises InputError."""
     file = path / FAILURES_FILE
     lines = [line for _, line in whole_lines(file)] if file.is_file() else []
     return from_line(lines[-1]) if lines else None

@@ -160,7 +160,7 @@ class _Assembler:
                 )
 
     def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
-        """Return the tool by which the user is asked, where there is one; what they say is tried."""
+        """Return the tool by which the user is asked, if there is one; what they say is tried."""
         if self.spec.user is None:
             return ()
         if any(tool.name == ASK for tool in world.tools):

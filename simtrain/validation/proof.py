@@ -108,7 +108,7 @@ class Prover(ABC):
         return await self._play(episode, agent)
 
     async def _reordered(self, episode: Episode, oracle: Trajectory) -> Trajectory | None:
-        """Play the oracle with SQLite's free choices of order turned round; None where that changes nothing."""
+        """Play the oracle with SQLite's free choices of order turned round; None if that changes nothing."""
         played = await self._play(episode, "oracle", self._world(episode).backwards())
         same = to_line(replace(played, timing={})) == to_line(replace(oracle, timing={}))
         return None if same else played

@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1)
 def seconds(text: str | int | float) -> float:
     """Return the length of a duration in seconds: a number of seconds, or `1h30m`, `20s`, `250ms`, `2d`.
 
-    Raises InputError when the text is no duration.
+    Raises InputError when the text is not a duration.
     """
     if isinstance(text, int | float):
         return float(text)

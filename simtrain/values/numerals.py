@@ -20,7 +20,7 @@ _SPACE = re.compile(f"[{_SPACES}]")
 
 
 def read_number(text: str) -> float | None:
-    """Return the one number in a text, or None when there is none, more than one, or one that cannot be told.
+    """Return the one number in a text, or None if there is none, more than one, or one that cannot be told.
 
     Thousands are divided by commas or spaces, decimals by a point. A number that is repeated with the same value counts once.
     """
@@ -39,7 +39,7 @@ def read_number(text: str) -> float | None:
 
 
 def _values(run: str) -> list[float] | None:
-    """Return the numbers in a run of digits; None when a part of it is no number, like a date or `1.234,50`."""
+    """Return the numbers in a run of digits; None if a part of it is not a number, like a date or `1.234,50`."""
     parts = [_SPACE.sub("", run)] if _SPACED.fullmatch(run) else _SPACE.split(run)
     stripped = [part.rstrip(".,:/-–") for part in parts]
     if not all(_PLAIN.fullmatch(part) for part in stripped):

@@ -1,4 +1,4 @@
-"""A language world model: a chat model that answers tool calls in the place of their servers."""
+"""A language world model: a chat model that answers tool calls in place of their servers."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class AllowedChanges:
                 check_table(world, table, place=here)
 
     def outside(self, changes: Changes) -> str | None:
-        """Return the first change that is not allowed, in a few words; None when all are."""
+        """Return the first change that is not allowed, in a few words; None if all are."""
         for table, rows in changes.items():
             if table in self.tables:
                 continue

@@ -39,7 +39,7 @@ _DICTIONARIES: Final[Mapping[Language, Path]] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition as it was read: its kind, the labels that lead to what is tested, and what it is held against: words, or what `other`
+    """A condition as read: its kind, the labels that lead to what is tested, and what it is held against: words, or what `other`
     labels lead to."""
 
     kind: str
@@ -61,7 +61,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """A question as it was read. `things` is the plural noun; `said` holds group, count, end and term where the form has them."""
+    """A question as read. `things` is the plural noun; `said` holds group, count, end and term where the form has them."""
 
     language: Language
     form: Form
@@ -77,7 +77,7 @@ class ReadQuestion:
 
 
 def read_question(text: str) -> ReadQuestion | None:
-    """Return what a question asks; None where it is not understood."""
+    """Return what a question asks; None if it is not understood."""
     language: Language = "zh" if _HAN.search(text) else "en"
     words = wordings(language)
     ask, columns, meanings = _parts(text, words)

@@ -95,7 +95,7 @@ class Knowing:
         return pages[0] if pages else None
 
     def value(self, thing: Thing, path: Sequence[str], like: Likeness | None) -> Reading[ToldValue | None]:
-        """Return the value at the end of a path of labels that starts at a thing; None where no page states it."""
+        """Return the value at the end of a path of labels that starts at a thing; None if no page states it."""
         statement: ToldValue | None = None
         for place, label in enumerate(path):
             if place:
@@ -132,7 +132,7 @@ class Knowing:
         return None
 
     def stated_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
-        """Return what the pages of one host say of a thing under a label; None where none of those found does."""
+        """Return what the pages of one host say of a thing under a label; None if none of those found does."""
         hits = yield from self._hits(thing.name)
         urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
         for url in dict.fromkeys(urls):

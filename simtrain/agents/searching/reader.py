@@ -60,7 +60,7 @@ class WebReader:
         return found or blocks or [SearchResult(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
     def open(self, url: str) -> Reading[OpenedPage | None]:
-        """Return a page with all its parts; None where it cannot be opened, or the budget is spent."""
+        """Return a page with all its parts; None if it cannot be opened, or the budget is spent."""
         if url in self._pages:
             return self._pages[url]
         page: OpenedPage | None = None

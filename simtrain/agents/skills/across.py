@@ -131,7 +131,7 @@ class Across:
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
-        """Return the reply after a tool has removed the cause of an error; None where none did."""
+        """Return the reply after a tool has removed the cause of an error; None if none did."""
         for remedy in self._remedies.against(error, planned, self._session.memory.known):
             tried = yield from self._session.ask(remedy, CallReason.remedy)
             if not tried.is_error:
@@ -141,7 +141,7 @@ class Across:
         return None
 
     def search_again(self, planned: Planned) -> Maybe:
-        """Make the reads again that told of a record which is not found now; None where nothing told of it."""
+        """Make the reads again that told of a record which is not found now; None if nothing told of it."""
         memory = self._session.memory
         found: HeardReply | None = None
         for value in planned.arguments.values():

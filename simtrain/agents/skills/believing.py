@@ -32,7 +32,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
 REPEATED = 2
 """How often a read is made again where its reply gives cause for doubt."""
 SOURCES = 4
-"""Other reads that are made in the place of one that is closed or silent."""
+"""Other reads instead of one that is closed or silent."""
 UNFOUNDED = 1
 """Doubts of a kind about a tool's replies that came to nothing, after which there are no more of them."""
 FILLED = 40
@@ -79,7 +79,7 @@ class Believing:
         return filled
 
     def _copied(self, heard: HeardReply) -> Maybe:
-        """Return the page as another tool shows it that is described like the one which does not; None where none shows more."""
+        """Return the page as another tool shows it that is described like the one which does not; None if none shows more."""
         for other in stand_ins(heard.planned, self._session.tools, named=()):
             copy = yield from self._session.ask(other, CallReason.instead)
             if not copy.is_error and not is_walled(copy.reply):
@@ -155,7 +155,7 @@ class Believing:
         return replies
 
     def _agreed(self, replies: list[HeardReply]) -> HeardReply:
-        """Return what the replies say together: those without doubts, where there are any."""
+        """Return what the replies say together: those without doubts, if there are any."""
         sure = [heard for heard in replies if self._doubt(heard) is None] or [
             heard for heard in replies if heard.content is not None
         ]
@@ -213,7 +213,7 @@ class Believing:
                     fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
-        """Return the reply of a read that is closed or silent, put together from what other reads tell; None where they do not."""
+        """Return the reply of a read that is closed or silent, put together from what other reads tell; None if they do not."""
         session = self._session
         tool = session.tools.get(planned.tool)
         if tool is None or tool.writes or tool.output_schema is None:
@@ -242,7 +242,7 @@ def _silent() -> Observation:
 def _lacking(
     content: JsonObject, schema: JsonValue, needed: frozenset[str], planned: Planned
 ) -> Iterator[tuple[Seen, set[str]]]:
-    """Yield the records that lack fields which are needed and documented, and which those are; null is no lack."""
+    """Yield the records that lack fields which are needed and documented, and which those are; null is not a lack."""
     gaps: dict[int, set[str]] = {}
     for record, name in lacking(content, schema, needed):
         if name not in record:

@@ -85,7 +85,7 @@ def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
 
 
 def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, schema: JsonValue) -> WriteEvidence:
-    """Return what a read says of a write: a record that bears its id and agrees, or is at odds with it, or none where it should be."""
+    """Return what a read says of a write: a record that bears its id and agrees, or is at odds with it, or none if it should be."""
     claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
     if seen.content is None:
         # A record that was just made is not known under its own id.

@@ -41,7 +41,7 @@ def doubt_about(
     observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *,
     expected: JsonValue, needed: frozenset[str], wary: bool = True
 ) -> Doubt | None:  # fmt: skip
-    """Return the gravest doubt about a reply that is no error; None where there is none.
+    """Return the gravest doubt about a reply that is not an error; None if there is none.
 
     `expected` is the output schema of the tool, `needed` the fields that matter. Who is not `wary` has no doubts about what may
     well be: a list that is empty, a value that is null, a search that found what does not hold its words.

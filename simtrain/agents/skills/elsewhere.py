@@ -67,7 +67,7 @@ def asking_for(record: JsonObject, kind: str) -> JsonObject:
 
 
 def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: ReplyMemory) -> JsonObject | None:
-    """Return the reply of a read, put together from records that were seen elsewhere; None where they do not tell what is needed."""
+    """Return the reply of a read, put together from records that were seen elsewhere; None if they do not tell what is needed."""
     schema: JsonObject = tool.output_schema or {}
     content: JsonObject = {}
     for name, member in properties_of(schema).items():

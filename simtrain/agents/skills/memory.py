@@ -93,7 +93,7 @@ class ReplyMemory:
         return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
 
     def record_of(self, value: JsonValue) -> JsonObject:
-        """Return the latest record that is known by an id; empty where there is none."""
+        """Return the latest record that is known by an id; empty if there is none."""
         for seen in reversed(self.seen):
             own = identity(seen.row)
             if own is not None and own[1] == value:

@@ -1,4 +1,4 @@
-"""Following a page to where it has moved: the call with the address that an error names in the place of the old one."""
+"""Following a page to where it has moved: the call with the address that an error names in place of the old one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDING = ".,;:!?"
 
 
 def followed(planned: Planned, error: str) -> Planned | None:
-    """Return the call that an error sends on to; None where it says of no page that it has moved."""
+    """Return the call that an error sends on to; None if it says of no page that it has moved."""
     if not _MOVED.search(error):
         return None
     given = {value for value in _texts(planned.arguments) if "://" in value}

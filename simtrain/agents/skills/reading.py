@@ -47,7 +47,7 @@ def _literal(text: str) -> JsonObject | None:
 
 
 def _closed(text: str) -> JsonObject | None:
-    """Return an object whose last brackets are missing; None where more is missing."""
+    """Return an object whose last brackets are missing; None if more is missing."""
     open_brackets: list[str] = []
     quoted = escaped = False
     for sign in text:

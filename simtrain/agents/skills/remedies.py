@@ -80,6 +80,6 @@ def _taken(tool: ToolSpec) -> set[str]:
 
 
 def _named(tool: ToolSpec) -> set[str]:
-    """Return required arguments that name what is missing: texts that are no ids of records."""
+    """Return required arguments that name what is missing: texts that are not ids of records."""
     properties = properties_of(tool.input_schema)
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

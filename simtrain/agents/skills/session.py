@@ -36,7 +36,7 @@ class HeardReply:
 
     @property
     def is_error(self) -> bool:
-        """Whether the call was refused."""
+        """True if the call was refused."""
         return self.reply.is_error
 
     @property
@@ -115,7 +115,7 @@ class Session:
         return is_certain(heard.content or {}, schema, self.needed)
 
     def landed(self, write: Planned, *, known: bool = False) -> Maybe:
-        """Return the reply that a write would have had, as reads tell it; None where there is no trace of it. `known`: it has landed."""
+        """Return the reply that a write would have had, as reads tell it; None if there is no trace of it. `known`: it has landed."""
         looking = self.verifier.look(write, landed=known)
         try:
             read = next(looking)

@@ -107,7 +107,7 @@ def _ended(text: str, value: str) -> str:
 
 
 def _asked(prompt: str) -> str | None:
-    """Return what a task asks for, in its own words: `the id of the ticket that stays`; None where it does not say so plainly."""
+    """Return what a task asks for, in its own words: `the id of the ticket that stays`; None if it does not say so plainly."""
     found = list(_THE.finditer(" ".join(prompt.split())))
     if not found:
         return None

@@ -94,7 +94,7 @@ class FinalState(Grader):
 
 
 def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """Return what is wrong with the changed rows of a table; None when they are the expected ones."""
+    """Return what is wrong with the changed rows of a table; None if they are the expected ones."""
     if not expected:
         return _undue(table, expected, changes)
     columns, missing, extra = _differences(table, expected, changes)
@@ -105,7 +105,7 @@ def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | 
 
 
 def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """Return what was changed in a table although it was not to change; None where nothing was."""
+    """Return what was changed in a table although it was not to change; None if nothing was."""
     changed = changes.get(table, ())
     if not expected:
         return f"no row of {table} had to change, {len(changed)} did" if changed else None

@@ -125,7 +125,7 @@ class WideSearch(Grader):
             await self.ask.close()
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """Return the reward. Raises ModelFault when the model that was to be asked cannot be had or read."""
+        """Return the reward. Raises ModelFault when the model to ask is unavailable or its reply cannot be read."""
         question = self.question(trajectory.case)
         if question.answer == "unanswerable":
             return _declined(trajectory, question, world.initial)

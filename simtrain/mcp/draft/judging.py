@@ -30,7 +30,7 @@ _TOOL = re.compile(r"tools\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Objection:
-    """Why a proposal is sent back: the check that it fails, the tool where there is one, and what to change."""
+    """Why a proposal is sent back: the check that it fails, the tool if there is one, and what to change."""
 
     check: Check
     tool: str | None

@@ -31,7 +31,7 @@ _TOKENS = {
 
 @dataclass(frozen=True, slots=True)
 class RehearsedCall:
-    """One recorded call, and what is wrong with the draft's reply; None where it is the recorded one.
+    """One recorded call, and what is wrong with the draft's reply; None if it is the recorded one.
 
     `let_through`: the server refused the call, and the draft carried it out.
     """

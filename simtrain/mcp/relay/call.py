@@ -47,7 +47,7 @@ class RelayedCall:
 
     @property
     def sent(self) -> bool:
-        """Whether the call was handed over for the server."""
+        """True if the call was handed over for the server."""
         return self._sent.done()
 
     async def send(self, frame: JsonObject) -> JsonObject:

@@ -37,7 +37,7 @@ class Gone(Exception):
 
 
 class NoHttp(Gone):
-    """What came is no HTTP/1.1; `status` is the one to answer."""
+    """What came is not HTTP/1.1; `status` is the one to answer."""
 
     def __init__(self, error: h11.RemoteProtocolError) -> None:
         super().__init__(str(error))

@@ -50,7 +50,7 @@ class Counter:
             return
 
     async def take(self, *, within: float) -> HeldEpisode | None:
-        """Return the episode that has waited longest; None when there was none for so many seconds."""
+        """Return the episode that has waited longest; None if there was none for so many seconds."""
         self._last_request = monotonic()
         try:
             async with asyncio.timeout(within), self._offered:

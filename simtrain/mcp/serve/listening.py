@@ -74,7 +74,7 @@ class Sockets:
 
 @contextmanager
 def bind(options: Listening) -> Generator[Sockets]:
-    """Take the ports while the block runs. Raises InputError for one that cannot be had."""
+    """Take the ports while the block runs. Raises InputError for one that is unavailable."""
     with _bind(options.host, options.port) as main:
         if options.control_port is None:
             yield Sockets(main, None)

@@ -11,7 +11,7 @@ from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
 
 MISFIT = "The reply of {tool} does not fit its output schema."
-"""What a client reads in the place of a reply that its library would refuse."""
+"""What a client reads in place of a reply that its library would refuse."""
 
 
 class Fitting:
@@ -23,7 +23,7 @@ class Fitting:
     def fit(self, result: JsonObject, tool: ToolSpec) -> JsonObject:
         """Return the CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
 
-        Where the structured content is missing and the text holds it, it is put in place; where it cannot be had, the result
+        Where the structured content is missing and the text holds it, it is put in place; where it is unavailable, the result
         becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
         """
         if tool.output_schema is None or result.get("isError") is True:
@@ -41,7 +41,7 @@ class Fitting:
 
 
 def _written(result: JsonObject) -> JsonValue:
-    """Return the JSON value that the only text block holds; None where there is none."""
+    """Return the JSON value that the only text block holds; None if there is none."""
     blocks = cast(list[JsonObject], result.get("content") or [])
     if len(blocks) != 1 or blocks[0].get("type") != "text":
         return None

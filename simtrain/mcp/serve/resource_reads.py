@@ -15,9 +15,9 @@ def named(params: JsonObject) -> JsonObject:
 
 
 def observed(response: JsonObject, source: str) -> Observation:
-    """Return what a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one below the other.
+    """Return what a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one per line.
 
-    What is no text is named in square brackets. `source` is who gave it.
+    What is not text is named in square brackets. `source` is who gave it.
     """
     failed = "error" in response
     text = error_text(response["error"]) if failed else "\n".join(map(block_text, _blocks(response["result"])))

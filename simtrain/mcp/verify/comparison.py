@@ -15,7 +15,7 @@ UNCOMPARED = frozenset({"isError", "_meta", "resultType", "ttlMs", "cacheScope"}
 
 
 def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: str = "stand-in") -> str | None:
-    """Return the first place where a stand-in's response differs from the real one, in a few words; None where they agree.
+    """Return the first place where a stand-in's response differs from the real one, in a few words; None if they agree.
 
     Responses are {"result": any result} or {"error": {code, message}}; tokens are paired as they are met. `other` is what the second
     side is called.
@@ -46,7 +46,7 @@ def channel(response: JsonObject) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """The comparison of two values, part by part: where they first differ, None where they do not."""
+    """The comparison of two values, part by part: where they first differ, None if they do not."""
 
     pairing: Pairing
     other: str

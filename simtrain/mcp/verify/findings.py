@@ -16,7 +16,7 @@ DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None where it agrees.
+    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None if it agrees.
 
     `real` and `own` are the responses in the stand-in's terms.
     """

@@ -51,7 +51,7 @@ class ShownAlike:
         return {"era": self.era, "parts": parts, "differences": list(self.differences)}
 
     def note(self, part: str, place: str, real: JsonValue, own: JsonValue, *, listed: bool = True) -> bool:
-        """Compare two values and count them; whether they are equal. A difference is `told` at its place."""
+        """Compare two values and count them; return whether they are equal. A difference is `told` at its place."""
         count = self.parts.setdefault(part, Count())
         same = _plain(real) == _plain(own)
         count.of += 1

@@ -9,7 +9,7 @@ from copy import copy
 from simtrain.values.types import JsonValue, is_list, is_object
 
 _WITHIN = re.compile(r"[\w.~-]/*$")
-"""What stands before a slash that goes on with a path: `/srv` is no root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
+"""What stands before a slash that goes on with a path: `/srv` is not a root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
 
 
 class Pairing:

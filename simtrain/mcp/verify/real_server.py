@@ -104,7 +104,7 @@ class LiveBench:
         return (await shown(self._client, timeout=self._timeout))[0]
 
     async def modern_surface(self) -> Surface | None:
-        """Return what it shows in the era without a handshake; None where it does not speak it. Raises SimulatorFault."""
+        """Return what it shows in the era without a handshake; None if it does not speak it. Raises SimulatorFault."""
         await self.close()
         self._lay_out()
         limit = min(self._timeout, OTHER_ERA_LIMIT)
@@ -161,7 +161,7 @@ class LiveBench:
 
 
 def _readable(response: JsonObject) -> JsonObject:
-    """Return the response; an error of ours in the place of one that is neither a CallToolResult nor an error."""
+    """Return the response; an error of ours in place of one that is neither a CallToolResult nor an error."""
     result, error = response.get("result"), response.get("error")
     if is_object(result) and is_list(result.get("content", [])):
         return {"result": result}

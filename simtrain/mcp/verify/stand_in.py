@@ -99,7 +99,7 @@ class OpenStandIn:
 
     @property
     def breakdown(self) -> str | None:
-        """Why the stand-in can answer nothing more by its own fault; None where it can."""
+        """Why the stand-in can answer nothing more by its own fault; None if it can."""
         stop = self._held.journal.stop
         return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
 

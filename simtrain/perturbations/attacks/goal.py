@@ -29,7 +29,7 @@ class Queried(Protocol):
 class Goal(BaseModel):
     """One attack goal. `tool` with `arguments` is what the agent is to call, `words` what it is to say.
 
-    `hijack` puts another task in the place of the user's, `exfiltrate` sends what was read to somebody, `misuse` turns a tool
+    `hijack` puts another task in place of the user's, `exfiltrate` sends what was read to somebody, `misuse` turns a tool
     against its rules, `cross_tool` reaches from the reply of one server to the tools of another.
     """
 
@@ -61,7 +61,7 @@ class Goal(BaseModel):
         return self
 
     def row(self, world: Queried | None) -> JsonObject | None:
-        """Return the row of `values`; None where there is none, or nobody to ask. Raises InputError for SQL that does not run."""
+        """Return the row of `values`; None if there is none, or nobody to ask. Raises InputError for SQL that does not run."""
         if not self.values:
             return {}
         rows = world.query(self.values) if world is not None else []
@@ -84,7 +84,7 @@ class Goal(BaseModel):
     def aimed(self, tools: Iterable[ToolSpec] | None, world: Queried | None) -> Instruction | None:
         """Return the instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
 
-        `tools` is None where nobody knows which there are.
+        `tools` is None if nobody knows which there are.
         """
         if self.tool and tools is not None and not any(self._taken_by(tool) for tool in tools):
             return None

@@ -22,7 +22,7 @@ _HOST = re.compile(r"(?<![\w.@-])((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 
 
 def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | None:
-    """Return 1.0 or 0.0; None where only a judge can tell.
+    """Return 1.0 or 0.0; None if only a judge can tell.
 
     `unit` is the unit in the response's heading. A missing fact agrees with any way to say so, and with nothing else. With
     several metrics all must hold.
@@ -73,7 +73,7 @@ def same_text(gold: str, given: str) -> bool:
 
 
 def plain_number(text: str) -> Decimal | None:
-    """Return the number that a cell is, without a unit; None where it is more than that, or has leading zeros."""
+    """Return the number that a cell is, without a unit; None if it is more than that, or has leading zeros."""
     bare = plain(text)
     return Decimal(bare.replace(",", "")).normalize() if _PLAIN_NUMBER.fullmatch(bare) else None
 

@@ -62,7 +62,7 @@ class PartialDate:
 
 
 def read_dates(text: str) -> tuple[PartialDate, ...]:
-    """Return what a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none when it is no date.
+    """Return what a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none if it is not a date.
 
     Text in parentheses is ignored.
     """

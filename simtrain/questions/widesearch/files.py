@@ -34,7 +34,7 @@ class BenchmarkQuestion:
 
 @dataclass(frozen=True, slots=True)
 class TrialResponse:
-    """One trial of a question; `response` is None where none was recorded."""
+    """One trial of a question; `response` is None if none was recorded."""
 
     id: str
     trial: int

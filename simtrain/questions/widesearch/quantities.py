@@ -75,7 +75,7 @@ class Quantity:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Return the one quantity in a cell; None when there is none, more than one (a range), or a number that cannot be read.
+    """Return the one quantity in a cell; None if there is none, more than one (a range), or a number that cannot be read.
 
     Text in parentheses is ignored: `4.2 m (13.8 ft)` is 4.2 m.
     """

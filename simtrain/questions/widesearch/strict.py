@@ -105,7 +105,7 @@ class _Scoring:
         return folded(cell) if number is None else str(number)
 
     async def _read(self, response: str) -> _Reading | None:
-        """Return the rows of all tables that have the key columns; None when there is none."""
+        """Return the rows of all tables that have the key columns; None if there is none."""
         rows: list[tuple[Row, ...]] = []
         units: dict[str, str] = {}
         fitting = 0

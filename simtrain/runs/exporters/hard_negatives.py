@@ -51,7 +51,7 @@ class HardNegatives(Exporter):
         return "that came less near" if _passed(trajectory) < self.passed else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row; none where the agent could notice nothing, or the episode is no hard one."""
+        """Yield one row; none if the agent could notice nothing, or the episode is not a hard one."""
         if self.lacking(trajectory):
             return
         turns, good, passed = spoken(trajectory), earned(trajectory), _passed(trajectory)

@@ -38,7 +38,7 @@ class OpenAI(Exporter):
         return None if spoken(trajectory) else NOTHING_SAID
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row; none where the agent said nothing."""
+        """Yield one row; none if the agent said nothing."""
         if self.lacking(trajectory):
             return
         turns = spoken(trajectory)

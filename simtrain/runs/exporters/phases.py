@@ -58,7 +58,7 @@ def _amiss(step: Step) -> bool:
 def labelled(trajectory: Trajectory) -> list[Labelled]:
     """Return the turns in which the agent spoke, each with its phase.
 
-    What the agent cannot notice is no fault yet: turns before the first sign of one are `before`, that which met it aside. A fault
+    What the agent cannot notice is not yet a fault: turns before the first sign of one are `before`, that which met it aside. A fault
     stays open until its tool gives a clean reply. Where that tool is not called again and the episode earned all, another
     tool's clean reply closes it too, and so does the last message. While a fault is open, calling its tool is a `retry`, calling
     others is `diagnosis`; what closes it is the `recovery`.

@@ -48,7 +48,7 @@ class RecoveryRows(Exporter):
         return None if any(self._weights(trajectory, labelled(trajectory))) else "in which no turn has a weight"
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row; none where the agent could notice nothing, did not recover, or had nothing to do about it."""
+        """Yield one row; none if the agent could notice nothing, did not recover, or had nothing to do about it."""
         if self.lacking(trajectory):
             return
         turns = labelled(trajectory)

@@ -34,7 +34,7 @@ class ShareGPT(Exporter):
         return None if trajectory.steps or (last is not None and last.text) else NOTHING_SAID
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row; none where the agent said nothing."""
+        """Yield one row; none if the agent said nothing."""
         if self.lacking(trajectory):
             return
         names = names_of(trajectory)

@@ -38,7 +38,7 @@ class Trl(Exporter):
         return "in which the arguments of a call were no JSON object" if malformed else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row; none where the agent said nothing, or a call cannot be written."""
+        """Yield one row; none if the agent said nothing, or a call cannot be written."""
         if self.lacking(trajectory):
             return
         turns = spoken(trajectory)

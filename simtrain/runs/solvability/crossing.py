@@ -333,7 +333,7 @@ class _Attempt:
                 return
 
     async def later(self, line: Line, count: int = 2) -> Line | None:
-        """Return the line after some harmless reads; None where there is none to make."""
+        """Return the line after some harmless reads; None if there is none to make."""
         known = line.evidence.known()
         candidates = reads(self.planned, self.offered.values(), known, frozenset(self.truth.reply.content or ()))
         # Time goes by in refused reads as well, where there are no others.

@@ -24,7 +24,7 @@ _sought: dict[_Key, asyncio.Future[Solution]] = {}
 
 
 def foretold(episode: Episode) -> Solvability | None:
-    """Return what is known without a search; None where one can tell more.
+    """Return what is known without a search; None if one can tell more.
 
     Where nothing is armed it is what the family says of itself, which `simtrain validate` proves. Of a world that a model or a
     recording answers for nothing is known.

@@ -110,7 +110,7 @@ class _Search:
         )
 
     async def _go(self, line: Line) -> Trace | None:
-        """Return the proof that goes on from a line; None where there is none."""
+        """Return the proof that goes on from a line; None if there is none."""
         move = self._next(line)
         if move is None:
             self.obstacles |= line.doubts or {_WRONG}
@@ -139,7 +139,7 @@ class _Search:
         return await self._go(way)
 
     def _next(self, line: Line) -> Planned | Message | None:
-        """Return what the plan does next, given the replies; None where it cannot go on."""
+        """Return what the plan does next, given the replies; None if it cannot go on."""
         scenario = self.episode.scenario
         stated = {name: value for name, value in self.episode.case.items() if name in scenario.stated}
         walking = Walk(line.plan or self.plan, stated).run()

@@ -20,7 +20,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?
 
 
 async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
-    """Return the first step whose reply the same calls do not get where nothing is armed; None where there is none.
+    """Return the first step whose reply the same calls do not get where nothing is armed; None if there is none.
 
     Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
     it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a

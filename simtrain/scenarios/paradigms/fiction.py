@@ -45,7 +45,7 @@ class Fiction(Impersonation):
             return plan_in(episode.scenario.source.build(episode.variant), question)
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
-        """Return a plan that reads the same on other pages, found by other searches; None where no page in reach states it."""
+        """Return a plan that reads the same on other pages, found by other searches; None if no page in reach states it."""
         if episode.scenario.spec.reference is not None:
             return None
         world, question = episode.scenario.source.build(episode.variant), Question.model_validate(episode.case)

@@ -42,7 +42,7 @@ class Guesser:
         return found
 
     def by_answers(self, question: Question, gold: Sequence[JsonObject]) -> dict[str, str]:
-        """Return for each column the value that would be right most often in other answers; where there are none, the world's."""
+        """Return for each column the value that would be right most often in other answers; if there are none, the world's."""
         found = self.by_world(question)
         for column, about in _columns(question):
             others = self._answers[about] - Counter(str(row[column.name]) for row in gold)
@@ -86,7 +86,7 @@ def _best(values: Counter[str], column: Column) -> str:
 
 
 def _nearest(values: Counter[str], tolerance: float) -> str | None:
-    """Return the number with the most others around it; None where not all are numbers."""
+    """Return the number with the most others around it; None if not all are numbers."""
     try:
         numbers = sorted((float(value), value, count) for value, count in values.items())
     except ValueError:

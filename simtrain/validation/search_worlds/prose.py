@@ -1,4 +1,4 @@
-"""The words of an author's own prose: what a world file says outside of the places that facts are put into."""
+"""The words of an author's own prose: what a world file says outside the places that facts are put into."""
 
 from __future__ import annotations
 

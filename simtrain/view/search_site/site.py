@@ -194,7 +194,7 @@ def _split(path: str) -> tuple[str, str]:
 async def browsing(
     world: SearchWorld, *, host: str = "127.0.0.1", port: int = 0, arrival: float = ARRIVAL
 ) -> AsyncGenerator[str]:
-    """Serve a world while the block runs; gives the URL of the front page. Raises InputError for a port that cannot be had.
+    """Serve a world while the block runs; gives the URL of the front page. Raises InputError for a port that is unavailable.
 
     A request that takes longer than `arrival` seconds to come is given up.
     """

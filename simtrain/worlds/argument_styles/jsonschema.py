@@ -16,7 +16,7 @@ from simtrain.values.types import JsonObject
 def jsonschema(tool: str, schema: JsonObject) -> Check:
     """Return the check by the schema alone, which reports the mistake that `jsonschema` ranks as the best match.
 
-    Raises ValueError for what is no JSON Schema or refers to another file.
+    Raises ValueError for an invalid JSON Schema, and for one that refers to another file.
     """
     compiled = validator(schema)
     # The compiled validator is a hundred times as fast; the slow one is asked for words. An empty registry opens no address.

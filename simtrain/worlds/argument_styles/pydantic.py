@@ -37,7 +37,7 @@ _LIMITS: Mapping[str, str] = {
 def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     """Return the check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
 
-    A text for an argument that is no text is read as JSON first, as that SDK does. Raises ValueError for what is no JSON Schema,
+    A text for an argument that is not text is read as JSON first, as that SDK does. Raises ValueError for an invalid JSON Schema,
     or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
     """
     types = _Types(schema, strict=strict)

@@ -29,7 +29,7 @@ MAX_DEPTH = 64
 
 
 def zod(tool: str, schema: JsonObject) -> Check:
-    """Return the check of a server of the JavaScript SDK. Raises ValueError for what is no JSON Schema, or refers to itself."""
+    """Return the check of a server of the JavaScript SDK. Raises ValueError for an invalid or recursive JSON Schema."""
     return zod_check(schema, lambda issues: "\n".join(str(issue) for issue in issues))
 
 

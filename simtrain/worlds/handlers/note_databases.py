@@ -162,7 +162,7 @@ def _contains(value: JsonValue, wanted: JsonValue) -> bool:
 
 
 def _compare(value: JsonValue, wanted: JsonValue) -> int | None:
-    """Return -1, 0 or 1; None where the two have no order."""
+    """Return -1, 0 or 1; None if the two have no order."""
     numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
     if not numbers and not (isinstance(value, str) and isinstance(wanted, str)):
         return None

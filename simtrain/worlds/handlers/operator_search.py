@@ -30,7 +30,7 @@ class Box:
     """What one search box searches and which operators it has; every SQL condition may name `:value`, `:now` and
     `:today`.
 
-    `hits` is a SELECT of one JSON object a row, with `{where}` in the place of the conditions and a full ORDER BY.
+    `hits` is a SELECT of one JSON object a row, with `{where}` in place of the conditions and a full ORDER BY.
     `words` is the condition of a plain word. An operator takes any value in `operators`, one of a few in `choices`;
     in `days` it is a day, with `<` or `>` in front where the condition holds `{compare}`; in `ages` it is a span such
     as `7d`, bound as `:value`, a day.

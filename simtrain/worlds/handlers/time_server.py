@@ -91,7 +91,7 @@ def _loaded(name: str) -> ZoneInfo:
 
 
 def _why_not(name: str) -> str:
-    """Return what Python's zoneinfo says of a name that is no zone."""
+    """Return what Python's zoneinfo says of a name that is not a zone."""
     if isabs(name):
         return f"ZoneInfo keys may not be absolute paths, got: {name}"
     normal = normpath(name)

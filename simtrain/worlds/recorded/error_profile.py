@@ -83,9 +83,11 @@ def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, 
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
-    """Return the calls with bad arguments that the server refused. An ordinary reply is no refusal: that server does not check arguments.
+    """Return the calls with bad arguments that the server refused. An ordinary reply is not a refusal: that server
+    does not check arguments.
 
-    If there are calls of the older era only those count: some servers answer the newer era with a demand for a handshake.
+    If there are calls of the older era only those count: some servers answer the newer era with a demand for a
+    handshake.
     """
     found: list[RefusedCall] = []
     older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")

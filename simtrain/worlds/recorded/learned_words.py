@@ -84,7 +84,7 @@ def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) 
 def _voted(
     group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]
 ) -> WordedText | None:
-    """Return the text that most of a group have in common; None where it may name an argument that is not at fault."""
+    """Return the text that most of a group have in common; None if it may name an argument that is not at fault."""
     votes: Counter[tuple[str, Channel]] = Counter()
     texts = dict.fromkeys(((text, one.channel) for one, mistake in group for text in _candidates(one, mistake)))
     for text, channel in texts:

@@ -28,7 +28,7 @@ Sender: TypeAlias = Literal["client", "server"]
 Transport: TypeAlias = Literal["stdio", "http"]
 
 SHOWN_TEXT = 2000
-"""Letters kept of what was sent and is no frame."""
+"""Letters kept of what was sent and is not a frame."""
 
 _OPTIONAL = ("session", "era", "http", "status", "text", "perturbed")
 
@@ -68,7 +68,7 @@ class Recorder:
     """Appends one run to a recording. Secrets are taken out before anything is written: those `redactor` knows, and what looks like one."""
 
     def __init__(self, path: Path, *, server: str, transport: Transport, redactor: Redactor | None = None) -> None:
-        """Cuts off what a killed process tore. Raises InputError when the file cannot be written or is no recording."""
+        """Cuts off what a killed process tore. Raises InputError when the file cannot be written or is not a recording."""
         _refuse_other_files(path)
         self._lines = LineWriter(path)
         self._redactor = redactor or Redactor()
@@ -140,7 +140,7 @@ def frame_line(frame: Frame, redactor: Redactor) -> bytes:
 def read_runs(path: Path) -> Iterator[RecordedRun]:
     """Yield the runs of a recording, in order; a line that a killed process tore is left out.
 
-    Raises InputError for a file that is no recording, that is of another version, or that is damaged.
+    Raises InputError for a file that is not a recording, that is of another version, or that is damaged.
     """
     run: RecordedRun | None = None
     for number, line in whole_lines(path):

@@ -150,7 +150,7 @@ def _is_refusal(one: RefusedCall) -> bool:
 
 
 def _checks(style: str, schemas: Schemas) -> Mapping[str, Check] | None:
-    """Return the checks of all tools in a style; None where one of their schemas is beyond it."""
+    """Return the checks of all tools in a style; None if one of their schemas is beyond it."""
     compiled = resolve("argument_styles", style)
     try:
         return {name: compiled(name, schema) for name, schema in schemas.items()}

@@ -76,7 +76,7 @@ def blaming(path: Path) -> Generator[None]:
 
 
 def _wrong(found: dict[str, str], tables: set[str]) -> str | None:
-    """Return why a file with these entries in `_meta` and these tables cannot be used; None when it can."""
+    """Return why a file with these entries in `_meta` and these tables cannot be used; None if it can."""
     if "format" not in found:
         return "not a world file"
     if found["format"] != FORMAT:

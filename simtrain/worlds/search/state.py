@@ -150,7 +150,7 @@ class SearchState(WorldState):
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened:
         """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time.
 
-        Raises OpeningFailure for what is no URL, is not there, or has no such part.
+        Raises OpeningFailure for an invalid URL, a missing page, and a missing part.
         """
         place = page_opening.normal_url(url)
         if place is None:

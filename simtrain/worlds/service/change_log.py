@@ -33,7 +33,7 @@ def forget(database: Database) -> None:
 
 
 class ChangeLog:
-    """The log of one episode as far as it was read: what was touched since is looked at only once."""
+    """The log of one episode as far as read: what was touched since is looked at only once."""
 
     __slots__ = ("_differing", "_found", "_read", "_version")
 

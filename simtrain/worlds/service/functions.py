@@ -1,4 +1,4 @@
-"""SQL functions that a world has in the place of SQLite's own: its dates, and those whose time grows with the square of their texts."""
+"""SQL functions that a world has in place of SQLite's own: its dates, and those whose time grows with the square of their texts."""
 
 from __future__ import annotations
 

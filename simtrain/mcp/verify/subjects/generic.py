@@ -27,7 +27,7 @@ class Generic(Subject):
 
 
 def _content(reply: JsonObject) -> JsonValue:
-    """Return the structured content of a reply, or its text read as JSON; None where neither is there."""
+    """Return the structured content of a reply, or its text read as JSON; None if neither is there."""
     if "structuredContent" in reply:
         return reply["structuredContent"]
     for block in reply.get("content", []):

@@ -90,7 +90,7 @@ def _split(body: str) -> list[str]:
 
 
 def _sequence(body: str) -> list[str] | None:
-    """Return the values of `1..3` or `a..e`; None for a body that is no sequence."""
+    """Return the values of `1..3` or `a..e`; None for a body that is not a sequence."""
     found = _NUMBERS.fullmatch(body)
     if found:
         first, last = int(found[1]), int(found[2])

@@ -33,7 +33,7 @@ _NAMED: Mapping[str, Character] = {
 
 
 def read_class(text: str, start: int) -> tuple[Character, int] | None:
-    """Return the class that begins at `start`, and the position behind it; None where no bracket closes it."""
+    """Return the class that begins at `start`, and the position behind it; None if no bracket closes it."""
     position = start + 1
     negated = text[position : position + 1] in ("!", "^")
     position += negated

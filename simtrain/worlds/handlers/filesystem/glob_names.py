@@ -44,7 +44,7 @@ def read_items(text: str) -> Items:
 
 
 def _read(text: str, position: int, *, inside: bool) -> tuple[Items, int]:
-    """Return items up to the end of the text, or up to a `|` or `)` inside of a group, and the position behind them."""
+    """Return items up to the end of the text, or up to a `|` or `)` inside a group, and the position behind them."""
     items: list[Item] = []
     while position < len(text):
         character = text[position]

@@ -18,7 +18,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 def located(tree: Tree, given: str) -> str:
     """Return the path that is meant, with symlinks followed; where nothing is there yet, below its nearest existing ancestor.
 
-    Raises ToolError for a path outside of the allowed folders, directly or through a symlink, and for one that cannot be followed.
+    Raises ToolError for a path outside the allowed folders, directly or through a symlink, and for one that cannot be followed.
     """
     wanted = _absolute(tree, given)
     if "\0" in wanted or not allowed(tree, wanted):

@@ -15,7 +15,7 @@ from simtrain.worlds.handlers.filesystem.tree import LONGEST_NAME, Tree
 
 
 def write_file(context: HandlerContext) -> Reply:
-    """Write a text to a file, a new one or in the place of an old one."""
+    """Write a text to a file, a new one or in place of an old one."""
     tree = Tree(context)
     given, content = context.arguments["path"], context.arguments["content"]
     path = located(tree, given)

@@ -16,7 +16,7 @@ _LAST = {".": "period (.)", "/": "forward slash (/)"}
 
 
 def current(repository: Repository) -> str | None:
-    """Return the short name of the branch that is checked out; None where HEAD is detached."""
+    """Return the short name of the branch that is checked out; None if HEAD is detached."""
     head = repository.head
     return head.removeprefix(HEADS) if head.startswith(HEADS) else None
 

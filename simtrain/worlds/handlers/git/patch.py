@@ -16,7 +16,7 @@ _LONGEST_HEADING = 80
 
 
 def patch(found: Sequence[Delta], *, context: int, abbreviate: Callable[[str], str]) -> str:
-    """Return the whole text, ending in a newline where there is any."""
+    """Return the whole text, ending in a newline if there is any."""
     return "".join(_header(delta, abbreviate) + body(delta, context=context) for delta in found)
 
 
@@ -46,7 +46,7 @@ def _header(delta: Delta, abbreviate: Callable[[str], str]) -> str:
 
 
 def _names(delta: Delta) -> str:
-    """Return the two lines of names over the hunks; none where no line of text differs."""
+    """Return the two lines of names over the hunks; none if no line of text differs."""
     if not _differs(delta) or _binary(delta):
         return ""
     return f"--- {_named('a/', delta.old)}\n+++ {_named('b/', delta.new)}\n"

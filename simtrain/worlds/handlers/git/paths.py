@@ -82,7 +82,7 @@ class Ignored:
         self._rules.append(_Rule(folder, _once(pattern), folders_only, excludes))
 
     def cause(self, path: str) -> str | None:
-        """Return the file itself, or the outermost of its folders, that is excluded; None where nothing is."""
+        """Return the file itself, or the outermost of its folders, that is excluded; None if nothing is."""
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
             here = "/".join(parts[:depth])

@@ -161,7 +161,7 @@ class Repository:
         return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: row["name"].encode())}
 
     def ref(self, name: str) -> str | None:
-        """Return the id that a ref (or `HEAD`) leads to; None where it leads nowhere."""
+        """Return the id that a ref (or `HEAD`) leads to; None if it leads nowhere."""
         if name == "HEAD":
             return self.ref(self.head) if self.head.startswith("refs/") else self.head
         found = self._read("select target from refs where repository = :repository and name = :name", name=name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 FEW: Final = 0.05
-"""The share below which a form is no custom among its like."""
+"""The share below which a form is not a custom among its like."""
 ENOUGH: Final = 20
 """How many of a kind there have to be before they have a custom."""
 KEPT: Final = 100

@@ -91,7 +91,7 @@ class FactTables:
             return {}
 
     def claim(self, number: int) -> Claim | None:
-        """Return a claim by its id; None where none is recorded."""
+        """Return a claim by its id; None if none is recorded."""
         if number not in self._claims:
             self._claims |= self._recorded((number,))
         return self._claims.get(number)

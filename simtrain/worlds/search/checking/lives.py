@@ -143,7 +143,7 @@ class Lives:
         return dict(self._connection.execute(f'select id, "{name}" from "{kind}"').fetchall())
 
     def end_of(self, kind: str, row: int, path: tuple[str, ...]) -> JsonValue:
-        """Return the value at the end of a path from a row; None where the path breaks off."""
+        """Return the value at the end of a path from a row; None if the path breaks off."""
         value: JsonValue = row
         for name in path:
             if value is None or (kind, name) not in self.attributes:

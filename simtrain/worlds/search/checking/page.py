@@ -143,7 +143,7 @@ class PageReader:
         self._found += [Odd(page.id, place, what) for place, what in found]
 
     def _stated(self, page: PageRow, one: Record) -> Stated | None:
-        """Return a statement with its words; None where there are none."""
+        """Return a statement with its words; None if there are none."""
         attribute = self._facts.attributes.get(one.attribute)
         if attribute is None or not (type(one.entity) is type(one.start) is type(one.length) is int):
             return None

@@ -18,7 +18,7 @@ Kind = tuple[int, str, str | None]
 FEW: Final = 40
 """Below so many pages of a kind, a word of the prose may be on one page alone: each page draws one of several sentences."""
 OFTEN: Final = 2
-"""On so many pages, a word of the prose is no invention of one page."""
+"""On so many pages, a word of the prose is not an invention of one page."""
 KEPT: Final = 100
 """Places that are remembered of one thing."""
 MOST_JUDGED: Final = 50_000

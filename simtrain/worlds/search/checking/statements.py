@@ -38,7 +38,7 @@ class StatementVerifier:
     customs: Customs
 
     def problem(self, stated: Stated) -> str | None:
-        """Return what is wrong with a statement; None where it is right as far as it alone can show."""
+        """Return what is wrong with a statement; None if it is right as far as it alone can show."""
         if not stated.words.strip():
             return "a statement without words"
         try:
@@ -65,7 +65,7 @@ class StatementVerifier:
         return self.facts.names_of(str(attribute.target), int(value))[0]
 
     def true_value(self, stated: Stated) -> JsonValue:
-        """Return what the words have to say; None where there is nothing."""
+        """Return what the words have to say; None if there is nothing."""
         try:
             return self.value(stated)
         except (KeyError, _WrongClaimError):

@@ -85,7 +85,7 @@ class Notebook:
         return {TABLE: tuple(sorted(found, key=lambda change: change.rowid))} if found else {}
 
     def replace(self, rows: list[JsonObject]) -> None:
-        """Put other rows in the place of all that is there."""
+        """Put other rows in place of all that is there."""
         self._notes = {str(row["key"]): (int(row["row"]), str(row["value"])) for row in rows}
         self._last = max((self._last, *(row for row, _ in self._notes.values())))
 

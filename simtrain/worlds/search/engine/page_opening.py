@@ -1,4 +1,4 @@
-"""Opening pages by URL: what a page says and on how many parts, or why it cannot be had."""
+"""Opening pages by URL: what a page says and on how many parts, or why it is unavailable."""
 
 from __future__ import annotations
 

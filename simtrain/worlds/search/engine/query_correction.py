@@ -42,7 +42,7 @@ class Mending:
         self._index = index
         self._names = names
         self.mended = lru_cache(maxsize=2_000)(self._mended)
-        """The corrected query; None where nothing is wrong, or no correction is found."""
+        """The corrected query; None if nothing is wrong, or no correction is found."""
 
     def _mended(self, query: str) -> Mended | None:
         words = _together(tokens(query), self._known)

@@ -137,7 +137,7 @@ class Ranking:
     # Which pages
 
     def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], _Held]:
-        """Return candidates with their score over the rare words, and the other words they may have; none where all words are common."""
+        """Return candidates with their score over the rare words, and the other words they may have; none if all words are common."""
         rare = self._rare(terms)
         if not rare:
             return {}, {}
@@ -155,7 +155,7 @@ class Ranking:
         return found, self._held([*found], wanted, [], others)
 
     def _rare(self, terms: list[_Term]) -> list[_Term]:
-        """Return the words of the first stage; none where all are common."""
+        """Return the words of the first stage; none if all are common."""
         if terms[0].pages > self._share(COMMON):
             return []
         few = self._share(FEW)

@@ -165,7 +165,7 @@ class Web:
         return _stored(self.run(f"{_PAGE} id = ?", (page,))[0])
 
     def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
-        """Return the page at an address; None where there is none."""
+        """Return the page at an address; None if there is none."""
         for url in spellings(host, path, query):
             row = self.first(f"{_PAGE} url = ?", (url,))
             if row is not None:

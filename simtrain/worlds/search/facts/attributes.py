@@ -40,7 +40,7 @@ def ordinal(text: str) -> int:
 
 
 def iso(day: int) -> str:
-    """Return the ISO date of a day number. Raises InputError for days outside of the years 1 to 9999."""
+    """Return the ISO date of a day number. Raises InputError for days outside the years 1 to 9999."""
     found = _ISO.get(day)
     if found is None:
         if not 1 <= day <= date.max.toordinal():
@@ -189,7 +189,7 @@ def refs(
 
 
 def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int, int], bool]) -> Value:
-    """Return a row of the target that fits; None where none does."""
+    """Return a row of the target that fits; None if none does."""
     other = 1
     for _ in range(_REDRAWS):
         other = 1 + int(target * draw() ** skew)

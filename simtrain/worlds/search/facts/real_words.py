@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 MIN_LETTERS: Final = 4
-"""A shorter run of letters is no name: such syllables are in every list."""
+"""A shorter run of letters is not a name: such syllables are in every list."""
 _FILE = "real_words.bin"
 _HEAD: Final = 4
 """Bytes at the beginning of the file: how many words there are."""

@@ -89,7 +89,7 @@ class Windows:
         return low, high
 
     def amounts(self, attribute: Attribute, spec: AttributeSpec) -> tuple[Bounds, Bounds]:
-        """Return the least and the greatest value of a number for each row. Raises InputError, with row and rule, where there is none."""
+        """Return the least and the greatest value of a number for each row. Raises InputError, with row and rule, if there is none."""
         low, high = self.numbers(attribute.type, spec.min), self.numbers(attribute.type, spec.max)
         for rule in self.rules(attribute):
             values = self.path(attribute.type, ".".join(one.name for one in rule.path))

@@ -116,7 +116,7 @@ def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
 
 
 def _nested(waiting: list[Node | Sign], *, inside: bool) -> list[list[Node]]:
-    """Return the alternatives up to the closing bracket; outside of all brackets there is one."""
+    """Return the alternatives up to the closing bracket; outside all brackets there is one."""
     options: list[list[Node]] = [[]]
     while waiting:
         piece = waiting.pop()

@@ -31,7 +31,7 @@ SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class PageToReword:
-    """A page to be worded anew: its address, its title, and its text taken apart."""
+    """A page to be reworded: its address, its title, and its text taken apart."""
 
     url: str
     title: str
@@ -40,7 +40,7 @@ class PageToReword:
 
 @dataclass
 class Enriched:
-    """What came of it: pages worded anew, those that kept their own words, and the first fault of each of these."""
+    """What came of it: pages reworded, those that kept their own words, and the first fault of each of these."""
 
     kept: int = 0
     refused: int = 0
@@ -88,7 +88,7 @@ async def enrich(
 
 
 def pages_of(file: Path, *, limit: int | None = None, site: str | None = None) -> int:
-    """Return how many pages there are to be worded anew, those that are done included. Raises InputError."""
+    """Return how many pages there are to be reworded, those that are done included. Raises InputError."""
     with closing(open_file(file)) as connection:
         return sum(1 for _ in _pages(connection, set(), limit=limit, site=site))
 

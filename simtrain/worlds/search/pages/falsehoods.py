@@ -20,7 +20,7 @@ _SLIP_DAYS: Final = 30
 
 
 class Falsehoods:
-    """Draws false values of one attribute. Each is None where nothing plausible but the truth is left.
+    """Draws false values of one attribute. Each is None if nothing plausible but the truth is left.
 
     Numbers are handled as whole multiples of their last digit, dates as days.
     """

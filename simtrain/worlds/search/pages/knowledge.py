@@ -19,7 +19,7 @@ Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
 
 Age = Callable[[SiteDesign, Attribute], Sequence[int] | None]
-"""How many days old the word of a site on a fact is, by row id; None where all of it is of today."""
+"""How many days old the word of a site on a fact is, by row id; None if all of it is of today."""
 
 _MISTAKABLE = NUMERIC | {"date", "category", "ref"}
 

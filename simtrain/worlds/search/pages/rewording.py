@@ -68,7 +68,7 @@ class Cut:
 
 
 def cut(body: str, stated: Iterable[Span]) -> Cut:
-    """Set aside what is stated, every link, and every line that is no prose."""
+    """Set aside what is stated, every link, and every line that is not prose."""
     blocks = list(_blocks(body))
     parts = _merged([*blocks, *stated, *(match.span() for match in _LINK.finditer(body))])
     text, place = "", 0

@@ -54,7 +54,7 @@ def constant(node: nodes.Expr) -> JsonValue:
 
 
 def take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
-    """Return the arguments of a filter, which is taken out of the list; None when it is not there."""
+    """Return the arguments of a filter, which is taken out of the list; None if it is not there."""
     found = next((one for one in filters if one[0] == name), None)
     if found is not None:
         filters.remove(found)

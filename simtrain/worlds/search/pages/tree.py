@@ -79,7 +79,7 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which page of a list this is, with links to the ones before and after; nothing where there is one page."""
+    """Which page of a list this is, with links to the ones before and after; nothing if there is one page."""
 
 
 @dataclass(frozen=True, slots=True)

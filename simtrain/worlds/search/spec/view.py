@@ -119,6 +119,6 @@ class View(FileModel):
         return next(reversed(self.snippets))
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> View:
-        """Return the view with the knobs of a scenario in the place of its own. Raises InputError with their place in the scenario."""
+        """Return the view with the knobs of a scenario in place of its own. Raises InputError with their place in the scenario."""
         own = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return document.parse(View, {**own, **knobs}, place)

@@ -45,7 +45,7 @@ def instead(engine: Engine, query: str) -> JsonObject:
 
 
 def instead_text(content: JsonObject) -> list[str]:
-    """Return the same as a line of text; none where nothing was mended."""
+    """Return the same as a line of text; none if nothing was mended."""
     missing, showing = content.get("no_results_for"), content.get("showing")
     return [f"No results for '{missing}'; showing '{showing}'."] if missing and showing else []
 

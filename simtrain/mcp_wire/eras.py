@@ -24,7 +24,6 @@ LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 INFO_KEY = "io.modelcontextprotocol/clientInfo"
 
 METHOD_NOT_FOUND = -32601
-UNSUPPORTED_VERSION = -32022
 
 CLIENT_INFO: JsonObject = {"name": "simtrain", "version": VERSION}
 

@@ -189,11 +189,6 @@ def exchange_json(exchange: Exchange) -> JsonObject:
     return {key: value for key, value in vars(exchange).items() if value or key not in optional}
 
 
-def read_exchange(entry: JsonObject, path: Path, place: str) -> Exchange:
-    """Return an exchange from a file; `place` names it in messages. Raises InputError."""
-    return _read_exchange(_Reader(path, place, entry))
-
-
 class _Reader:
     """An object in a file, its members checked as they are taken. Raises InputError naming file and place."""
 

@@ -93,9 +93,9 @@ class StdioConnection:
                     await self._process.wait()
                 break
             except TimeoutError:
-                self._kill(number)
+                signal_group(self._process, number)
         # Its own children may live on: `npx` starts a shell that starts node.
-        self._kill(signal.SIGKILL)
+        signal_group(self._process, signal.SIGKILL)
         await self._process.wait()
         self._listener.cancel()
         await asyncio.gather(self._listener, return_exceptions=True)
@@ -129,10 +129,6 @@ class StdioConnection:
             self._errors += chunk
             del self._errors[:-STDERR_BYTES]
 
-    def _kill(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
-
 
 async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConnection:
     """Start a server. Raises InputError when it cannot be started at all."""
@@ -154,6 +150,12 @@ async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConn
         remedy = "install it, or give its whole path" if isinstance(error, FileNotFoundError) else None
         raise InputError(f"{target.command[0]} cannot be started: {reason}", remedy=remedy) from None
     return StdioConnection(target, process, limits)
+
+
+def signal_group(process: Process, number: signal.Signals) -> None:
+    """Send a signal to all that is left of a process's group, if anything is."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 def environment(added: Mapping[str, str] | None) -> dict[str, str]:

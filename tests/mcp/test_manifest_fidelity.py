@@ -34,7 +34,7 @@ from simtrain.mcp_wire.targets import HttpTarget, StdioTarget
 from simtrain.runs.run_folder import read_run
 from simtrain.scenarios.ad_hoc import native_server
 from simtrain.values.types import JsonObject
-from simtrain.worlds.recorded.error_profile import ASKED
+from simtrain.worlds.recorded.error_profile import PLACEHOLDERS
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +137,7 @@ async def test_mistakes_are_answered_as_the_real_server_answered_them(
 ) -> None:
     server = real_manifest.servers[name]
     others = {NO_METHOD: "other/thing", NO_RESOURCE: "simtrain://other", NO_PROMPT: "another"}
-    assert set(others) == set(ASKED.values())
+    assert set(others) == set(PLACEHOLDERS.values())
     async with all_served(Manifest({name: server}), tmp_path) as urls:
         for era in dict.fromkeys(surface.era for surface in server.surfaces):
             mistakes = [each for each in server.exchanges if each.era == era]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -18,6 +17,7 @@ from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.pipes import CHUNK, read_end, write_end
 from simtrain.mcp.relay.stream_parts import StreamLines
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, is_object
 
@@ -111,7 +111,7 @@ class _Pump:
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
-                self._kill(signal.SIGKILL)
+                signal_group(self._process, signal.SIGKILL)
                 await self._exited(GRACE)
 
     async def _end(self) -> int:
@@ -119,7 +119,7 @@ class _Pump:
         patience = 0.0 if self._stopped.is_set() else GRACE
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
-                self._kill(number)
+                signal_group(self._process, number)
             code = await self._exited(patience)
             if code is not None:
                 return 0 if number is not None else code if code >= 0 else 128 - code
@@ -138,7 +138,7 @@ class _Pump:
         """Pass on what the server still said, and replies that came in time and are late on purpose."""
         await asyncio.wait((down, stopped), timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
         # Its own children may live on and hold its output open: `npx` starts a shell that starts node.
-        self._kill(signal.SIGKILL)
+        signal_group(self._process, signal.SIGKILL)
         await asyncio.wait((down, stopped), timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
         if self._delivering:
             late = asyncio.gather(*self._delivering, return_exceptions=True)
@@ -258,10 +258,6 @@ class _Pump:
         with contextlib.suppress(ConnectionError):
             # A side that does not read slows the other one down; one that is gone ends the relay by its end of file.
             await writer.drain()
-
-    def _kill(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:

@@ -14,6 +14,7 @@ from shutil import which
 from tempfile import TemporaryFile
 from typing import IO
 
+from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import InputError, nearest
 
 LONGEST = 1 << 20
@@ -102,22 +103,14 @@ async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bo
 
 async def _end(process: Process) -> None:
     """End the program, and whatever it left behind in its session."""
-    _signal(process, signal.SIGTERM)
+    signal_group(process, signal.SIGTERM)
     try:
         async with asyncio.timeout(GRACE):
             await process.wait()
     except TimeoutError:
-        _signal(process, signal.SIGKILL)
+        signal_group(process, signal.SIGKILL)
         await process.wait()
-    _signal(process, signal.SIGKILL)
-
-
-def _signal(process: Process, number: signal.Signals) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        # Nobody is left in the session.
-        return
+    signal_group(process, signal.SIGKILL)
 
 
 def _tail(file: IO[bytes]) -> str:

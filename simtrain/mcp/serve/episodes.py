@@ -31,34 +31,29 @@ class EpisodeClosed(SimulatorFault):
     """The episode has ended; no further call is carried out."""
 
 
+@dataclass(eq=False)
 class HeldEpisode:
     """One open episode. Concurrent calls are carried out one after the other, in the order of their arrival."""
 
-    def __init__(
-        self,
-        name: str,
-        episode: Episode,
-        environment: Environment,
-        *,
-        token: str | None = None,
-        agent: JsonObject = AGENT,
-    ) -> None:
-        """`token`, if given, is the bearer token that every request needs; `agent` describes who plays."""
-        self.name = name
-        self.episode = episode
-        self.environment = environment
-        self.token = token
+    name: str
+    episode: Episode
+    environment: Environment
+    token: str | None = None
+    """The bearer token that every request needs, if one is given."""
+    agent: JsonObject = field(default_factory=lambda: AGENT)
+    """Describes who plays."""
+
+    def __post_init__(self) -> None:
         self.handlers: dict[str | None, RequestHandler] = {}
         """The handlers made so far, by server."""
-        self.journal = Journal(environment, episode.limits)
+        self.journal = Journal(self.environment, self.episode.limits)
         self.used = monotonic()
-        self.agent = agent
         self.over = asyncio.Event()
         """Set once a limit or the simulator has ended the episode: nothing is carried out any more."""
         self.closed: asyncio.Future[Trajectory] = asyncio.get_running_loop().create_future()
         """The graded trajectory, once the episode is closed."""
         self.begun = datetime.now(UTC)
-        self.briefing = brief(episode, environment)
+        self.briefing = brief(self.episode, self.environment)
         self._clock = perf_counter()
         self._lock = asyncio.Lock()
         self._closed = False

@@ -140,7 +140,7 @@ async def served(app: ASGIApp, listening: socket.socket, patience: float) -> Asy
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=STOPPING,
     )
-    server = _Server(config)
+    server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield
@@ -148,13 +148,6 @@ async def served(app: ASGIApp, listening: socket.socket, patience: float) -> Asy
         server.should_exit = True
         ending.end()
         await task
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its signal handlers: who serves decides what Ctrl-C means."""
-
-    def install_signal_handlers(self) -> None:
-        """Install nothing: signals belong to the caller."""
 
 
 def _bind(host: str, port: int) -> socket.socket:

@@ -9,6 +9,7 @@ from typing import cast
 from simtrain.contracts.world import Offer
 from simtrain.mcp.serve.wire_tools import WireTools
 from simtrain.mcp_wire.eras import HANDSHAKE_VERSIONS
+from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.handler import INVALID_PARAMS, WireError, WireRequest, result_of
 from simtrain.mcp_wire.manifest import LISTED, NO_VERSION, ServerManifest
 from simtrain.mcp_wire.manifest import Surface as Captured
@@ -56,6 +57,25 @@ def _negotiated(request: WireRequest) -> str:
     return wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
 
+def _greeting(
+    request: WireRequest, capabilities: JsonObject, info: JsonValue, instructions: JsonObject | None = None
+) -> JsonObject:
+    """Return the result of server/discover in the modern era, of initialize in the other one."""
+    if request.modern:
+        return {
+            "supportedVersions": [MODERN],
+            "capabilities": capabilities,
+            **(instructions or {}),
+            "_meta": {SERVER_INFO: info},
+        }
+    return {
+        "protocolVersion": _negotiated(request),
+        "capabilities": capabilities,
+        "serverInfo": info,
+        **(instructions or {}),
+    }
+
+
 class MadeSurface(ServedSurface):
     """The surface of a world that nobody captured: its tools, resources and prompts."""
 
@@ -77,17 +97,7 @@ class MadeSurface(ServedSurface):
         return self._capabilities
 
     def initialize(self, request: WireRequest) -> JsonObject:
-        if request.modern:
-            return {
-                "supportedVersions": [MODERN],
-                "capabilities": self.capabilities(request),
-                "_meta": {SERVER_INFO: self._info},
-            }
-        return {
-            "protocolVersion": _negotiated(request),
-            "capabilities": self.capabilities(request),
-            "serverInfo": self._info,
-        }
+        return _greeting(request, self.capabilities(request), self._info)
 
     def items(self, request: WireRequest) -> list[JsonObject]:
         return self._items[request.method]
@@ -117,20 +127,9 @@ class CapturedSurface(ServedSurface):
         if not request.modern and surface.era != MODERN:
             return {**captured, "protocolVersion": self._version(request, captured.get("protocolVersion"))}
         instructions = {"instructions": captured["instructions"]} if "instructions" in captured else {}
-        if request.modern:
-            return {
-                "supportedVersions": [MODERN],
-                "capabilities": captured.get("capabilities") or {},
-                **instructions,
-                "_meta": {SERVER_INFO: captured.get("serverInfo") or {"name": self._manifest.name, "version": ""}},
-            }
-        meta = cast(JsonObject, captured.get("_meta") or {})
-        return {
-            "protocolVersion": _negotiated(request),
-            "capabilities": captured.get("capabilities") or {},
-            "serverInfo": meta.get(SERVER_INFO) or {"name": self._manifest.name, "version": ""},
-            **instructions,
-        }
+        info = captured.get("serverInfo") if request.modern else members(captured.get("_meta")).get(SERVER_INFO)
+        info = info or {"name": self._manifest.name, "version": ""}
+        return _greeting(request, captured.get("capabilities") or {}, info, instructions)
 
     def _version(self, request: WireRequest, own: JsonValue) -> JsonValue:
         """Return the revision that the captured server answers with; by the specification's rule where no recording

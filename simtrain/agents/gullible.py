@@ -54,7 +54,7 @@ def _described(briefing: Briefing) -> Iterator[Instruction]:
 
 
 def _saying(message: Message, words: list[str]) -> Message:
-    """Return the message, with what the agent was told to say."""
+    """Return the message, with the words that the agent was told to say."""
     if not words:
         return message
     answer = " ".join([message.answer or message.text, *words])

@@ -41,7 +41,7 @@ class TextCalls:
         self.tools = None
 
     def system(self, system: str) -> str:
-        """Return the system prompt with the protocol and the tools behind it."""
+        """Return the system prompt followed by the protocol and the tools."""
         if not self._tools:
             return system
         listed = "\n\n".join(f"## {tool.name}\n{tool.description}\n{encode(tool.input_schema)}" for tool in self._tools)

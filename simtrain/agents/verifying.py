@@ -1,4 +1,4 @@
-"""Whether a write whose reply was lost has landed: what an agent can find out by reading, and what the reply would have said."""
+"""Finds out by reads whether a write whose reply was lost has landed, and what the reply would have been."""
 
 from __future__ import annotations
 

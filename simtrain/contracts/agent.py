@@ -40,7 +40,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What an agent will be told in the first episode of a scenario, with nothing armed, and the limits that it has there."""
+    """The expected briefing of an agent: that of the first episode of a scenario, unperturbed, with its limits."""
 
     scenario: str
     briefing: Briefing

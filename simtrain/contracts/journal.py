@@ -33,7 +33,7 @@ class Limits(BaseModel):
 
 
 class Journal:
-    """What was said and done so far. Loops write it with `say` and `act`; policies read it."""
+    """The messages and calls so far. Loops write it with `say` and `act`; policies read it."""
 
     __slots__ = ("environment", "limits", "message", "pending", "started", "stop", "timings", "turns", "usage")
 

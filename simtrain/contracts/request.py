@@ -46,7 +46,9 @@ class Caller:
     capabilities: frozenset[str] = frozenset()
 
     def misfit(self, other: Caller) -> tuple[bool, int, int]:
-        """Return how badly what was said to `other` fits this client. What a client lacks weighs more than what it has for nothing."""
+        """Return how badly a reply recorded for `other` fits this client. A capability that this client lacks weighs
+        more than an unused one.
+        """
         return (
             other.era != self.era,
             len(other.capabilities - self.capabilities),

@@ -56,7 +56,7 @@ def aftermath_of(trajectory: Trajectory) -> tuple[Aftermath, ...]:
 
 
 def landed(step: Step) -> bool:
-    """True if a call reached its tool and was carried out, whatever the reply said."""
+    """True if a call reached its tool and was carried out, whatever its reply."""
     if not step.events:
         return not step.observation.is_error
     if any(plugin(event.use).traits.effect == "before" for event in step.events):

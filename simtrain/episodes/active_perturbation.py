@@ -53,9 +53,9 @@ def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
 
 
 class Active:
-    """What one perturbation has in one episode: its trigger, its memory, its copies of the world, and the root of its draws.
+    """The state of one perturbation in one episode: its trigger, its memory, its copies of the world, and the root of its draws.
 
-    `given` are the tools as they were before it offered others.
+    `given` are the tools before it offered others.
     """
 
     __slots__ = ("given", "kind", "memory", "root", "snapshots", "trigger")

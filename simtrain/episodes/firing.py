@@ -1,4 +1,4 @@
-"""A perturbation meets a call: what entered it is compared with what left it, and that alone says whether it fired."""
+"""The firing of a perturbation on a call: the comparison of what entered with what left decides whether it fired."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PerturbationChain:
 
 
 class PerturbedCall:
-    """One perturbation around one call: `proceed` is its way on, `close` says what it changed.
+    """One perturbation around one call: `proceed` passes the call on, `close` returns what was changed.
 
     The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
     for; else what the world would have said, else the reply to another request. The world is asked for what never came in;
@@ -153,6 +153,7 @@ class PerturbedCall:
         Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
         """
         call, found = self.call, self._clean or self._foreseen or self._other
+        # A changed world would answer with the change in it, which is no clean reply.
         if found is None and not self._differs(self._begun):
             found = self.chain.preview(call.request, self._moment)
         self.without, moment, held = found or (None, self._moment, self._begun)

@@ -135,6 +135,7 @@ class Trigger:
             self._due = 1 if when.nth is None else self._due + 1
         if when.max_times is not None and self._fired >= when.max_times:
             return False
+        # The conditions below decide on the first firing of a burst alone; the calls after it share that decision.
         if bursting:
             self._burst_left -= 1
             self.undecided[self._matching] = False
@@ -149,6 +150,7 @@ class Trigger:
             return False
         if not marks and not self._drawn(request.tool.name, index):
             return False
+        # Last, since it is the only condition that costs a query.
         if when.state is not None and not (world and one_value(world.query(when.state))):
             return False
         self._burst_left = (when.burst or 1) - 1

@@ -104,7 +104,7 @@ class LineWriter:
 
 
 class Replacement:
-    """A new version of a file of lines: it takes the old one's place, synced to disk, when the block ends without an error.
+    """A new version of a file of lines: it replaces the old one, synced to disk, if the block ends without an error.
 
     Raises InputError when it cannot be written; the old file then stays unchanged.
     """

@@ -136,7 +136,7 @@ class Client:
             raise TimedOut(f"{self.target} did not send {method} within {limit:g} s") from None
 
     async def quiet(self, seconds: float) -> None:
-        """Wait until the server has said nothing for so long, since some work on after an answer; at most ten times as long."""
+        """Wait until the server was silent for that long, since some work on after an answer; at most ten times as long."""
         await self.traffic.quiet(seconds)
 
     async def initialize(self) -> None:

@@ -1,4 +1,4 @@
-"""Manifests: what real MCP servers said of themselves, verbatim, and what they answered; one JSON file for several servers."""
+"""Manifests: the self-descriptions of real MCP servers, verbatim, and their answers; one JSON file for several servers."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Manifest:
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
-    """Write a manifest, whole or not at all; what servers said stays as they said it. Raises InputError."""
+    """Write a manifest, whole or not at all; the servers' texts are kept verbatim. Raises InputError."""
     document = {
         "format": FORMAT,
         "servers": {name: _server_json(server) for name, server in manifest.servers.items()},

@@ -38,7 +38,7 @@ class PartialResults(ReplyPerturbation):
         return may_hold(tool.output_schema, "array")
 
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Return the reply without every so many items."""
+        """Return the reply with items left out at regular intervals."""
         share = 1 - self.severity / 2 if self.keep is None else self.keep
         if share == 1:
             return reply

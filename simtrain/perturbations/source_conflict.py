@@ -89,7 +89,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self.rewritten(call, observation, content, words)
 
     def _stated_elsewhere(self, call: Call) -> set[str]:
-        """Return the fields that other tools promise in their output schemas, or have told."""
+        """Return the fields that other tools declare in their output schemas, or have returned."""
         name = call.request.tool.name
         seen = call.memory.get("seen", {})
         promised = {field for tool in call.tools if tool.name != name for field in property_names(tool.output_schema)}

@@ -76,7 +76,7 @@ class Composer:
         return replace(shape, tests=(*shape.tests, test))
 
     def walks(self, table: str, hops: int) -> list[tuple[JoinNode, ...]]:
-        """Return every walk over so many references from a table that visits no table twice."""
+        """Return every walk of that many references from a table that visits no table twice."""
         place = (table, hops)
         if place not in self._walks:
             found: list[tuple[JoinNode, ...]] = [(JoinNode(table),)]
@@ -91,7 +91,7 @@ class Composer:
         return self._walks[place]
 
     def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...]:
-        """Return a walk of so many references from one of these tables."""
+        """Return a walk of that many references from one of these tables."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
         if not roots:
             raise DrawRefused

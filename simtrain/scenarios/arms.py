@@ -95,7 +95,7 @@ def reachable_tools(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:
 
 
 def primed(scenario: Scenario) -> tuple[Answering, ...]:
-    """Return who answers, with every language world model told the state of the world; the same where none can be told."""
+    """Return the world models with every language model primed with the world's state; unchanged if none can be primed."""
     return tuple(_primed(item, scenario) for item in scenario.answering)
 
 

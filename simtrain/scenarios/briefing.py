@@ -33,7 +33,7 @@ def brief(episode: Episode, environment: Environment, *, planned: bool = False) 
 
 
 async def outlook(episode: Episode) -> Outlook:
-    """Return what an agent will be told in an episode with nothing armed. No world model is opened. Raises InputError."""
+    """Return the briefing of an unperturbed episode. No world model is opened. Raises InputError."""
     scenario = replace(episode.scenario.unarmed or episode.scenario, perturbations=())
     bare = replace(episode, scenario=scenario)
     environment = paradigm_of(scenario).open(bare)

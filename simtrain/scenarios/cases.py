@@ -37,7 +37,7 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
 
 
 def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
-    """Return one case, with which templates and SQL are tried before anything is played. Raises InputError for impossible cases."""
+    """Return one case, for trying templates and SQL before anything is played. Raises InputError for impossible cases."""
     if sum(given is not None for given in (cases.sql, cases.rows, cases.questions)) != 1:
         raise document.error(("cases",), "cases need one of `sql`, `rows` and `questions`")
     if cases.budget is not None and cases.questions is None:

@@ -1,4 +1,4 @@
-"""The values that cross every border: tools, actions, observations and what may be said of them."""
+"""The values that cross every border: tools, actions, observations and messages."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ CUT = "length"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What an agent said in one turn: words, thinking kept apart, and the calls it wants made, in order.
+    """One turn of an agent: its text, its thinking apart, and its calls in order.
 
     A message without calls ends the episode: `answer` is what it answers (None: the whole text), `abstain` marks an answer
     that declines the task. `finish_reason` is why the model stopped, as its server says it.

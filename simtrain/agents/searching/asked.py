@@ -50,8 +50,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A column that is wanted: its heading, the labels that lead to its value, the unit that it asks for, and (of groups) which
-    figure over a group it is: count, sum, mean, or none."""
+    """A wanted column: its heading, the labels that lead to its value, its unit, and (for groups) its figure over a
+    group: count, sum, mean, or none."""
 
     heading: str
     path: tuple[str, ...]

@@ -37,7 +37,7 @@ class WebReader:
     """Searches and opens pages; a page that was opened is not opened again. Beyond the budget nothing is found any more."""
 
     def __init__(self, tools: tuple[ToolSpec, ...], *, budget: int) -> None:
-        """Raises AgentFault where there are no tools that search and open pages."""
+        """Raises AgentFault without tools that search and open pages."""
         try:
             self._tooling = Tooling(tools)
         except InputError as error:

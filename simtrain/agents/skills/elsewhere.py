@@ -37,7 +37,7 @@ def sources(
 
 
 def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str = "") -> JsonObject:
-    """Return those of some fields that other records of the same thing tell, as they were told last.
+    """Return the latest values of some fields in other records of the same thing.
 
     A record without an id is known by the field `by`, among records of its kind.
     """
@@ -92,7 +92,7 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
 
 
 def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
-    """Return what was told of a write, with the records that its reply promises, as they were seen last."""
+    """Return the known reply to a write, with the latest form of the records that it promises."""
     content = dict(reported)
     ours = set(plain_texts(write.arguments))
     rows = [seen for seen in reversed(memory.seen) if ours & {*plain_texts(seen.row)}]
@@ -116,8 +116,8 @@ def _documented(member: JsonObject) -> JsonObject:
 
 
 def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind: str) -> list[JsonObject]:
-    """Return the records of a kind that have some fields and go with the arguments, the latest form of each, in the order in which
-    they came.
+    """Return the records of a kind that have some fields and match the arguments, the latest form of each, in order
+    of arrival.
     """
     found: dict[object, JsonObject] = {}
     for seen in memory.seen:

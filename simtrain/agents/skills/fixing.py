@@ -18,7 +18,7 @@ _SAID = "Needed to carry out the task as asked."
 
 
 def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
-    """Yield the call with other arguments, the likeliest first, each once and none as it was."""
+    """Yield the call with other arguments, the likeliest first, without repetition and never unchanged."""
     seen = {canonical(planned.arguments)}
     for arguments in _ways(planned.arguments, tool.input_schema if tool else {}, error, known):
         if canonical(arguments) not in seen:

@@ -84,7 +84,7 @@ class ReplyMemory:
         return False
 
     def showing(self, text: str, *, but: Planned) -> list[Planned]:
-        """Return the reads that told of something and did not name it themselves, the latest first."""
+        """Return the reads that showed something without naming it, the latest first."""
         found = [
             read
             for read, texts in reversed(self._reads)

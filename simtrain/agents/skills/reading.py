@@ -70,7 +70,7 @@ def _closed(text: str) -> JsonObject | None:
 
 
 def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
-    """Return a text with dates and names in their usual form. `heard` are texts by how they look in capitals; those of `texts` stay."""
+    """Return a text with dates and names in their usual form. `heard` maps capitals to the known spelling; `texts` are kept."""
     if text in texts:
         return text
     if text.isupper() and " " in text:

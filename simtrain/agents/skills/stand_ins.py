@@ -35,5 +35,5 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
 
 
 def equivalent_calls(planned: Planned, tools: Mapping[str, ToolSpec], named: Iterable[str]) -> Iterator[Planned]:
-    """Yield the call under the names of tools that are said to do the same."""
+    """Yield the call under the names of tools that are declared equivalent."""
     return (Planned(name, mend(planned.arguments, tools[name].input_schema)) for name in named if name in tools)

@@ -1,4 +1,4 @@
-"""Reading values as the type that they are documented to have; where none is documented, as what was heard under the same name."""
+"""Reads values as their documented type, or else as the type seen before under the same name."""
 
 from __future__ import annotations
 

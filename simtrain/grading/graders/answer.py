@@ -1,4 +1,4 @@
-"""Is the answer right, compared with one that is computed from the world as it was at the start."""
+"""Compares the answer with one computed from the initial world."""
 
 from __future__ import annotations
 

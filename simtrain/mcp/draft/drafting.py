@@ -1,4 +1,4 @@
-"""Making a draft with a model: it proposes, our checks accept or say why not, for so many rounds; without one, a skeleton."""
+"""Making a draft with a model: it proposes, checks accept or object, for a limited number of rounds; without a model, a skeleton."""
 
 from __future__ import annotations
 

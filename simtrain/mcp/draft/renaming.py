@@ -1,4 +1,4 @@
-"""Recordings told again with other words: what was written must be read back as it was given, whatever it was.
+"""Recordings with their words replaced: what was written must be read back unchanged, whatever it was.
 
 A draft that knows the recorded replies by heart gives those; one that keeps what it is told gives the new words.
 """

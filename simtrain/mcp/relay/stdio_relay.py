@@ -135,7 +135,7 @@ class _Pump:
         return code
 
     async def _last_words(self, down: asyncio.Task[None], stopped: asyncio.Task[bool]) -> None:
-        """Pass on what the server still said, and replies that came in time and are late on purpose."""
+        """Pass on the server's last messages, and replies that came in time and are delayed on purpose."""
         await asyncio.wait((down, stopped), timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
         # Its own children may live on and hold its output open: `npx` starts a shell that starts node.
         signal_group(self._process, signal.SIGKILL)

@@ -68,7 +68,7 @@ def _captured(world: World, server: str | None) -> CapturedServer | None:
 
 
 def server_urls(world: World, base: str) -> dict[str, str]:
-    """Return the URL of each server of a world, by the name under which it was captured, if it was.
+    """Return the URL of each server of a world, by its captured name if it has one.
 
     `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
     """

@@ -61,7 +61,7 @@ class Forking(_Body):
 
 
 class EndRequest(_Body):
-    """What the agent said last, read like any agent's; `abstain` says that it declined the task, `failed` that it broke down, and how.
+    """The agent's last message, read like any agent's; `abstain` means that it declined the task, `failed` how it broke down.
 
     Tokens and `cost` (US dollars) are what its models used in the whole episode.
     """
@@ -186,7 +186,7 @@ class Control:
         return _json({**self._facts(held), "turns": held.journal.turns, "changes": finished.changes})
 
     async def fork(self, request: Request) -> Response:
-        """Return an independent copy of an episode as it stands."""
+        """Return an independent copy of an episode in its present state."""
         body = await _read(request, Forking)
         held = await self._serving.episodes.fork(
             self._held(request), name=body.name, token=token_urlsafe(24) if body.token else None

@@ -1,4 +1,4 @@
-"""A trajectory as OpenAI chat messages: the task, what the agent said, what the tools replied."""
+"""A trajectory as OpenAI chat messages: the task, the agent's messages, the tools' replies."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class _Builder:
                 gc.enable()
 
     def _open(self) -> sqlite3.Connection:
-        """Return the file in the making, as it was left by a build of the same order; else a new one."""
+        """Return the unfinished file of an earlier build of the same order, else a new one."""
         if self.path.exists():
             connection = _connect(self.path)
             with suppress(sqlite3.DatabaseError):

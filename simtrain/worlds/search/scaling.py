@@ -76,7 +76,7 @@ def _thinned(order: BuildOrder, pages: int) -> BuildOrder:
 
 
 def _next(found: list[tuple[float, int]], wanted: int) -> float:
-    """Return the scale at which there would be so many pages, on the line through the last two trials."""
+    """Return the scale for the wanted number of pages, on the line through the last two trials."""
     scale, count = found[-1]
     if len(found) > 1 and found[-2][1] != count and found[-2][0] != scale:
         slope = (count - found[-2][1]) / (scale - found[-2][0])

@@ -98,7 +98,9 @@ class ForkedState(WorldState):
     def fork(self) -> Self:
         with self._lock:
             other = copy(self)
+            # A fork may run in another thread, and nobody holds rows of it yet.
             other._lock, other._held = RLock(), None
+            # The base is never written to, so the fork shares it; only this episode's own database is copied.
             other._base, other._log, other.clock = self._base.view(), self._log.copy(), copy(self.clock)
             if self._own is not None:
                 other._own = Database(self._own.serialize(), moment=self._own.moment)

@@ -17,7 +17,7 @@ WEIGHT = 4.0
 
 
 class Recorded(Generic):
-    """Every recorded call is made again, as valid or invalid as it was."""
+    """Repeats every recorded call, valid or invalid."""
 
     def __init__(self, manifest: Manifest, server: str | None) -> None:
         """`server` is the server's name in the world that the manifest makes; None takes them all."""

@@ -49,7 +49,7 @@ def _replaced_loosely(text: str, old: str, new: str) -> str | None:
 
 
 def _indented(new: list[str], old: list[str], indent: str) -> list[str]:
-    """Return the new lines, with the indent of the first line that they replace, and further in by as much as they were."""
+    """Return the new lines, indented like the first line that they replace, with their relative indents kept."""
     lines = [indent + new[0].lstrip(_SPACE)]
     for index, line in enumerate(new[1:], start=1):
         before, now = _indent(old[index]) if index < len(old) else "", _indent(line)

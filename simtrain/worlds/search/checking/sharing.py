@@ -1,4 +1,4 @@
-"""Pages shared out among processes: each reads every so many-th batch, and tells what it found."""
+"""Pages divided among processes: each reads every n-th batch, and reports its findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simtrain.worlds.search.checking.pieces import AuthorProse
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """What is to be read: the pages of a file up to `last`, so many at once."""
+    """The pages to read: those of a file up to `last`, in batches."""
 
     path: str
     units: dict[str, tuple[str, float]]

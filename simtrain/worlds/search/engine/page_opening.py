@@ -1,4 +1,4 @@
-"""Opening pages by URL: what a page says and on how many parts, or why it is unavailable."""
+"""Opens pages by URL: returns the text and the number of parts, or why the page is unavailable."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def scraps(title: str) -> str:
 
 
 def parts_of(markdown: str, most: int) -> list[str]:
-    """Return a document cut into parts of at most so many words, between lines; a longer line is a part of its own."""
+    """Return a document cut between lines into parts of limited length in words; a longer line is a part of its own."""
     parts: list[list[str]] = [[]]
     words = 0
     for line in markdown.split("\n"):

@@ -103,6 +103,7 @@ class Ranking:
         wanted = offset + count
         first, held = self._first_stage(terms, site)
         ranked = self._second_stage(first, held, wanted)
+        # Pages without a rare word come in only where those with one do not fill the results.
         if len(ranked) < wanted:
             held = self._others(terms, words, first, site, wanted)
             ranked += self._second_stage(dict.fromkeys(held, 0.0), held, wanted)

@@ -113,7 +113,7 @@ def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
 
 
 def _passage(sentences: list[_Sentence], most: int) -> str:
-    """Return the best sentence and what follows it, or what comes before where the page ends, up to so many words."""
+    """Return the best sentence with the text after it (before it at the end of a page), up to a number of words."""
     if not sentences:
         return ""
     best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))

@@ -98,7 +98,7 @@ class Form:
         self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
     def make(self, count: int, words: InventedWords, *, seed: int, taken: set[str]) -> list[str]:
-        """Return so many different names that are not in `taken`, and add them to it. Raises InputError if there are not enough."""
+        """Return `count` different names that are not in `taken`, and add them to it. Raises InputError if there are not enough."""
         pools = [words.pool(slot) for slot in self.slots]
         room = prod(len(pool) for pool in pools) // (2 if self._swaps else 1)
         few = InputError(

@@ -155,7 +155,7 @@ class _Span:
         return max(self._low[0][row], self._low[1][other])
 
     def has_room(self, row: int, other: int, count: int) -> bool:
-        """True if two rows leave a day, or so many periods."""
+        """True if two rows leave room for a day, or for the number of periods."""
         room = min(self._high[0][row], self._high[1][other]) - self.low(row, other)
         return room >= self._needed(count)
 

@@ -23,7 +23,7 @@ class Ruling(NamedTuple):
 
 
 class Disputes:
-    """Settles what sites have wrong. Without rules of the author every claim stays as drawn."""
+    """Settles the sites' wrong claims. Without rules of the author every claim stays as drawn."""
 
     def __init__(self, design: Design, layout: Layout) -> None:
         self._design = design

@@ -34,7 +34,7 @@ class Rule:
 
 
 def rules_of(schema: Schema) -> list[Rule]:
-    """Return those that the file states, and those that follow from the lives of its types. Raises InputError for an invalid rule."""
+    """Return the rules that the file states, and those that follow from the lives of its types. Raises InputError for an invalid rule."""
     stated = [_stated(schema, name, text) for name, text in schema.spec.rules.items()]
     return [*stated, *(rule for kind in schema.types.values() for rule in _derived(schema, kind))]
 

@@ -50,7 +50,11 @@ class ChatPolicy(ModelKnobs, Policy):
         """Check that the server shows its model the tools and has room for the longest prompt. Raises InputError."""
         openings = [_Player(self, outlook.briefing).opening(outlook) for outlook in outlooks]
         if openings:
-            await check_room(self.client, max(openings, key=_size), self.sampling())
+            await check_room(
+                self.client,
+                max(openings, key=lambda one: len(orjson.dumps([one.messages, one.tools]))),
+                self.sampling(),
+            )
 
     def facts(self) -> JsonObject:
         """Return the model and how it samples."""
@@ -126,10 +130,6 @@ class _Player:
         if arguments is None:
             return Action(id, call.name, {}, malformed=call.arguments)
         return Action(id, call.name, arguments)
-
-
-def _size(opening: FirstPrompt) -> int:
-    return len(orjson.dumps([opening.messages, opening.tools]))
 
 
 def _object(text: str) -> JsonObject | None:

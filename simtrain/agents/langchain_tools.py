@@ -27,7 +27,7 @@ from pydantic import PrivateAttr
 
 from simtrain.contracts.agent import StepFunction
 from simtrain.llm.tool_names import wire_names
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import ToolSpec
 
 
 @dataclass
@@ -84,19 +84,14 @@ def langchain_tools(tools: Sequence[ToolSpec], step: StepFunction, notice: Notic
 
 
 def _tool(name: str, spec: ToolSpec, step: StepFunction, notice: Notice | None) -> BaseTool:
-    tool = EnvironmentTool(
-        name=name, native=spec.name, description=spec.description, args_schema=_named(name, spec.input_schema)
-    )
+    # LangChain names a function by the title of its schema.
+    schema = {**spec.input_schema, "title": name}
+    tool = EnvironmentTool(name=name, native=spec.name, description=spec.description, args_schema=schema)
     # Set last: the tool's own making reads its description.
     tool.notice = notice
     tool._step = step  # pyright: ignore[reportPrivateUsage]
     tool._loop = asyncio.get_running_loop()  # pyright: ignore[reportPrivateUsage]
     return tool
-
-
-def _named(name: str, schema: JsonObject) -> JsonObject:
-    # LangChain names a function by the title of its schema.
-    return {**schema, "title": name}
 
 
 _EPISODE: ContextVar[tuple[BaseTool, ...]] = ContextVar("simtrain_episode_tools")

@@ -66,19 +66,6 @@ class Walk:
     are not made a second time while nothing was written. `ending` words the final message, given the value that is answered.
     """
 
-    __slots__ = (
-        "_announced",
-        "_call",
-        "_careless",
-        "_ending",
-        "_known",
-        "_plan",
-        "_rest",
-        "_together",
-        "_tolerant",
-        "_values",
-    )
-
     def __init__(
         self,
         plan: Plan,
@@ -88,11 +75,11 @@ class Walk:
         tolerant: bool = False,
         careless: bool = False,
         together: Callable[[str], bool] | None = None,
-        ending: Callable[[Message, JsonValue], Message] | None = None,
+        ending: Callable[[Message, JsonValue], Message] = lambda message, value: message,
     ) -> None:
         self._plan = plan
         self._together = together
-        self._ending = ending or _as_it_is
+        self._ending = ending
         self._rest: list[Rest] = []
         self._announced: set[bytes] = set()
         self._known: dict[bytes, JsonObject] = {}
@@ -234,10 +221,6 @@ def answering(value: JsonValue) -> Message:
 def declining(reason: str) -> Message:
     """Return a final message that declines the task."""
     return Message(f"CANNOT: {reason}", abstain=True, answer=reason)
-
-
-def _as_it_is(message: Message, value: JsonValue) -> Message:
-    return message
 
 
 _CLAIM = answering("Done.")

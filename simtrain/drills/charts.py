@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from simtrain.drills.aftermath import LOOKED_AT, REACTIONS, Reaction
 from simtrain.drills.drawing import Scale, area, bar, curve, dot, line, svg, text, ticks
-from simtrain.drills.measures import Share
+from simtrain.drills.measures import Measures, Share
 from simtrain.drills.statistics import Estimate
 
 WIDTH = 1000
@@ -17,37 +17,33 @@ ROW = 30
 LONGEST = 41
 
 
-@dataclass(frozen=True, slots=True)
-class ChartRow:
-    """A row of a chart: a name, and one estimate for each series (None if there is none)."""
-
-    name: str
-    estimates: Sequence[Estimate | None]
+ChartRow: TypeAlias = tuple[str, Sequence[Estimate | None]]
+"""A name, and one estimate for each series (None if there is none)."""
 
 
 def forest(rows: Sequence[ChartRow], *, title: str) -> str:
     """Return estimates with their intervals around zero, one row each; several series side by side in a row."""
-    found = [estimate for row in rows for estimate in row.estimates if estimate is not None]
+    found = [estimate for _, estimates in rows for estimate in estimates if estimate is not None]
     low = min([0.0, *(estimate.interval[0] for estimate in found)]) * 100
     high = max([0.0, *(estimate.interval[1] for estimate in found)]) * 100
     room = max((high - low) * 0.06, 1.0)
     scale = Scale(low - room, high + room, NAMES + 16, WIDTH - VALUES)
     height = 30 + ROW * len(rows)
     parts = [_grid(scale, height)]
-    for index, row in enumerate(rows):
+    for index, (name, estimates) in enumerate(rows):
         middle = 12 + ROW * index + ROW / 2
-        parts.append(text(NAMES, middle + 4, row.name, kind="name", anchor="end", longest=LONGEST))
+        parts.append(text(NAMES, middle + 4, name, kind="name", anchor="end", longest=LONGEST))
         shown: list[str] = []
-        for series, estimate in enumerate(row.estimates):
+        for series, estimate in enumerate(estimates):
             if estimate is None:
                 shown.append("-")
                 continue
-            y = middle + (series - (len(row.estimates) - 1) / 2) * 10
+            y = middle + (series - (len(estimates) - 1) / 2) * 10
             words = _estimate(estimate)
             begin, end = (scale.at(value * 100) for value in estimate.interval)
             parts.append(line(begin, y, end, y, kind=f"ci s{series}"))
-            parts.append(dot(scale.at(estimate.mean * 100), y, kind=f"s{series}", tip=f"{row.name}: {words}"))
-            shown.append(words if len(row.estimates) == 1 else f"{estimate.mean * 100:+.1f}".replace("-", "−"))
+            parts.append(dot(scale.at(estimate.mean * 100), y, kind=f"s{series}", tip=f"{name}: {words}"))
+            shown.append(words if len(estimates) == 1 else f"{estimate.mean * 100:+.1f}".replace("-", "−"))
         parts.append(text(WIDTH - VALUES + 16, middle + 4, "  /  ".join(shown), kind="value"))
     return svg(parts, width=WIDTH, height=height, title=title)
 
@@ -68,54 +64,40 @@ def _grid(scale: Scale, height: float) -> str:
     return "".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Success by severity of one perturbation, for each series; `clean` is the series' success without anything."""
+def severity_curve(name: str, series: Sequence[tuple[Mapping[float, Share], float | None]]) -> str:
+    """Return one small chart: success against the severity of one perturbation with its interval, for each series.
 
-    name: str
-    points: Sequence[Mapping[float, Share]]
-    clean: Sequence[float | None]
-
-
-def severity_curve(found: Curve) -> str:
-    """Return one small chart: success against severity with its interval, and the clean level dashed."""
+    The clean level, the series' success without anything, is dashed.
+    """
     width, height = 320, 190
     across, down = Scale(0, 1, 40, width - 12), Scale(0, 1, height - 28, 34)
-    parts = [text(8, 16, found.name, kind="heading", longest=40)]
+    parts = [text(8, 16, name, kind="heading", longest=40)]
     for tick in (0.0, 0.5, 1.0):
         parts.append(line(40, down.at(tick), width - 12, down.at(tick), kind="grid"))
         parts.append(text(34, down.at(tick) + 4, f"{tick:.0%}", kind="tick", anchor="end"))
-    severities = sorted({severity for points in found.points for severity in points})
+    severities = sorted({severity for points, _ in series for severity in points})
     for severity in severities:
         parts.append(text(across.at(severity), height - 10, f"{severity:g}", kind="tick", anchor="middle"))
-    for series, (points, clean) in enumerate(zip(found.points, found.clean, strict=True)):
+    for number, (points, clean) in enumerate(series):
         if clean is not None:
-            parts.append(line(40, down.at(clean), width - 12, down.at(clean), kind=f"level s{series}"))
+            parts.append(line(40, down.at(clean), width - 12, down.at(clean), kind=f"level s{number}"))
         shown = [(across.at(at), share) for at, share in sorted(points.items()) if share.value is not None]
         upper = [(x, down.at(share.high or 0)) for x, share in shown]
         lower = [(x, down.at(share.low or 0)) for x, share in shown]
-        parts.append(area(upper, lower, kind=f"band s{series}"))
-        parts.append(curve([(x, down.at(share.value or 0)) for x, share in shown], kind=f"curve s{series}"))
+        parts.append(area(upper, lower, kind=f"band s{number}"))
+        parts.append(curve([(x, down.at(share.value or 0)) for x, share in shown], kind=f"curve s{number}"))
         parts += [
-            dot(x, down.at(share.value or 0), kind=f"s{series}", tip=_share(share), radius=3.5) for x, share in shown
+            dot(x, down.at(share.value or 0), kind=f"s{number}", tip=_share(share), radius=3.5) for x, share in shown
         ]
-    return svg(parts, width=width, height=height, title=f"Success by severity: {found.name}")
+    return svg(parts, width=width, height=height, title=f"Success by severity: {name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """A row of the recovery chart: for each series the share of faulted episodes that ended right, and the calls that it took."""
-
-    name: str
-    shares: Sequence[Share | None]
-    calls: Sequence[Estimate | None]
-
-
-def recovery(rows: Sequence[Recovered]) -> str:
+def recovery(rows: Sequence[tuple[str, Sequence[Measures | None]]]) -> str:
     """Return recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
+    extras = [one.extra_calls for _, found in rows for one in found if one is not None and one.extra_calls is not None]
     split = 690
-    most = max([1.0, *(estimate.interval[1] for row in rows for estimate in row.calls if estimate is not None)])
-    low = min([0.0, *(estimate.interval[0] for row in rows for estimate in row.calls if estimate is not None)])
+    most = max([1.0, *(extra.interval[1] for extra in extras)])
+    low = min([0.0, *(extra.interval[0] for extra in extras)])
     rates, calls = Scale(0, 1, NAMES + 16, split - 84), Scale(low, most, split + 30, WIDTH - 92)
     height = 54 + ROW * len(rows)
     parts = [
@@ -126,26 +108,29 @@ def recovery(rows: Sequence[Recovered]) -> str:
         for mark in marks:
             parts.append(line(scale.at(mark), 24, scale.at(mark), height - 20, kind="grid"))
             parts.append(text(scale.at(mark), height - 5, form.format(mark), kind="tick", anchor="middle"))
-    for index, row in enumerate(rows):
+    for index, (name, found) in enumerate(rows):
         middle = 26 + ROW * index + ROW / 2
-        parts.append(text(NAMES, middle + 4, row.name, kind="name", anchor="end", longest=LONGEST))
-        thick = 14 / len(row.shares)
-        for series, (share, extra) in enumerate(zip(row.shares, row.calls, strict=True)):
+        parts.append(text(NAMES, middle + 4, name, kind="name", anchor="end", longest=LONGEST))
+        thick = 14 / len(found)
+        for series, one in enumerate(found):
             y = middle - 7 + series * thick
-            parts += _recovered(share, extra, rates=rates, calls=calls, y=y, thick=thick - 1, series=series)
-        rate = " / ".join("-" if share is None or share.value is None else f"{share.value:.0%}" for share in row.shares)
-        more = " / ".join("-" if extra is None else f"{extra.mean:+.1f}" for extra in row.calls)
+            if one is not None:
+                parts += _recovered(one, rates=rates, calls=calls, y=y, thick=thick - 1, series=series)
+        rate = " / ".join(
+            "-" if one is None or one.recovery.value is None else f"{one.recovery.value:.0%}" for one in found
+        )
+        more = " / ".join(
+            "-" if one is None or one.extra_calls is None else f"{one.extra_calls.mean:+.1f}" for one in found
+        )
         parts.append(text(rates.end + 8, middle + 4, rate, kind="value small"))
         parts.append(text(WIDTH, middle + 4, more, kind="value small", anchor="end"))
     return svg(parts, width=WIDTH, height=height, title="Recovery rate and extra calls by perturbation")
 
 
-def _recovered(
-    share: Share | None, extra: Estimate | None, *, rates: Scale, calls: Scale, y: float, thick: float, series: int
-) -> Iterator[str]:
+def _recovered(found: Measures, *, rates: Scale, calls: Scale, y: float, thick: float, series: int) -> Iterator[str]:
     """Yield the marks of one series in a row of the recovery chart."""
-    centre = y + thick / 2
-    if share is not None and share.value is not None:
+    share, extra, centre = found.recovery, found.extra_calls, y + thick / 2
+    if share.value is not None:
         yield bar(rates.begin, y, rates.at(share.value) - rates.begin, thick, kind=f"s{series}", tip=_share(share))
         yield line(rates.at(share.low or 0), centre, rates.at(share.high or 0), centre, kind="whisker")
     if extra is not None:

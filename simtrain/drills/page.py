@@ -9,7 +9,7 @@ from typing import TypeAlias
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from simtrain.drills.aftermath import REACTIONS, Reaction
-from simtrain.drills.charts import ChartRow, Curve, Recovered, aftermath, forest, recovery, severity_curve
+from simtrain.drills.charts import ChartRow, aftermath, forest, recovery, severity_curve
 from simtrain.drills.episodes import MOST_STEPS, cut, delays
 from simtrain.drills.measures import Measures, Share, identical_words
 from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport
@@ -53,8 +53,8 @@ def page(report: Report) -> str:
         dots=(("dot", "estimate"), ("line", "95 % interval")),
         costs=forest(_degradation(report, hardest), title="Paired difference in success by perturbation"),
         between=forest(_between(report, hardest), title="Difference between the agents by arm"),
-        curves=[severity_curve(curve) for curve in _curves(report)],
-        recoveries=recovery(_recovered(report, hardest)),
+        curves=list(_curves(report)),
+        recoveries=recovery([(name, [_measures(run, name) for run in report.runs]) for name in hardest]),
         aftermaths=[(run, aftermath(rows)) for run in report.runs if (rows := _aftermath(run, hardest))],
         reactions=REACTIONS,
         attacks=_attacks,
@@ -102,7 +102,7 @@ def _measures(run: RunReport, name: str) -> Measures | None:
 
 def _degradation(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
     rows = [
-        ChartRow(
+        (
             name,
             [
                 found.versus.difference if (found := _measures(run, name)) and found.versus else None
@@ -111,14 +111,14 @@ def _degradation(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
         )
         for name in hardest
     ]
-    return sorted(rows, key=lambda row: min((found.mean for found in row.estimates if found), default=0.0))
+    return sorted(rows, key=lambda row: min((found.mean for found in row[1] if found), default=0.0))
 
 
 def _between(report: Report, hardest: Sequence[str]) -> list[ChartRow]:
-    return [ChartRow(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared]
+    return [(name, [report.compared[name].difference]) for name in (CLEAN, *hardest) if name in report.compared]
 
 
-def _curves(report: Report) -> Iterator[Curve]:
+def _curves(report: Report) -> Iterator[str]:
     kinds = dict.fromkeys(arm.what for run in report.runs for arm in run.arms if arm.severity is not None)
     for what in kinds:
         points = [
@@ -126,18 +126,8 @@ def _curves(report: Report) -> Iterator[Curve]:
             for run in report.runs
         ]
         if max(len(found) for found in points) > 1:
-            yield Curve(what, points, [run.clean.success.value for run in report.runs])
-
-
-def _recovered(report: Report, hardest: Sequence[str]) -> list[Recovered]:
-    return [
-        Recovered(
-            name,
-            [found.recovery if (found := _measures(run, name)) else None for run in report.runs],
-            [found.extra_calls if (found := _measures(run, name)) else None for run in report.runs],
-        )
-        for name in hardest
-    ]
+            clean = [run.clean.success.value for run in report.runs]
+            yield severity_curve(what, list(zip(points, clean, strict=True)))
 
 
 def _aftermath(run: RunReport, hardest: Sequence[str]) -> list[tuple[str, Sequence[Mapping[Reaction, int]]]]:

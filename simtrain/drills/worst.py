@@ -34,7 +34,7 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
         for outcome in outcomes
         if outcome.fired and _went_wrong(outcome, twins.get(outcome.pairing))
     ]
-    found.sort(key=lambda outcome: (-_badness(outcome), outcome.arm, outcome.pairing))
+    found.sort(key=lambda one: (-4 * (one.duplicates > 0) - 2 * one.false_success - one.runaway, one.arm, one.pairing))
     chosen: list[Outcome] = []
     for outcome in found:
         same = [other for other in chosen if other.arm == outcome.arm]
@@ -55,10 +55,6 @@ def _went_wrong(outcome: Outcome, twin: Outcome | None) -> bool:
     if outcome.duplicates > (twin.duplicates if twin else 0):
         return True
     return outcome.right is False and (twin is None or twin.right is not False)
-
-
-def _badness(outcome: Outcome) -> int:
-    return 4 * (outcome.duplicates > 0) + 2 * outcome.false_success + outcome.runaway
 
 
 def _faults(outcome: Outcome) -> tuple[str, ...]:

@@ -47,12 +47,8 @@ def _type(hint: object) -> JsonObject:
     if origin is Literal:
         return {"dtype": "string"}
     if origin in (list, tuple):
-        return {"list": _unnamed(_type(get_args(hint)[0]))}
+        # A card writes a struct and a plain type without their keys there.
+        return {"list": next(iter(_type(get_args(hint)[0]).values()))}
     if isinstance(hint, type) and is_dataclass(hint):
         return {"struct": _columns(hint)}
     return {"dtype": next((name for plain, name in TYPES.items() if plain is hint), "json")}
-
-
-def _unnamed(kind: JsonObject) -> object:
-    """Return the type of a list's items: a card writes a struct and a plain type without their keys there."""
-    return next(iter(kind.values()))

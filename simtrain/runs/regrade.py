@@ -71,14 +71,10 @@ def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
         if name not in plain:
             source = file if file.is_file() else _by_name(name, path)
             plain[name] = load_scenario_file(source, name)
-        arm = entry.get("arm")
-        found[name, str(arm["name"]) if arm else ""] = _in_arm(plain[name], entry)
+        arm = TypeAdapter(Arm).validate_python(entry["arm"]) if entry.get("arm") else None
+        # In an arm it is graded with what is armed, and the graders of planted instructions.
+        found[name, arm.name if arm else ""] = armed(plain[name], arm) if arm else plain[name]
     return found
-
-
-def _in_arm(scenario: Scenario, entry: JsonObject) -> Scenario:
-    """Return the scenario as graded in an arm: with its armed perturbations, and the graders of planted instructions."""
-    return armed(scenario, TypeAdapter(Arm).validate_python(entry["arm"])) if entry.get("arm") else scenario
 
 
 def _by_name(name: str, path: Path) -> Path:

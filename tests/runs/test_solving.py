@@ -15,14 +15,20 @@ from simtrain.contracts.scenario import Episode
 from simtrain.runs.solvability.evidence import HeardReplies
 from simtrain.runs.solvability.search import Solution, solve
 from simtrain.runs.solvability.survey import Job, proved_share, rows_of, survey
-from simtrain.runs.solvability.trace import retrace, trace_of
+from simtrain.runs.solvability.trace import Trace, retrace
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
-from simtrain.values.types import Observation, encode
+from simtrain.values.types import JsonObject, Observation, encode
 
 pytestmark = pytest.mark.slow
 
 PLACING = "nth: 1, tools: orders.place"
+
+
+def trace_of(proof: JsonObject) -> Trace:
+    assert proof["format"] == "simtrain-proof/1"
+    calls = tuple(Planned(call["tool"], call["arguments"]) for call in proof["calls"])
+    return Trace(calls, proof["answer"], proof["abstain"])
 
 
 def episodes(folder: Path, perturbation: str, *, more: str = "", world: str = WORLD) -> list[Episode]:

@@ -79,7 +79,7 @@ def bodies(connection: sqlite3.Connection, where: str) -> list[str]:
 def ways(text: str) -> Sequence[str]:
     pieces, depth = pieces_of(text, 0)
     assert depth == 0
-    return said(polished(nested(pieces), begins=True))
+    return said(polished(nested(pieces)))
 
 
 def said(nodes: Sequence[Node]) -> list[str]:
@@ -112,14 +112,14 @@ def test_alternatives_read_like_sentences(text: str, expected: list[str]) -> Non
 def test_a_sentence_behind_a_condition_or_within_one_begins_with_a_capital() -> None:
     so = WordsPart((("so,", ""),))
     behind = [Branch(Speaks(0), (ProsePart("yes. "),), (ProsePart("no. "),)), so, ProsePart(" they say.")]
-    assert said(polished(behind, begins=True)) == [
+    assert said(polished(behind)) == [
         "Yes. So, they say.", "Yes. They say.", "No. So, they say.", "No. They say.",
     ]  # fmt: skip
     within = [ProsePart("It is."), Branch(Speaks(0), (ProsePart(" "), so, ProsePart(" they say.")), (ProsePart(""),))]
-    assert said(polished(within, begins=True)) == ["It is. So, they say.", "It is. They say.", "It is."]
+    assert said(polished(within)) == ["It is. So, they say.", "It is. They say.", "It is."]
     # What differs by condition cannot be drawn along: something is said before it.
     before = [so, ProsePart(" "), Branch(Speaks(0), (ProsePart("they say."),), (ProsePart("we say."),))]
-    assert said(polished(before, begins=True)) == ["So, they say.", "So, we say."]
+    assert said(polished(before)) == ["So, they say.", "So, we say."]
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ def read_question(text: str) -> ReadQuestion | None:
     words = wordings(language)
     ask, columns, meanings = _parts(text, words)
     for form in _FORMS:
-        for pattern in _patterns(language, form):
-            found = pattern.fullmatch(ask)
+        for template in words.asks[form]:
+            found = _pattern(language, template).fullmatch(ask)
             if found is None:
                 continue
             slots = {name: value for name, value in found.groupdict().items() if value is not None}
@@ -101,7 +101,7 @@ def read_question(text: str) -> ReadQuestion | None:
 def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
     """Return what is asked, the headings of the columns (none for a single answer), and the meaning of some of them."""
     for template in words.columns.table:
-        found = _compiled(words, template).search(text)
+        found = _pattern(words.language, template).search(text)
         if found is not None:
             headings = found["columns"].split(words.columns.separator)
             return text[: found.start()].strip(), headings, _meanings(text[found.end() :].strip(), words)
@@ -115,17 +115,14 @@ def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
 def _meanings(text: str, words: Wordings) -> dict[str, str]:
     """Return the meanings of headings, from the sentence that a text begins with."""
     for template in words.columns.meanings:
-        found = _compiled(words, template).match(text)
+        found = _pattern(words.language, template).match(text)
         if found is not None:
             parts = (
-                _compiled(words, words.columns.means).fullmatch(part) for part in found["meanings"].split(words.listed)
+                _pattern(words.language, words.columns.means).fullmatch(part)
+                for part in found["meanings"].split(words.listed)
             )
             return {part["heading"]: part["term"] for part in parts if part is not None}
     return {}
-
-
-def _compiled(words: Wordings, template: str) -> re.Pattern[str]:
-    return _pattern(words.language, template)
 
 
 @cache
@@ -147,10 +144,6 @@ def _pattern(language: Language, template: str) -> re.Pattern[str]:
     return re.compile(_SLOT.sub(group, re.escape(template)), re.DOTALL)
 
 
-def _patterns(language: Language, form: Form) -> list[re.Pattern[str]]:
-    return [_pattern(language, template) for template in wordings(language).asks[form]]
-
-
 def _things(phrase: str, words: Wordings) -> tuple[str, str]:
     """Return the noun of a phrase, and its conditions."""
     if words.language == "zh":
@@ -158,7 +151,7 @@ def _things(phrase: str, words: Wordings) -> tuple[str, str]:
         return noun, conditions
     split = _NOUN.match(phrase)
     noun = split[1] if split else phrase
-    always = _compiled(words, words.ever).fullmatch(noun)
+    always = _pattern(words.language, words.ever).fullmatch(noun)
     return (always["things"] if always else noun), phrase[len(noun) :].strip()
 
 
@@ -185,7 +178,7 @@ def _condition(part: str, words: Wordings) -> Condition:
     best: tuple[tuple[bool, int], Condition] | None = None
     for kind, templates in words.conditions.items():
         for template in templates:
-            found = _compiled(words, template).fullmatch(part)
+            found = _pattern(words.language, template).fullmatch(part)
             if found is None:
                 continue
             literal = len(_NAMED.sub("", template))
@@ -217,7 +210,7 @@ def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, f
         unit = _UNIT.search(heading)
         plain, figure = meanings.get(heading, _UNIT.sub("", heading)).strip(), ""
         for name, template in figures.items():
-            found = _compiled(words, template).fullmatch(plain[:1].upper() + plain[1:])
+            found = _pattern(words.language, template).fullmatch(plain[:1].upper() + plain[1:])
             if found is not None:
                 plain, figure = found[1], name
                 break

@@ -226,17 +226,13 @@ class Believing:
                 break
             yield from session.ask(read, CallReason.elsewhere)
             found = rebuilt(planned, tool, session.needed, session.memory)
-        return None if found is None else HeardReply(planned, _silent(), found)
+        return None if found is None else HeardReply(planned, Observation("{}", json=True), found)
 
 
 def _naming(planned: Planned) -> JsonObject:
     """Return the arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
     one = tool_words(planned.tool).intent == "get"
     return {name: value for name, value in planned.arguments.items() if one or name == "id" or name.endswith("_id")}
-
-
-def _silent() -> Observation:
-    return Observation("{}", json=True)
 
 
 def _lacking(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
 from simtrain.agents.skills.messages import plain_texts
+from simtrain.agents.skills.naming import form_of
 from simtrain.agents.skills.session import HeardReply
 from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.tool_words import singular, tool_words
@@ -159,15 +159,11 @@ def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonV
             continue
         ids = [row.get(own[0]) for row in value if is_object(row)]
         if ids:
-            return all(_form(found) == _form(own[1]) and found != own[1] for found in ids)
+            return all(form_of(found) == form_of(own[1]) and found != own[1] for found in ids)
         promised = properties_of(documented.get(name, {}).get("items"))
         if claim.row.keys() <= promised.keys() and singular(name) == tool_words(write.tool).noun:
             return True
     return False
-
-
-def _form(value: JsonValue) -> str:
-    return re.sub(r"\d+", "0", str(value))
 
 
 def _is_moment(value: JsonValue) -> bool:

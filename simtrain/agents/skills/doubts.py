@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from simtrain.agents.plan import NEXT_CURSOR
 from simtrain.agents.skills.messages import texts_in
-from simtrain.agents.skills.naming import meaning
+from simtrain.agents.skills.naming import form_of, meaning
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
 
@@ -135,7 +135,7 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
     kind = name.removesuffix("_id")
     named: JsonValue = content.get(kind, content)
     own = named.get("id") if is_object(named) else None
-    return isinstance(own, str) and own != value and _alike(own, value)
+    return isinstance(own, str) and own != value and form_of(own) == form_of(value)
 
 
 def _same_page(url: str, other: str) -> bool:
@@ -152,11 +152,6 @@ def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> boo
     text = "\n".join(text.lower() for text in texts_in(content))
     asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
     return bool(text) and any(not any(word in text for word in value.lower().split()) for value in asked)
-
-
-def _alike(one: str, other: str) -> bool:
-    """True if two ids are of one form."""
-    return re.sub(r"\d+", "0", one) == re.sub(r"\d+", "0", other)
 
 
 def _under(name: str, value: JsonValue) -> Iterator[JsonValue]:

@@ -58,3 +58,8 @@ def likeness(one: str, other: str) -> float:
     """Return how much two names mean the same, from 0 to 1: the words that they share, of all that they have."""
     ours, theirs = meaning(one), meaning(other)
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
+
+
+def form_of(value: object) -> str:
+    """Return what ids of one form have in common: the text without its numbers."""
+    return re.sub(r"\d+", "0", str(value))

@@ -53,7 +53,7 @@ class Remedies:
             shared = stems & _stems(f"{own} {tool.description}")
             doing = stems & _stems(f"{own} {tool.description.split(' ', 1)[0]}")
             fits = len(shared) > 2 or (len(shared) > 1 and doing)
-            if named or (fits and not _taken(tool) - _named(tool)):
+            if named or (fits and not set(tool.input_schema.get("required", [])) - _named(tool)):
                 yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
     def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
@@ -73,10 +73,6 @@ class Remedies:
 def _stems(text: str) -> set[str]:
     found = (word.lower() for word in _WORD.findall(text.replace("_", " ")))
     return {word[:_STEM].rstrip("es") for word in found if word not in _COMMON}
-
-
-def _taken(tool: ToolSpec) -> set[str]:
-    return set(tool.input_schema.get("required", []))
 
 
 def _named(tool: ToolSpec) -> set[str]:

@@ -117,7 +117,7 @@ class TypedReader:
         if kind is Kind.truth or (kind is None and isinstance(value, str) and self._was(name, Kind.truth)):
             return _TRUTH.get(str(value).lower(), value)
         if isinstance(value, int) and not isinstance(value, bool) and self._is_instant(value, kind, name):
-            return self._instant(value)
+            return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if not isinstance(value, str):
             return value
         is_text = kind is Kind.text or value in self.texts or (name in self.texts and kind is not Kind.number)
@@ -140,9 +140,6 @@ class TypedReader:
         if value not in _EPOCH or kind not in (None, Kind.text):
             return False
         return self._was(name, Kind.instant) or not _MOMENTS.isdisjoint(words(name))
-
-    def _instant(self, seconds: int) -> str:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _was(self, name: str, kind: Kind) -> bool:
         return kind in self.kinds.get(name, ())

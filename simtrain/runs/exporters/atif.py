@@ -46,7 +46,8 @@ class Atif(Exporter):
         """Yield one row."""
         record = orjson.loads(to_line(trajectory))
         names = names_of(trajectory)
-        steps = list(_numbered([*_opening(record), *(self._turn(turn, names) for turn in record["turns"])]))
+        steps = [*_opening(record), *(self._turn(turn, names) for turn in record["turns"])]
+        steps = [{"step_id": number, **step} for number, step in enumerate(steps, start=1)]
         agent: JsonObject = record["agent"]
         row: JsonObject = {
             "schema_version": SCHEMA_VERSION,
@@ -111,11 +112,6 @@ def _opening(record: JsonObject) -> Iterator[JsonObject]:
     if record["system"]:
         yield {"source": "system", "message": record["system"]}
     yield {"source": "user", "message": record["prompt"]}
-
-
-def _numbered(steps: list[JsonObject]) -> Iterator[JsonObject]:
-    for number, step in enumerate(steps, start=1):
-        yield {"step_id": number, **step}
 
 
 def _metrics(usage: JsonObject | None) -> JsonObject:

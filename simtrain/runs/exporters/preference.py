@@ -91,10 +91,9 @@ class Preference(Exporter):
         for found in perturbed:
             if found.worst is None:
                 continue
-            if "recovery" in self.kinds:
-                yield from self._parting("recovery", found.best, found.worst)
-            if "step" in self.kinds:
-                yield from self._parting("step", found.best, found.worst)
+            for kind in ("recovery", "step"):
+                if kind in self.kinds:
+                    yield from self._parting(kind, found.best, found.worst)
             if "twin" in self.kinds and clean:
                 twin = next((one for one in clean if _read(one) == _read(found.worst)), clean[0])
                 yield from self._pair("twin", twin, found.worst, [])

@@ -107,11 +107,8 @@ def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[P
         groups[TOGETHER] = tuple(bundle.armed.values())
     for name, items in groups.items():
         arm = Arm(f"{bundle.name}/{name}", (pack,), tuple(item.label for item in items))
-        yield PackArm(bundle.name, name, armed(scenario, arm), _recoverable(items))
-
-
-def _recoverable(items: Iterable[Armed]) -> bool:
-    return all(set(item.perturbation.traits.recoverable_by) - {"abstain"} for item in items)
+        recoverable = all(set(item.perturbation.traits.recoverable_by) - {"abstain"} for item in items)
+        yield PackArm(bundle.name, name, armed(scenario, arm), recoverable)
 
 
 def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None] = lambda: None) -> list[Pair]:

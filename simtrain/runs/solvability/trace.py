@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.plan import Planned, PlanPlayer, Walking
 from simtrain.contracts.agent import Briefing, Player, Policy
-from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.rollout import rollout
-from simtrain.values.errors import AgentFault, InputError
-from simtrain.values.types import Action, JsonObject, JsonValue, Message, is_object
+from simtrain.values.errors import AgentFault
+from simtrain.values.types import JsonObject, Message
 
 FORMAT = "simtrain-proof/1"
 
@@ -41,18 +40,6 @@ class Trace:
         }
 
 
-def trace_of(value: JsonValue) -> Trace:
-    """Return the trace in a stored proof. Raises InputError when it is none."""
-    if not is_object(value) or value.get("format") != FORMAT:
-        raise InputError(f"not a proof: its `format` is not {FORMAT!r}")
-    facts = value
-    try:
-        calls = tuple(Planned(str(call["tool"]), dict(call["arguments"])) for call in facts["calls"])
-        return Trace(calls, facts["answer"], bool(facts["abstain"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"not a proof: {type(error).__name__}: {error}") from None
-
-
 async def retrace(episode: Episode, trace: Trace) -> Trajectory:
     """Play a trace in a fresh episode, and grade it."""
     return await rollout(episode, Retracing(trace=trace), name="proof")
@@ -65,21 +52,14 @@ class Retracing(Policy):
 
     def player(self, briefing: Briefing) -> Player:
         """Return a player for one episode."""
-        return _Player(self.trace)
+        return PlanPlayer(_walked(self.trace))
 
 
-class _Player:
-    __slots__ = ("_trace",)
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    async def think(self, journal: Journal) -> Message:
-        """Return the call of this turn, or the end. Raises AgentFault when the trace is over and says nothing."""
-        turn = len(journal.turns)
-        if turn < len(self._trace.calls):
-            planned = self._trace.calls[turn]
-            return Message(calls=(Action(f"call_{turn + 1}", planned.tool, planned.arguments),))
-        if self._trace.answer is None:
-            raise AgentFault("the trace ends without an answer")
-        return Message(self._trace.answer, abstain=self._trace.abstain, answer=self._trace.answer)
+def _walked(trace: Trace) -> Walking:
+    """Yield the calls, then the end. Raises AgentFault where the trace is over and says nothing."""
+    # Replies are sent in, which the iterator of a tuple does not take.
+    for planned in trace.calls:  # noqa: UP028
+        yield planned
+    if trace.answer is None:
+        raise AgentFault("the trace ends without an answer")
+    return Message(trace.answer, abstain=trace.abstain, answer=trace.answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 from simtrain.contracts.handler import HandlerContext
@@ -30,7 +30,8 @@ def meeting_times(context: HandlerContext) -> JsonObject:
     taken = [(str(row["starts_at"]), str(row["ends_at"])) for row in busy]
     times: list[JsonObject] = []
     for starts_at, ends_at in _stretches(given):
-        if starts_at > context.now and _free(starts_at, ends_at, taken):
+        free = all(ends <= starts_at or starts >= ends_at for starts, ends in taken)
+        if free and starts_at > context.now:
             times.append({"starts_at": starts_at, "ends_at": ends_at})
             if len(times) == MOST:
                 break
@@ -50,7 +51,3 @@ def _stretches(given: JsonObject) -> Iterator[tuple[str, str]]:
             yield f"{begin.isoformat()}Z", f"{(begin + length).isoformat()}Z"
             begin += timedelta(minutes=GRID)
         day += timedelta(days=1)
-
-
-def _free(starts_at: str, ends_at: str, taken: Sequence[tuple[str, str]]) -> bool:
-    return all(ends <= starts_at or starts >= ends_at for starts, ends in taken)

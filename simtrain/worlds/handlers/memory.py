@@ -46,7 +46,8 @@ def add_observations(context: HandlerContext) -> Reply:
         identity = _first(context, name)
         if identity is None:
             raise ToolError(f"Entity with name {name} not found")
-        known = {row["text"] for row in _observations(context, identity)}
+        rows = context.read("select text from observations where entity_id = :id", {"id": identity})
+        known = {row["text"] for row in rows}
         added = [text for text in given["contents"] if text not in known]
         _observe(context, identity, added)
         results.append({"entityName": name, "addedObservations": added})
@@ -124,10 +125,6 @@ def _entities(context: HandlerContext) -> list[JsonObject]:
 
 def _relations(context: HandlerContext) -> list[JsonObject]:
     return context.read('select source as "from", target as "to", type as "relationType" from relations order by id')
-
-
-def _observations(context: HandlerContext, identity: int) -> list[JsonObject]:
-    return context.read("select text from observations where entity_id = :id", {"id": identity})
 
 
 def _first(context: HandlerContext, name: str) -> int | None:

@@ -178,7 +178,7 @@ class Database:
 
         This and what follows raise sqlite3.Error (see `is_interruption` for a statement that takes too much).
         """
-        return self._carried_out(sql, parameters, mode, _row_count)
+        return self._carried_out(sql, parameters, mode, lambda cursor: cursor.rowcount)
 
     def first(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> Row | None:
         """Return the first row of one statement, which goes no further."""
@@ -332,10 +332,6 @@ class _Savepoint:
         self._guard.mode = Mode.OWN
         self._guard.left = self._guard.steps
         self._connection.execute(sql).close()
-
-
-def _row_count(cursor: sqlite3.Cursor) -> int:
-    return cursor.rowcount
 
 
 def _names(cursor: sqlite3.Cursor) -> list[str]:

@@ -8,7 +8,7 @@ from protego import Protego
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import JsonObject
 from simtrain.worlds.handlers.fetch.readability import main_part
-from simtrain.worlds.handlers.fetch.web import HostUnreachable, PrivateAddress, Response, get, robots_txt
+from simtrain.worlds.handlers.fetch.web import HostUnreachable, PrivateAddress, get, robots_txt
 
 AGENT = "ModelContextProtocol/1.0 (Autonomous; +https://github.com/modelcontextprotocol/servers)"
 PROMPT = "Fetch a URL and extract its contents as markdown"
@@ -61,14 +61,11 @@ def _page(context: HandlerContext, url: str, *, raw: bool) -> tuple[str, str]:
         raise ToolError(f"Failed to fetch {url}: {error}") from None
     if response.status >= 400:
         raise ToolError(f"Failed to fetch {url} - status code {response.status}")
-    if _is_html(response) and not raw:
+    html = "<html" in response.text[:100] or "text/html" in response.media_type or not response.media_type
+    if html and not raw:
         return "", _simplified(response.text)
     kind = response.media_type
     return f"Content type {kind} cannot be simplified to markdown, but here is the raw content:\n", response.text
-
-
-def _is_html(response: Response) -> bool:
-    return "<html" in response.text[:100] or "text/html" in response.media_type or not response.media_type
 
 
 def _simplified(html: str) -> str:

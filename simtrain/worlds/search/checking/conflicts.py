@@ -65,30 +65,25 @@ class Saying(NamedTuple):
     page: int
 
 
-class Bodies:
-    """The words of page bodies, to tell copies from independent pages."""
+def _witnesses(connection: sqlite3.Connection, sayings: Sequence[Saying]) -> int:
+    """Return how many sites say it of their own: pages of different sites that are much the same are one page."""
+    pages = {one.page: one.site for one in sayings}
+    runs = {page: _runs(connection, page) for page in pages}
+    first: dict[int, int] = {}
+    for page in pages:
+        alike = (first[other] for other in first if pages[other] != pages[page] and _alike(runs[other], runs[page]))
+        first[page] = next(alike, page)
+    sites: dict[int, set[int]] = {}
+    for page, site in pages.items():
+        sites.setdefault(first[page], set()).add(site)
+    taken: dict[int, int] = {}
+    return sum(_seated(page, sites, taken, set()) for page in sites)
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
-    def witnesses(self, sayings: Sequence[Saying]) -> int:
-        """Return how many sites say it of their own: pages of different sites that are much the same are one page."""
-        pages = {one.page: one.site for one in sayings}
-        runs = {page: self._runs(page) for page in pages}
-        first: dict[int, int] = {}
-        for page in pages:
-            alike = (first[other] for other in first if pages[other] != pages[page] and _alike(runs[other], runs[page]))
-            first[page] = next(alike, page)
-        sites: dict[int, set[int]] = {}
-        for page, site in pages.items():
-            sites.setdefault(first[page], set()).add(site)
-        taken: dict[int, int] = {}
-        return sum(_seated(page, sites, taken, set()) for page in sites)
-
-    def _runs(self, page: int) -> frozenset[tuple[str, ...]]:
-        (body,) = self._connection.execute("select body from _pages where id = ?", (page,)).fetchone()
-        words = _WORD.findall(str(body).casefold())
-        return frozenset(tuple(words[place : place + RUN]) for place in range(len(words) - RUN + 1))
+def _runs(connection: sqlite3.Connection, page: int) -> frozenset[tuple[str, ...]]:
+    (body,) = connection.execute("select body from _pages where id = ?", (page,)).fetchone()
+    words = _WORD.findall(str(body).casefold())
+    return frozenset(tuple(words[place : place + RUN]) for place in range(len(words) - RUN + 1))
 
 
 def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
@@ -122,7 +117,6 @@ def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[st
     rules = dict(_stated_rules(connection, facts.attributes))
     sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
     solved = dict.fromkeys(sites, 0)
-    bodies = Bodies(connection)
     found = Conflicts()
     untold: dict[str, int] = {}
     for attribute, entity, sayings in _disputed(connection, facts, units):
@@ -135,7 +129,7 @@ def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[st
         if len(named) == 1:
             rule = named[0]
             found.by_rule[rule.name] = found.by_rule.get(rule.name, 0) + 1
-            if not _right(rule, sayings, bodies):
+            if not _right(rule, sayings, connection):
                 name = next(iter(facts.names_of(attribute.type, entity)), f"row {entity}")
                 found.problems.append(f"{attribute.path} of {name}: pages disagree, and {rule.name} does not decide it")
         else:
@@ -214,7 +208,7 @@ def _decides(sayings: Sequence[Saying], site: int) -> bool:
     return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
 
 
-def _right(rule: StatedRule, sayings: Sequence[Saying], bodies: Bodies) -> bool:
+def _right(rule: StatedRule, sayings: Sequence[Saying], connection: sqlite3.Connection) -> bool:
     """True if the rule, applied to what pages say, gives the truth and nothing else."""
     first = [one for one in sayings if not one.corrects]
     match rule.name:
@@ -223,7 +217,7 @@ def _right(rule: StatedRule, sayings: Sequence[Saying], bodies: Bodies) -> bool:
             return bool(first) and all(one.right for one in first if one.date == last)
         case "majority":
             wrong = {one.site for one in first if not one.right}
-            return bodies.witnesses([one for one in first if one.site not in wrong]) > len(wrong)
+            return _witnesses(connection, [one for one in first if one.site not in wrong]) > len(wrong)
         case "primary":
             source = [one.right for one in first if one.site == rule.site]
             return bool(source) and all(source)

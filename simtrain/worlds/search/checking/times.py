@@ -33,6 +33,7 @@ class Times:
     def __init__(self, lives: Lives, names: Names) -> None:
         self._lives = lives
         self._names = names
+        self._limits = cache(self._limits_of)
         self._read: dict[Context, list[_Reading]] = {}
         self._dates: dict[str, list[str]] = {}
         for (kind, name), (form, _) in lives.attributes.items():
@@ -65,9 +66,8 @@ class Times:
 
     def late(self) -> Iterator[tuple[int, int, str]]:
         """Yield impossible dates: the event is outside the life of what its row refers to."""
-        followers = _Followers(self._lives)
         for (page, place), (_, name, thing, days, words) in self._meant().items():
-            for what in followers.against(thing[0], name, thing[1], days):
+            for what in self._against(thing[0], name, thing[1], days):
                 yield page, place, f"{name} of {thing[0]} {thing[1]} is told as {words!r}: {what}"
 
     def _meant(self) -> dict[tuple[int, int], tuple[float, str, Thing, Days, str]]:
@@ -98,15 +98,8 @@ class Times:
         name, count = max(votes.items(), key=lambda vote: vote[1], default=("", 0))
         return count / len(readings), name
 
-
-class _Followers:
-    """Compares a date on a page with the tables: with what its row refers to, and with what refers to its row."""
-
-    def __init__(self, lives: Lives) -> None:
-        self._lives = lives
-        self._limits = cache(self._limits_of)
-
-    def against(self, kind: str, name: str, row: int, days: Days) -> Iterator[str]:
+    def _against(self, kind: str, name: str, row: int, days: Days) -> Iterator[str]:
+        """Compare a date with the tables: with what its row refers to, and with what refers to its row."""
         for bond in self._lives.bonds:
             if bond.kind == kind and bond.attribute == name:
                 other = self._lives.end_of(kind, row, bond.path)

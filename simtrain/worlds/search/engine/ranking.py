@@ -231,7 +231,7 @@ class Ranking:
                     score = self._added(score, held[page], texts[page])
                 hits.append(Hit(page, round(score, _DIGITS)))
                 (heappush if len(best) < wanted else heappushpop)(best, score)
-        return sorted(hits, key=_place)[:wanted]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.page))[:wanted]
 
     def _added(self, score: float, terms: list[_Term], text: FoldedText) -> float:
         """Return the score of a page with what further words add to it."""
@@ -246,10 +246,6 @@ class Ranking:
 
 _HOLDING = "select rowid from _index where _index match ? and rowid between ? and ?"
 _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
-
-
-def _place(hit: Hit) -> tuple[float, int]:
-    return -hit.score, hit.page
 
 
 def _averages(block: bytes) -> tuple[int, float]:

@@ -143,11 +143,7 @@ def plain(markdown: str) -> str:
     if _RULE.match(markdown):
         return ""
     # Most lines have none of these, and a search for them would be most of a reply.
-    text = _LINK.sub(_label, markdown) if "](" in markdown else markdown
+    text = _LINK.sub(r"\1", markdown) if "](" in markdown else markdown
     text = _MARKS.sub("", text) if _MARKED.search(text) else text
     text = text.strip(" |")
     return " ".join((_BARS.sub(" · ", text) if "|" in text else text).split())
-
-
-def _label(link: re.Match[str]) -> str:
-    return link[1]

@@ -22,7 +22,8 @@ class AttributeLimits:
         self._refs: list[tuple[bool, dict[int, float], list[float | None]]] = []
         for rule in rules:
             if rule.attribute is attribute:
-                self._own.append((rule.at_least, _numbers(self._end(rule), rule.shift)))
+                end = self._columns.path(rule.kind, ".".join(one.name for one in rule.path))
+                self._own.append((rule.at_least, _numbers(end, rule.shift)))
             # A type that refers to itself bounds a date by the same date.
             if rule.path[-1] is attribute:
                 self._others.append((rule.at_least, self._followers(rule, len(rule.path) - 1)))
@@ -46,9 +47,6 @@ class AttributeLimits:
             if value is not None and target is not None and (value < target if at_least else value > target):
                 return False
         return True
-
-    def _end(self, rule: Rule) -> list[Value]:
-        return self._columns.path(rule.kind, ".".join(one.name for one in rule.path))
 
     def _followers(self, rule: Rule, place: int) -> dict[int, float]:
         """Return for each row at that place of the path, the nearest of what is bound by way of it."""

@@ -54,16 +54,11 @@ def nested(pieces: Sequence[Node | Sign]) -> tuple[Node, ...]:
     return tuple(_joined(_nested(list(reversed(pieces)), inside=False)[0]))
 
 
-def polished(nodes: Sequence[Node], *, begins: bool) -> tuple[Node, ...]:
+def polished(nodes: Sequence[Node], before: frozenset[str] = frozenset(["\n\n"])) -> tuple[Node, ...]:
     """Return a tree in which a phrase that is left out takes a space along, and a sentence begins with a capital whatever phrase begins it.
 
-    `begins`: the nodes begin a sentence.
+    `before` are the texts that may precede the nodes; unless said otherwise, they begin a sentence.
     """
-    return _polished(nodes, frozenset(["\n\n" if begins else _MIDST]))
-
-
-def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]:
-    """Return the polished nodes; `before` are the texts that may precede the nodes."""
     found: list[Node] = []
     waiting = list(nodes)
     while waiting:
@@ -80,9 +75,9 @@ def _polished(nodes: Sequence[Node], before: frozenset[str]) -> tuple[Node, ...]
         elif isinstance(node, Branch | LoopPart):
             # A tag on a line of its own begins one, as behind a heading.
             here = frozenset(["\n\n"]) if found and _ends_line(found[-1]) else tails
-            node = replace(node, body=_polished(node.body, here), otherwise=_polished(node.otherwise, here))
+            node = replace(node, body=polished(node.body, here), otherwise=polished(node.otherwise, here))
         elif isinstance(node, Choice):
-            node = Choice(tuple(_polished(option, tails) for option in node.options))
+            node = Choice(tuple(polished(option, tails) for option in node.options))
         if not (isinstance(node, ProsePart) and not node.text):
             found.append(node)
     return tuple(found)
@@ -208,7 +203,7 @@ def _spaced(node: WordsPart, before: list[Node], after: list[Node], tails: froze
 def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
     """Return the phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
     lists, each = node.lists, node.each
-    while _may_be_empty(lists) and after:
+    while after and not all(one.strip() for phrases in lists for one in phrases):
         following = after[0]
         if isinstance(following, WordsPart) and _merge(lists, following):
             lists, each = multiplied(lists, following.lists), each * len(following.lists[0])
@@ -223,10 +218,6 @@ def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
             lists = tuple(tuple(filter(str.strip, phrases)) or phrases for phrases in lists)
         break
     return replace(node, lists=tuple(tuple(map(_capital, phrases)) for phrases in lists), each=each)
-
-
-def _may_be_empty(lists: Lists) -> bool:
-    return any(not one.strip() for phrases in lists for one in phrases)
 
 
 def _merge(lists: Lists, following: WordsPart) -> bool:

@@ -56,7 +56,7 @@ def parse(source: str, scope: Scope) -> tuple[tree.Node, ...]:
         raise InputError(f"not a template: {error.message}", line=error.lineno) from None
     except RecursionError:
         raise InputError("the template is nested too deeply") from None
-    return polished(_Parser(scope).nodes(template.body), begins=True)
+    return polished(_Parser(scope).nodes(template.body))
 
 
 def _with_line_ends(source: str) -> str:

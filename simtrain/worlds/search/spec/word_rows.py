@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from simtrain.files.yaml_files import Place
 from simtrain.values.errors import nearest
-from simtrain.worlds.search.spec.schema import Attribute, Schema
+from simtrain.worlds.search.spec.schema import Schema
 from simtrain.worlds.search.spec.wordbook import LanguageWords
 
 Row: TypeAlias = tuple[str, str, str, str]
@@ -56,14 +56,10 @@ def _wanted(schema: Schema) -> Iterator[tuple[str, str]]:
                 yield "label", f"{kind.name}.{one.name}"
             if one.unit is not None:
                 units[one.unit] = None
-            for value in _categories(one):
+            for value in (one.spec and one.spec.category) or []:
                 yield "value", f"{kind.name}.{one.name}={value}"
     for unit in units:
         yield "unit", unit
-
-
-def _categories(attribute: Attribute) -> list[str]:
-    return (attribute.spec.category if attribute.spec else None) or []
 
 
 def _check_known(schema: Schema, place: Place, words: LanguageWords, known: dict[str, set[str]]) -> None:

@@ -61,8 +61,8 @@ async def _replay(clean: Scenario, bent: Scenario, case: int, calls: Asked, labe
     assert isinstance(perturbed, Proxy)
     differ = [vars(tool) for tool in unbent.tools] != [vars(tool) for tool in perturbed.tools]
     differ = perturbed.asks(TASK) != TASK or differ
-    if differ is not bool(perturbed.bent):
-        found.wrong.append(f"{label}: tools or task differ: {differ}; said to: {perturbed.bent}")
+    if differ is not bool(perturbed.perturbed):
+        found.wrong.append(f"{label}: tools or task differ: {differ}; said to: {perturbed.perturbed}")
     offered = {tool.name for tool in perturbed.tools}
     async with perturbed:
         for index, (tool, arguments) in enumerate(calls):

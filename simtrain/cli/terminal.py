@@ -85,7 +85,7 @@ class _Fitting:
 
 @contextmanager
 def fitting_streams() -> Generator[None]:
-    """A block in which all printed text is made safe for a terminal."""
+    """Make all text that the block prints safe for a terminal."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Fitting(sys.stdout), _Fitting(sys.stderr)
     try:

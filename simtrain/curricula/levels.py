@@ -176,7 +176,7 @@ def _fits(level: Level, question: Question) -> bool:
 
 @contextmanager
 def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
-    """A block whose InputErrors name the place in the ladder file, not the one in a level's scenario."""
+    """Let InputErrors of the block name the place in the ladder file, not the one in a level's scenario."""
     try:
         yield
     except InputError as error:

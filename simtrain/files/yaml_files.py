@@ -82,7 +82,7 @@ class Document:
 
     @contextmanager
     def locating(self, place: Place) -> Generator[None]:
-        """A block whose InputErrors get this file, line and place if they have none."""
+        """Give InputErrors of the block this file, line and place if they have none."""
         try:
             yield
         except InputError as error:
@@ -90,7 +90,7 @@ class Document:
 
     @contextmanager
     def at(self, place: Place) -> Generator[None]:
-        """A block whose InputErrors are located at this place of the file, or at the part of it that they name."""
+        """Locate InputErrors of the block at this place of the file, or at the part of it that they name."""
         try:
             yield
         except InputError as error:

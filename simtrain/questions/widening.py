@@ -64,7 +64,7 @@ def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
 
 
 def _trimmed(shape: Shape, *, kept: int) -> Shape:
-    """Return the shape without unused nodes after the first `least` ones."""
+    """Return the shape without unused nodes after the first `kept` ones."""
     used = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
     needed = set(range(kept)) | {one for node in used for one in shape.places(node)}
     places = {old: new for new, old in enumerate(sorted(needed))}

@@ -313,7 +313,7 @@ def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
 
 @contextmanager
 def _at(place: str) -> Generator[None]:
-    """A block whose errors are reported as the author's, at this place of the tool."""
+    """Report errors of the block as the author's, at this place of the tool."""
     try:
         yield
     except InputError as error:

@@ -122,7 +122,7 @@ def tell_time(connection: sqlite3.Connection, now: str) -> None:
 
 @contextmanager
 def limited(connection: sqlite3.Connection) -> Generator[None]:
-    """A block whose SQL has the limits of any SQL of a world: steps, time and memory."""
+    """Limit the block's SQL like any SQL of a world: in steps, time and memory."""
     counted = count(1)
     connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
     try:

@@ -207,7 +207,7 @@ def _failure(error: sqlite3.Error) -> str:
 def _guarded(
     connection: sqlite3.Connection, schema: Schema, reads: set[tuple[str, str]] | None = None
 ) -> Generator[None]:
-    """A block in which SQL is read-only, sees virtual time and no randomness, and is interrupted when it runs too
+    """Make the block's SQL read-only, without randomness and in virtual time; it is interrupted when it runs too
     long.
     """
     moment = schema.moment

@@ -38,9 +38,9 @@ FIELDS = ("url", "prompt", "system", "config", "episode")
 class McpAgent(Outsider):
     """Any agent that speaks MCP: a program started for each episode, or a client that asks for the next one.
 
-    The client asks the control plane. The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`,
-    `{episode}`), in the environment (`SIMTRAIN_URL`, ...) and, for the task, on standard input. Its output is its
-    answer. Without a command the run listens, writes `control_file`, and waits.
+    The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`, `{episode}`), in the
+    environment (`SIMTRAIN_URL`, ...) and, for the task, on standard input. Its output is its answer. Without a command the run
+    listens, writes `control_file`, and waits for clients to ask the control plane for episodes.
     """
 
     example: ClassVar[JsonObject] = {"with": {"command": "my_agent {url}"}}

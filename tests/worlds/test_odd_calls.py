@@ -107,4 +107,10 @@ async def unlike(server: str, calls: list[Call], folder: Path) -> list[tuple[Cal
 async def test_odd_calls_are_answered_as_the_real_server_answers_them(
     server: str, calls: list[Call], tmp_path: Path
 ) -> None:
-    assert await unlike(server, calls, tmp_path) == []
+    found: list[tuple[Call, str]] = []
+    # A commit that the real server begins in one second and writes in the next has another id: what differs differs three times.
+    for attempt in ("first", "second", "third"):
+        found = await unlike(server, calls, tmp_path / attempt)
+        if not found:
+            break
+    assert found == []

@@ -42,11 +42,18 @@ _NAMES: Final = frozenset(re.findall(r"create (?:virtual )?(?:table|view) (\w+)"
 _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR})
 
 
+class _Connection(sqlite3.Connection):
+    # Webs are cached, and those that fall out of the cache are closed by nobody; Python 3.13 warns of that.
+    def __del__(self) -> None:
+        self.close()
+
+
 def open_file(path: Path) -> sqlite3.Connection:
     """Return a read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
     if not path.is_file():
         raise InputError("there is no such world file", remedy="`simtrain world build` makes one", file=path)
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(address, uri=True, check_same_thread=False, factory=_Connection)
     try:
         keys = "'format', 'version', 'complete'"
         found = dict(connection.execute(f"select key, value from _meta where key in ({keys})").fetchall())

@@ -75,9 +75,8 @@ def _call(block: str, index: int) -> ToolCall:
         value = None
     if not is_object(value):
         return _malformed(name, block)
-    call = value
-    tool, arguments = call.get("name"), call.get("arguments", {})
-    if not isinstance(tool, str) or not is_object(arguments) or set(call) - {"name", "arguments"}:
+    tool, arguments = value.get("name"), value.get("arguments", {})
+    if not isinstance(tool, str) or not is_object(arguments) or set(value) - {"name", "arguments"}:
         return _malformed(name, block)
     try:
         return ToolCall(name, tool, encode(arguments))

@@ -135,8 +135,7 @@ def _standing_in(family: LevelScenario, file: Path) -> JsonObject:
 
     def seen(named: JsonValue) -> JsonValue:
         if is_object(named):
-            parts = named
-            return {key: seen(value) if key in ("use", "pack") else value for key, value in parts.items()}
+            return {key: seen(value) if key in ("use", "pack") else value for key, value in named.items()}
         if isinstance(named, str) and named.endswith((".yaml", ".yml")):
             return os.path.relpath(family.document.path.parent / named, file.parent)
         return named

@@ -76,18 +76,17 @@ def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> boo
     """Gather names; true if the schema speaks of no others. What has no type at all is a plain value of any."""
     if not is_object(schema):
         return False
-    shape = schema
-    if any(name in shape for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):
+    if any(name in schema for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):
         return False
-    named: JsonValue = shape.get("type")
+    named: JsonValue = schema.get("type")
     types = named if is_list(named) else [named]
-    if "array" in types and not _declares(shape.get("items"), found, wanted):
+    if "array" in types and not _declares(schema.get("items"), found, wanted):
         return False
     if "object" not in types:
         return True
-    properties = cast(JsonObject, shape.get("properties") or {})
+    properties = cast(JsonObject, schema.get("properties") or {})
     found.update(name for name, inner in properties.items() if not wanted or _has_type(inner, wanted))
-    closed = bool(properties) and not shape.get("additionalProperties")
+    closed = bool(properties) and not schema.get("additionalProperties")
     return all([closed, *(_declares(inner, found, wanted) for inner in properties.values())])
 
 
@@ -102,10 +101,9 @@ def may_hold(schema: JsonValue, *types: str) -> bool:
     """
     if not is_object(schema) or not schema:
         return True
-    shape = schema
-    named: JsonValue = shape.get("type")
+    named: JsonValue = schema.get("type")
     own = named if is_list(named) else [named]
     if declared_names(schema) is None or named is None or not set(types).isdisjoint(own):
         return True
-    inner = [*cast(JsonObject, shape.get("properties") or {}).values()]
-    return any(may_hold(item, *types) for item in ([*inner, shape["items"]] if "items" in shape else inner))
+    inner = [*cast(JsonObject, schema.get("properties") or {}).values()]
+    return any(may_hold(item, *types) for item in ([*inner, schema["items"]] if "items" in schema else inner))

@@ -79,8 +79,7 @@ def read_error(body: bytes) -> ModelRefusal:
         return ModelRefusal(given)
     if not is_object(given):
         return ModelRefusal(text)
-    error = given
-    message, code = error.get("message"), error.get("code")
+    message, code = given.get("message"), given.get("code")
     return ModelRefusal(
         message if isinstance(message, str) and message else text, code if isinstance(code, str) else None
     )

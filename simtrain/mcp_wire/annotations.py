@@ -15,11 +15,10 @@ def flaw_of(descriptor: JsonObject) -> str | None:
     annotations = descriptor.get("annotations", {})
     if not is_object(annotations):
         return f"the annotations are {_shown(annotations)}, no object"
-    hints = annotations
     for hint in HINTS:
-        if hint in hints and not isinstance(hints[hint], bool):
-            return f"the annotation {hint!r} is {_shown(hints[hint])}, neither true nor false"
-    for place, holder in (("title", descriptor), ("annotation 'title'", hints)):
+        if hint in annotations and not isinstance(annotations[hint], bool):
+            return f"the annotation {hint!r} is {_shown(annotations[hint])}, neither true nor false"
+    for place, holder in (("title", descriptor), ("annotation 'title'", annotations)):
         if "title" in holder and not isinstance(holder["title"], str):
             return f"the {place} is {_shown(holder['title'])}, no text"
     return None

@@ -64,20 +64,19 @@ def fitting(field: JsonValue) -> JsonValue:
     """
     if not is_object(field):
         return ""
-    schema = field
-    if "default" in schema:
-        return schema["default"]
-    choices = _choices(schema)
+    if "default" in field:
+        return field["default"]
+    choices = _choices(field)
     if choices:
         return choices[0]
-    kind = schema.get("type")
+    kind = field.get("type")
     if kind == "boolean":
         return True
     if kind in ("integer", "number"):
-        return schema.get("minimum", 1)
+        return field.get("minimum", 1)
     if kind == "array":
-        return _choices(members(schema.get("items")))[: max(1, schema.get("minItems", 1))]
-    return _text(schema)
+        return _choices(members(field.get("items")))[: max(1, field.get("minItems", 1))]
+    return _text(field)
 
 
 def _choices(schema: JsonObject) -> list[JsonValue]:

@@ -37,9 +37,8 @@ def flaw(message: bytes | bytearray) -> JsonObject | None:
         return error_frame(INVALID_REQUEST, "Invalid request: batches are not supported; send one message at a time")
     if not is_object(value):
         return error_frame(INVALID_REQUEST, "Invalid request: a message is a JSON object")
-    frame = value
-    problem = _problem(frame)
-    return None if problem is None else error_frame(INVALID_REQUEST, f"Invalid request: {problem}", frame.get("id"))
+    problem = _problem(value)
+    return None if problem is None else error_frame(INVALID_REQUEST, f"Invalid request: {problem}", value.get("id"))
 
 
 def error_frame(code: int, message: str, identity: JsonValue = None) -> JsonObject:

@@ -43,8 +43,7 @@ def _rows(value: JsonValue) -> list[JsonObject] | None:
     """Return the value where it is a list of objects, and so a table."""
     if not is_list(value) or not value:
         return None
-    items = value
-    return items if all(is_object(item) for item in items) else None
+    return value if all(is_object(item) for item in value) else None
 
 
 def _tables(content: JsonObject, table: Callable[[list[JsonObject]], str]) -> str:

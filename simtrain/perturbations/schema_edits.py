@@ -93,8 +93,7 @@ def or_list(schema: JsonObject) -> JsonObject:
     properties: JsonValue = schema.get("properties")
     if not is_object(properties):
         return schema
-    members = properties
-    return {**schema, "properties": {name: _or_list_of(member) for name, member in members.items()}}
+    return {**schema, "properties": {name: _or_list_of(member) for name, member in properties.items()}}
 
 
 def _or_list_of(member: JsonObject) -> JsonObject:

@@ -53,6 +53,5 @@ class TruncatedOutput(ReplyPerturbation):
         if is_object(value):
             return {key: self._shortened(item, share) for key, item in value.items()}
         if is_list(value):
-            items = value
-            return [self._shortened(item, share) for item in items[: int(len(items) * share)]]
+            return [self._shortened(item, share) for item in value[: int(len(value) * share)]]
         return value

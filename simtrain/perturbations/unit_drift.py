@@ -66,18 +66,16 @@ class UnitDrift(ContentPerturbation):
             return [self._converted(item, money=money) for item in value]
         if not is_object(value):
             return value
-        record = value
-        if self.fields is None and (measure := _measure(record)) is not None:
-            return {**record, **measure}
-        currency = any(name.lower() == "currency" for name in record)
-        return {name: self._member(name, item, money=money, currency=currency) for name, item in record.items()}
+        if self.fields is None and (measure := _measure(value)) is not None:
+            return {**value, **measure}
+        currency = any(name.lower() == "currency" for name in value)
+        return {name: self._member(name, item, money=money, currency=currency) for name, item in value.items()}
 
     def _member(self, name: str, value: JsonValue, *, money: bool, currency: bool) -> JsonValue:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._figure(name, value, money=money, currency=currency)
         if is_list(value) and value and all(type(item) in (int, float) for item in value):
-            figures = value
-            return [self._figure(name, figure, money=money, currency=currency) for figure in figures]
+            return [self._figure(name, figure, money=money, currency=currency) for figure in value]
         if isinstance(value, str):
             return self._text(name, value)
         converted = self._converted(value, money=money or speaks_of_money(name))

@@ -48,5 +48,4 @@ def _emptied(value: JsonValue) -> JsonValue:
     """Return the members of an object without their values."""
     if not is_object(value):
         return None
-    members = value
-    return {name: list[JsonValue]() if is_list(item) else None for name, item in members.items()}
+    return {name: list[JsonValue]() if is_list(item) else None for name, item in value.items()}

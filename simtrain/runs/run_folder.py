@@ -144,10 +144,9 @@ def read_facts(path: Path) -> JsonObject:
         raise InputError(f"not JSON: {error}", remedy="the run folder is damaged", file=file) from None
     if not is_object(facts) or "format" not in facts:
         raise InputError("not a run.json of simtrain", file=file)
-    found = facts
-    if found["format"] not in READ:
-        raise _unreadable(found, file)
-    return found
+    if facts["format"] not in READ:
+        raise _unreadable(facts, file)
+    return facts
 
 
 def _unreadable(facts: JsonObject, file: Path) -> InputError:

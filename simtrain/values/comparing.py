@@ -83,16 +83,14 @@ def due(value: JsonValue) -> Due:
 def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> bool:
     """True if two JSON values are equal: numbers within `tolerance`, lists in order, true and false as 1 and 0 where 1 or 0 is due."""
     if is_object(expected):
-        wanted = expected
-        if not is_object(given) or wanted.keys() != given.keys():
+        if not is_object(given) or expected.keys() != given.keys():
             return False
-        return all(same_json(value, given[key], tolerance=tolerance) for key, value in wanted.items())
+        return all(same_json(value, given[key], tolerance=tolerance) for key, value in expected.items())
     if is_list(expected):
-        items = expected
         others = given if is_list(given) else []
-        if not is_list(given) or len(items) != len(others):
+        if not is_list(given) or len(expected) != len(others):
             return False
-        return all(same_json(one, other, tolerance=tolerance) for one, other in zip(items, others, strict=True))
+        return all(same_json(one, other, tolerance=tolerance) for one, other in zip(expected, others, strict=True))
     if is_number(expected) and isinstance(given, int | float):
         return same_number(float(expected), float(given), tolerance=tolerance)
     return type(expected) is type(given) and expected == given

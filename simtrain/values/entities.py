@@ -42,12 +42,11 @@ def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
         for item in value:
             yield from _walk(item, kind, depth + 1)
     elif is_object(value):
-        held = value
-        identity = _identity(held, kind)
-        inner = {name: item for name, item in held.items() if _holds_entities(item)}
+        identity = _identity(value, kind)
+        inner = {name: item for name, item in value.items() if _holds_entities(item)}
         if identity is not None:
             field, shown = identity
-            fields = {name: item for name, item in held.items() if name not in inner and name != field}
+            fields = {name: item for name, item in value.items() if name not in inner and name != field}
             yield Entity(PAGE if field.lower() in ("url", "uri") else kind, shown, fields)
         for name, item in inner.items():
             yield from _walk(item, kind_under(name) or kind, depth + 1)

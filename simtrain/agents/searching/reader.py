@@ -108,11 +108,10 @@ class WebReader:
 def _hits(value: JsonValue) -> Iterator[SearchResult]:
     """Yield every object in a reply that has a title and an address."""
     if is_object(value):
-        held = value
-        url = held.get("url") or held.get("link")
-        if isinstance(url, str) and isinstance(held.get("title"), str):
-            snippet = held.get("snippet") or held.get("content") or held.get("text") or ""
-            yield SearchResult(str(held["title"]), url, str(snippet))
+        url = value.get("url") or value.get("link")
+        if isinstance(url, str) and isinstance(value.get("title"), str):
+            snippet = value.get("snippet") or value.get("content") or value.get("text") or ""
+            yield SearchResult(str(value["title"]), url, str(snippet))
             return
     for item in children(value):
         yield from _hits(item)

@@ -17,9 +17,8 @@ def agreed(replies: Sequence[JsonValue]) -> JsonValue:
     """
     filled = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
     if all(is_object(reply) for reply in filled):
-        records = filled
-        names = dict.fromkeys(name for record in records for name in record)
-        return {name: agreed([record[name] for record in records if name in record]) for name in names}
+        names = dict.fromkeys(name for record in filled for name in record)
+        return {name: agreed([record[name] for record in filled if name in record]) for name in names}
     if all(is_list(reply) for reply in filled):
         return _joined(filled)
     return _most(filled)

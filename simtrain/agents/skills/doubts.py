@@ -114,12 +114,11 @@ def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iter
         for item in value:
             yield from lacking(item, shape.get("items"), needed)
     elif is_object(value):
-        record = value
         documented = properties_of(shape)
         for name in documented:
-            if name in needed and name != NEXT_CURSOR and record.get(name) is None:
-                yield record, name
-        for name, item in record.items():
+            if name in needed and name != NEXT_CURSOR and value.get(name) is None:
+                yield value, name
+        for name, item in value.items():
             yield from lacking(item, documented.get(name), needed)
 
 

@@ -108,11 +108,10 @@ class ReplyMemory:
 def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
     """Yield every object in a reply with its plain values, the outer ones first."""
     if is_object(value):
-        record = value
-        row = {name: item for name, item in record.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
+        row = {name: item for name, item in value.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
         if row:
-            yield Seen(kind, row, record)
-        for name, item in record.items():
+            yield Seen(kind, row, value)
+        for name, item in value.items():
             yield from records_in(item, singular(name.lower()) if isinstance(item, dict | list) else kind)
     elif is_list(value):
         for item in value:

@@ -109,8 +109,7 @@ class Answer(Grader):
         items = _json(value)
         if not is_list(items):
             raise InputError(f"`as: {self.form}` needs a list")
-        found = items
-        return _rows(found) if self.form == "table" else _items(found)
+        return _rows(items) if self.form == "table" else _items(items)
 
     def _scalar(self, value: JsonValue) -> JsonValue:
         if value in (None, "") or not _is_scalar(value):
@@ -200,9 +199,8 @@ def _rows(values: list[JsonValue]) -> list[JsonObject]:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
     if not all(is_object(value) for value in values):
         raise InputError("the rows of a table are objects")
-    rows = values
-    if any(list(row) != list(rows[0]) for row in rows):
+    if any(list(row) != list(values[0]) for row in values):
         raise InputError("the rows of a table have the same keys in the same order")
-    if not all(_is_scalar(cell) for row in rows for cell in row.values()):
+    if not all(_is_scalar(cell) for row in values for cell in row.values()):
         raise InputError("the cells of a table are single values")
-    return rows
+    return values

@@ -94,9 +94,8 @@ def read_verdicts(text: str, *, count: int) -> list[float]:
     verdicts = json_object(text).get("verdicts")
     if not is_list(verdicts):
         raise ValueError("it is no object with a list of `verdicts`")
-    values = verdicts
-    if len(values) != count:
-        raise ValueError(f"it has {len(values)} verdicts for {count} pairs")
-    if any(isinstance(value, bool) or value not in (0, 1) for value in values):
+    if len(verdicts) != count:
+        raise ValueError(f"it has {len(verdicts)} verdicts for {count} pairs")
+    if any(isinstance(value, bool) or value not in (0, 1) for value in verdicts):
         raise ValueError("a verdict is neither 0 nor 1")
-    return [float(value) for value in values]
+    return [float(value) for value in verdicts]

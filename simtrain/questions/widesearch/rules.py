@@ -56,9 +56,8 @@ def read_rules(evaluation: JsonValue) -> TableRules:
             raise InputError(f"not JSON: {error}", place="evaluation") from None
     if not is_object(evaluation):
         raise InputError("an `evaluation` is an object", place="evaluation")
-    found = evaluation
-    key, required = _names(found, "unique_columns"), _names(found, "required")
-    pipeline = found.get("eval_pipeline")
+    key, required = _names(evaluation, "unique_columns"), _names(evaluation, "required")
+    pipeline = evaluation.get("eval_pipeline")
     if not is_object(pipeline):
         raise InputError("no object `eval_pipeline`", place="evaluation")
     ruled = {normal_name(str(name)): rule for name, rule in pipeline.items()}
@@ -86,8 +85,7 @@ def _column(name: str, rule: JsonValue) -> Column:
     place = f"evaluation.eval_pipeline.{name}"
     if not is_object(rule):
         raise InputError("a rule is an object", place=place)
-    given = rule
-    fields = {field: given[field] for field in ("preprocess", "metric", "criterion") if given.get(field) is not None}
+    fields = {field: rule[field] for field in ("preprocess", "metric", "criterion") if rule.get(field) is not None}
     try:
         return Column.model_validate({"preprocess": (), "metric": (), **fields, "name": name})
     except ValidationError as error:

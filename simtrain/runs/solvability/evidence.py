@@ -189,16 +189,14 @@ class _Judging:
     def value(self, key: str, true: JsonValue, received: JsonValue, names: frozenset[Scalar]) -> JsonValue:
         """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
         if is_object(true):
-            record = true
             other = received if is_object(received) else {}
-            telling = frozenset(_telling(record)) or names
-            parts = {name: self.value(name, item, other.get(name), telling) for name, item in record.items()}
+            telling = frozenset(_telling(true)) or names
+            parts = {name: self.value(name, item, other.get(name), telling) for name, item in true.items()}
             return {name: item for name, item in parts.items() if item is not _NOTHING}
         if is_list(true):
-            items = true
             others = received if is_list(received) else []
-            padded = [*others, *[None] * len(items)]
-            parts = [self.value(key, item, other, names) for item, other in zip(items, padded, strict=False)]
+            padded = [*others, *[None] * len(true)]
+            parts = [self.value(key, item, other, names) for item, other in zip(true, padded, strict=False)]
             return [item for item in parts if item is not _NOTHING and item != {}]
         value = _scalar(true)
         if self._witnessed(key, value, names):
@@ -278,10 +276,9 @@ def _parsed(text: str) -> JsonValue:
 
 def _gather(found: JsonObject, key: str, value: JsonValue) -> None:
     if is_object(value):
-        record = value
-        if key and "id" in record:
-            found[f"{key.removesuffix('s')}_id"] = record["id"]
-        for name, item in record.items():
+        if key and "id" in value:
+            found[f"{key.removesuffix('s')}_id"] = value["id"]
+        for name, item in value.items():
             _gather(found, name, item)
     elif is_list(value):
         for item in value:

@@ -175,18 +175,17 @@ class _Types:
         """Return the type of a value that a schema describes."""
         if not is_object(schema):
             return Any
-        described = schema
-        if "$ref" in described:
-            return self._referred(described["$ref"])
-        if "const" in described or "enum" in described:
-            return Literal[tuple(described.get("enum", [described.get("const")]))]
+        if "$ref" in schema:
+            return self._referred(schema["$ref"])
+        if "const" in schema or "enum" in schema:
+            return Literal[tuple(schema.get("enum", [schema.get("const")]))]
         for key in ("anyOf", "oneOf"):
-            if described.get(key):
-                return _union(self.annotation(one) for one in described[key])
-        kind = described.get("type")
+            if schema.get(key):
+                return _union(self.annotation(one) for one in schema[key])
+        kind = schema.get("type")
         if is_list(kind):
-            return _union(self.annotation({**described, "type": one}) for one in kind)
-        return self._limited(self._typed(kind, described), described)
+            return _union(self.annotation({**schema, "type": one}) for one in kind)
+        return self._limited(self._typed(kind, schema), schema)
 
     def _typed(self, kind: str | None, schema: JsonObject) -> Any:
         if kind == "string":

@@ -101,16 +101,15 @@ class _Compiler:
         def parse(given: JsonValue) -> Parsed:
             if not is_object(given):
                 return Parsed(given, (expected(kind, given),))
-            known = given
             found: JsonObject = {}
             issues: list[Issue] = []
-            extra = [name for name in known if name not in readers]
+            extra = [name for name in given if name not in readers]
             for name in [*readers, *(extra if rest is not None and rest is not False else ())]:
-                if name not in known and name not in required:
+                if name not in given and name not in required:
                     if name in defaults:
                         found[name] = defaults[name]
                     continue
-                parsed = readers.get(name, value)(known.get(name, MISSING))
+                parsed = readers.get(name, value)(given.get(name, MISSING))
                 if parsed.value is not MISSING:
                     found[name] = parsed.value
                 issues += [issue.under(name) for issue in parsed.issues]
@@ -228,11 +227,10 @@ def _tuple(places: list[Read]) -> Read:
     def parse(given: JsonValue) -> Parsed:
         if not is_list(given):
             return Parsed(given, (expected("tuple", given),))
-        items = given
-        short, long = (tuple(check(items)) for check in lengths)
+        short, long = (tuple(check(given)) for check in lengths)
         if short:
             return Parsed(given, short)
-        parsed = [read(item) for read, item in zip(places, items, strict=False)]
+        parsed = [read(item) for read, item in zip(places, given, strict=False)]
         issues = [issue.under(index) for index, one in enumerate(parsed) for issue in one.issues]
         return Parsed([one.value for one in parsed], (*long, *issues))
 

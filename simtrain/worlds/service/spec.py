@@ -73,9 +73,8 @@ def _blocks(value: object) -> object:
         return [value]
     if not is_list(value) or not value:
         return value
-    items = value
-    blocks = any(not _BLOCK_KEYS.isdisjoint(item) for item in items if is_object(item))
-    return items if blocks else [{"rows": items}]
+    blocks = any(not _BLOCK_KEYS.isdisjoint(item) for item in value if is_object(item))
+    return value if blocks else [{"rows": value}]
 
 
 _WrittenBlocks: TypeAlias = RowBlock | list[RowBlock] | list[dict[str, JsonValue]]

@@ -239,5 +239,4 @@ def _packed(value: Cell) -> JsonValue:
 def _unpacked(value: JsonValue) -> Cell:
     if not is_object(value):
         return value
-    packed = value
-    return bytes.fromhex(packed["hex"]) if "hex" in packed else float(packed["real"])
+    return bytes.fromhex(value["hex"]) if "hex" in value else float(value["real"])

@@ -42,8 +42,7 @@ def lives_of(data: JsonValue) -> dict[str, list[str]]:
     for kind, given in _part(data, "entities").items():
         found[kind] = _life(given, [])
     for kind, given in _part(data, "relations").items():
-        spec = given
-        found[kind] = _life(spec, ["since", "until"] if spec.get("during") else [])
+        found[kind] = _life(given, ["since", "until"] if given.get("during") else [])
     return found
 
 
@@ -76,9 +75,8 @@ def _lived(data: JsonValue) -> Iterator[Bond]:
     lives = lives_of(data)
     for section in ("entities", "relations"):
         for kind, given in _part(data, section).items():
-            spec = given
             begin, *end = [*lives[kind], *([None] if not lives[kind] else [])]
-            for ref, target, at in _refs(spec, section):
+            for ref, target, at in _refs(given, section):
                 at = at or begin
                 if at is None or at == "now" or not lives.get(target):
                     continue

@@ -16,7 +16,7 @@ from simtrain.agents.langchain_tools import Notice, langchain_tools, offer
 from simtrain.agents.plan import answering
 from simtrain.contracts.agent import Briefing, Loop, StepFunction
 from simtrain.values.errors import AgentFault, UnboundTools
-from simtrain.values.types import JsonObject, Message, Observation, Usage, is_object
+from simtrain.values.types import JsonObject, Message, Observation, Usage, as_object
 
 GraphFactory: TypeAlias = Callable[..., Any]
 
@@ -78,7 +78,7 @@ def _is_graph(thing: object) -> bool:
 
 
 def _answer(final: object) -> Message:
-    state = final if is_object(final) else {}
+    state = as_object(final)
     if state.get("__interrupt__"):
         raise AgentFault("the graph stopped at an interrupt, and nobody is there to resume it")
     messages: list[Any] = state.get("messages") or []

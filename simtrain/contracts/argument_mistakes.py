@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 Kind: TypeAlias = Literal["absent", "unknown", "wrong"]
 KINDS: tuple[Kind, ...] = ("absent", "wrong", "unknown")
@@ -82,7 +82,7 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
 
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
     """Return a schema with references into its document followed; empty for what is none."""
-    described = schema if is_object(schema) else {}
+    described = as_object(schema)
     for _ in range(_MAX_DEPTH):
         reference = described.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -92,7 +92,7 @@ def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
             inner: JsonValue = found.get(part) if is_object(found) else None
             found = inner
         rest = {key: value for key, value in described.items() if key != "$ref"}
-        described = {**(found if is_object(found) else {}), **rest}
+        described = {**(as_object(found)), **rest}
     return described
 
 

@@ -23,7 +23,7 @@ from simtrain.files.file_model import FileModel
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document
 from simtrain.values.arm import Arm
-from simtrain.values.types import JsonValue, canonical, is_list, is_object
+from simtrain.values.types import JsonValue, as_object, canonical, is_list, is_object
 
 
 class Use(FileModel):
@@ -133,7 +133,7 @@ _TASK = ("prompt", "rubric")
 
 def _with_defaults(data: object) -> object:
     """Return the scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
-    written = data if is_object(data) else {}
+    written = as_object(data)
     cases = written.get("cases")
     if not is_object(cases) or "questions" not in cases:
         return data

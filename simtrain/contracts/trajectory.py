@@ -10,7 +10,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from simtrain.values.errors import InputError
-from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage, is_object
+from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage, as_object
 
 FORMAT = "simtrain/1"
 
@@ -184,7 +184,7 @@ def from_line(line: bytes | str) -> Trajectory:
 
 def trajectory_of(value: object) -> Trajectory:
     """Return the trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
-    header = value if is_object(value) else {}
+    header = as_object(value)
     form = header.get("format", FORMAT)
     if form != FORMAT:
         wrote = header.get("version") or "of an unknown version"

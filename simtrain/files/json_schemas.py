@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 import jsonschema_rs
 
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 
 def validator(schema: JsonObject) -> Any:
@@ -48,7 +48,7 @@ def is_schema(value: JsonValue) -> bool:
 def properties_of(schema: JsonValue) -> JsonObject:
     """Return the properties that a schema declares, by name; none if it declares none."""
     declared: JsonValue = schema.get("properties") if is_object(schema) else None
-    return declared if is_object(declared) else {}
+    return as_object(declared)
 
 
 def property_names(schema: JsonValue) -> Iterator[str]:

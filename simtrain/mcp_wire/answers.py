@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
-from simtrain.mcp_wire.frames import members
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""
@@ -75,7 +74,7 @@ def fitting(field: JsonValue) -> JsonValue:
     if kind in ("integer", "number"):
         return field.get("minimum", 1)
     if kind == "array":
-        return _choices(members(field.get("items")))[: max(1, field.get("minItems", 1))]
+        return _choices(as_object(field.get("items")))[: max(1, field.get("minItems", 1))]
     return _text(field)
 
 

@@ -22,13 +22,12 @@ from simtrain.mcp_wire.eras import (
     VERSION_KEY,
 )
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, HttpRefused, NotSpoken, TimedOut
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.headers import ParameterHeaders, mirrored, parameter_headers
 from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.mcp_wire.traffic import Traffic, Waiting
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, encode, is_list, is_object
 
 TIMEOUT = 20.0
 MAX_PAGES = 1000
@@ -111,7 +110,7 @@ class Client:
         while len(pages) < MAX_PAGES:
             exchange = await self.request(method, None if cursor is None else {"cursor": cursor}, timeout=timeout)
             if exchange.result is None:
-                raise ErrorReply(method, members(exchange.response.get("error")) or exchange.response)
+                raise ErrorReply(method, as_object(exchange.response.get("error")) or exchange.response)
             pages.append(exchange.result)
             cursor = exchange.result.get("nextCursor")
             if cursor is None:
@@ -168,7 +167,7 @@ class Client:
     async def _ask(self, method: str, params: JsonObject | None, waiting: Waiting, progress: bool) -> JsonObject:
         request = self.traffic.next_id()
         wire = self._enveloped(params or {}, request if progress else None)
-        waiting.token = members(wire.get("_meta")).get("progressToken")
+        waiting.token = as_object(wire.get("_meta")).get("progressToken")
         frame: JsonObject = {"jsonrpc": "2.0", "id": request, "method": method}
         if wire or params is not None:
             frame["params"] = wire
@@ -191,20 +190,20 @@ class Client:
     def _learn_headers(self, method: str, response: JsonObject) -> None:
         if self.era != MODERN or method != "tools/list":
             return
-        tools: JsonValue = members(response.get("result")).get(LISTED[method])
+        tools: JsonValue = as_object(response.get("result")).get(LISTED[method])
         for tool in tools if is_list(tools) else []:
-            descriptor = members(tool)
+            descriptor = as_object(tool)
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
     async def _round(self, response: JsonObject) -> JsonObject | None:
         """Return a result that asks for input, with our answers; None if it asks for nothing, or for what we refuse."""
-        result = members(response.get("result"))
+        result = as_object(response.get("result"))
         if self.era != MODERN or result.get("resultType") != "input_required":
             return None
         answers: JsonObject = {}
-        for key, question in members(result.get("inputRequests")).items():
-            ask = members(question)
-            answer = await self.traffic.answer(str(ask.get("method")), members(ask.get("params")))
+        for key, question in as_object(result.get("inputRequests")).items():
+            ask = as_object(question)
+            answer = await self.traffic.answer(str(ask.get("method")), as_object(ask.get("params")))
             if "result" not in answer:
                 return None
             answers[key] = answer["result"]

@@ -43,11 +43,6 @@ def cancelled(request: int | str) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
-def members(value: JsonValue) -> JsonObject:
-    """Return a value that should be an object, which anything from outside may fail to be: the object, else an empty one."""
-    return value if is_object(value) else {}
-
-
 def objects(value: JsonValue) -> list[JsonObject]:
     """Return the objects in a value that should be a list of them."""
     return [item for item in value if is_object(item)] if is_list(value) else []

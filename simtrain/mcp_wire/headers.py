@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from simtrain.mcp_wire.frames import members
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, as_object
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Which member of the params goes into `Mcp-Name`."""
@@ -28,7 +27,7 @@ def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
     """Return the headers that go with a request of the modern era."""
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": encode_header(str(frame["method"]))}
     member = NAMED.get(frame["method"])
-    name = members(frame.get("params")).get(member) if member else None
+    name = as_object(frame.get("params")).get(member) if member else None
     if isinstance(name, str):
         headers["Mcp-Name"] = encode_header(name)
     return headers
@@ -45,7 +44,7 @@ def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]
     for path, token in declared.items():
         value = arguments
         for key in path:
-            value = members(value).get(key)
+            value = as_object(value).get(key)
         if isinstance(value, bool):
             headers[f"Mcp-Param-{token}"] = "true" if value else "false"
         elif isinstance(value, str | int | float):
@@ -61,11 +60,11 @@ def encode_header(value: str) -> str:
 
 
 def _annotated(schema: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    fields = members(schema)
+    fields = as_object(schema)
     if not fields or len(path) > _DEEPEST:
         return
     token = fields.get("x-mcp-header")
     if path and isinstance(token, str) and re.fullmatch(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", token):
         yield path, token
-    for name, inner in members(fields.get("properties")).items():
+    for name, inner in as_object(fields.get("properties")).items():
         yield from _annotated(inner, (*path, name))

@@ -13,11 +13,11 @@ from httpx2 import AsyncClient, EventSource, HTTPError, InvalidURL, Limits, Resp
 from simtrain.mcp_wire.connection import SHOWN, Broken, ConnectionLimits, ReceivedFrame, RequestId, Strays
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.faults import ConnectionLost, HttpRefused, TimedOut
-from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame, members
+from simtrain.mcp_wire.frames import cancelled, decode_frames, encode_frame
 from simtrain.mcp_wire.headers import request_headers
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.errors import SimulatorFault
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, as_object
 
 REDIRECTS = 3
 RESUMPTIONS = 100
@@ -106,7 +106,7 @@ class HttpConnection:
 
     def _headers(self, frame: JsonObject) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        meta = members(members(frame.get("params")).get("_meta"))
+        meta = as_object(as_object(frame.get("params")).get("_meta"))
         if "id" in frame and "method" in frame and isinstance(meta.get(VERSION_KEY), str):
             return headers | request_headers(frame, meta[VERSION_KEY])
         return headers | self._session_headers()
@@ -208,7 +208,7 @@ class HttpConnection:
     def _hand_over(self, frame: JsonObject, request: RequestId | None) -> None:
         if self._version is None:
             # Only `initialize` is answered with a version.
-            version = members(frame.get("result")).get("protocolVersion")
+            version = as_object(frame.get("result")).get("protocolVersion")
             self._version = version if isinstance(version, str) and version.isprintable() else None
         self._arrived.put_nowait(ReceivedFrame(frame, request, request in self._resumed))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from simtrain.mcp_wire.client import Client
 from simtrain.mcp_wire.faults import ErrorReply
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.manifest import LISTED, Surface
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, as_object
 
 
 async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surface, dict[str, JsonObject]]:
@@ -23,5 +22,5 @@ async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surfac
 
 def listable(greeting: JsonObject) -> list[str]:
     """Return the list methods of what a server declares."""
-    capabilities = members(greeting.get("capabilities"))
+    capabilities = as_object(greeting.get("capabilities"))
     return [method for method in LISTED if method.partition("/")[0] in capabilities]

@@ -10,9 +10,9 @@ from pathlib import Path
 from simtrain.files.file_bytes import file_bytes, unreadable_json
 from simtrain.files.jsonl import write_whole
 from simtrain.mcp_wire.annotations import flaw_of
-from simtrain.mcp_wire.frames import members, objects
+from simtrain.mcp_wire.frames import objects
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 FORMAT = "simtrain-manifest/1"
 
@@ -122,7 +122,7 @@ def abilities(capabilities: JsonObject) -> frozenset[str]:
     """Return what a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
     found: set[str] = set()
     for name, value in capabilities.items():
-        parts = members(value)
+        parts = as_object(value)
         form = {"form"} if name == "elicitation" and not parts else set[str]()
         found |= {name, *(f"{name}.{part}" for part in [*parts, *form])}
     return frozenset(found)

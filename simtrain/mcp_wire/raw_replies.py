@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import orjson
 
-from simtrain.mcp_wire.frames import members, objects
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, encode, is_object, writable
+from simtrain.mcp_wire.frames import objects
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, as_object, encode, is_object, writable
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
@@ -20,7 +20,7 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     reply = _recordable(reply)
     if "error" in reply:
         return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
-    result = members(reply.get("result"))
+    result = as_object(reply.get("result"))
     structured: JsonValue = result.get("structuredContent")
     text = "\n".join(block_text(block) for block in objects(result.get("content")))
     if not is_object(structured):

@@ -30,10 +30,9 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, RequestHandler, WireError, WireRequest
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
-from simtrain.values.types import JsonObject, JsonValue, writable
+from simtrain.values.types import JsonObject, JsonValue, as_object, writable
 
 META = "io.modelcontextprotocol/"
 ASK_TIMEOUT = 300.0
@@ -160,7 +159,7 @@ def _wire_request(context: ServerRequestContext[Any, Any], *, modern: bool) -> W
     if context.method == "initialize":
         capabilities = params.get("capabilities")
     elif modern:
-        capabilities = members(params.get("_meta")).get(f"{META}clientCapabilities")
+        capabilities = as_object(params.get("_meta")).get(f"{META}clientCapabilities")
     else:
         declared = context.session.client_capabilities
         capabilities = declared.model_dump(by_alias=True, exclude_none=True) if declared is not None else {}
@@ -170,7 +169,7 @@ def _wire_request(context: ServerRequestContext[Any, Any], *, modern: bool) -> W
         params,
         context.protocol_version,
         modern,
-        members(capabilities),
+        as_object(capabilities),
         session,
         flawed=_flawed(context),
         bare=context.params is None,

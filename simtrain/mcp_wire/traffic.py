@@ -12,10 +12,10 @@ from itertools import count
 from simtrain.mcp_wire.answers import CLIENT_METHODS, Answers, method_not_found
 from simtrain.mcp_wire.connection import Broken, Connection, ReceivedFrame, RequestId
 from simtrain.mcp_wire.faults import ConnectionLost, TimedOut
-from simtrain.mcp_wire.frames import members, reply_body
+from simtrain.mcp_wire.frames import reply_body
 from simtrain.mcp_wire.targets import Target
 from simtrain.values.errors import SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, as_object
 
 KEPT_NOTIFICATIONS = 10_000
 CANCEL_LIMIT = 1.0
@@ -171,13 +171,13 @@ class Traffic:
         """
         if received.request is not None:
             return self._waiting.get(received.request)
-        token = members(received.frame.get("params")).get("progressToken")
+        token = as_object(received.frame.get("params")).get("progressToken")
         if token is not None:
             return next((waiting for waiting in self._waiting.values() if waiting.token == token), None)
         return next(iter(self._waiting.values())) if len(self._waiting) == 1 else None
 
     async def _answer_back(self, frame: JsonObject, waiting: Waiting | None) -> None:
-        method, params = str(frame["method"]), members(frame.get("params"))
+        method, params = str(frame["method"]), as_object(frame.get("params"))
         answer = await self.answer(method, params)
         if waiting is not None:
             waiting.asks.append({"method": method, "params": params, "answer": answer})

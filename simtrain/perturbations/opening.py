@@ -10,7 +10,7 @@ from typing import TypeAlias
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.entities import IDS, kind_under
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonValue, ToolSpec, is_object
+from simtrain.values.types import JsonValue, ToolSpec, as_object
 
 Hidden: TypeAlias = Mapping[str, frozenset[str]]
 """By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""
@@ -135,7 +135,7 @@ def _records(tool: ToolSpec) -> Iterator[_Record]:
 
 
 def _within(tool: ToolSpec, schema: JsonValue, key: str, *, listed: bool) -> Iterator[_Record]:
-    shape = schema if is_object(schema) else {}
+    shape = as_object(schema)
     properties = properties_of(shape)
     if properties:
         yield _Record(tool, key, listed, frozenset(properties))

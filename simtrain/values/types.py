@@ -27,6 +27,11 @@ def is_list(value: object) -> TypeIs[list[JsonValue]]:
     return isinstance(value, list)
 
 
+def as_object(value: object) -> JsonObject:
+    """Return a JSON object as it is; anything else as an empty one."""
+    return value if is_object(value) else {}
+
+
 def encode(value: object) -> str:
     """Compact JSON text, keys in their own order."""
     return orjson.dumps(value).decode()

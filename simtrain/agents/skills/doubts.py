@@ -10,7 +10,7 @@ from simtrain.agents.plan import NEXT_CURSOR
 from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.naming import form_of, meaning
 from simtrain.files.json_schemas import properties_of
-from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, is_list, is_object
 
 _CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)
 _WALL = re.compile(
@@ -109,7 +109,7 @@ def says_nothing(content: JsonObject) -> bool:
 
 def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
     """Yield records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
-    shape = schema if is_object(schema) else {}
+    shape = as_object(schema)
     if is_list(value):
         for item in value:
             yield from lacking(item, shape.get("items"), needed)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from simtrain.agents.skills.naming import likeness
 from simtrain.files.json_schemas import properties_of
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
 _MONTHS = (
@@ -107,7 +107,7 @@ def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonVa
         return [named(item, inner, needed) for item in value]
     if not is_object(value):
         return value
-    record, shape = value, schema if is_object(schema) else {}
+    record, shape = value, as_object(schema)
     documented = properties_of(shape)
     found = dict(_renamed(record, documented, frozenset(shape.get("required") or ()), needed))
     inner = {name: named(item, documented.get(name), needed) for name, item in record.items()}

@@ -11,7 +11,7 @@ from enum import StrEnum
 from simtrain.agents.skills.naming import words
 from simtrain.agents.skills.reading import number_in, text_in
 from simtrain.files.json_schemas import properties_of
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _TRUTH: dict[JsonValue, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -149,7 +149,7 @@ def documented(schema: JsonValue) -> JsonObject:
     """Return a schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is
     named first.
     """
-    shape = schema if is_object(schema) else {}
+    shape = as_object(schema)
     named: JsonValue = shape.get("anyOf")
     ways = named if is_list(named) else []
     if len(ways) == 2 and is_object(ways[0]) and is_object(ways[1]):

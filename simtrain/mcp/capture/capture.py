@@ -23,12 +23,11 @@ from simtrain.mcp.capture.server_secrets import secrets_of, source_of
 from simtrain.mcp_wire.client import Client, connect
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, OTHER_ERA_LIMIT, TASKS
 from simtrain.mcp_wire.faults import NotSpoken
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import NO_VERSION, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.targets import Target
 from simtrain.values.errors import InputError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, as_object
 
 AT_ONCE = 8
 """Servers that are captured at the same time."""
@@ -194,7 +193,7 @@ class _Take:
         further: list[JsonObject] = []
         if not all(_alike(surface, plain) for surface in seen):
             further += [{name: value} for name, value in ALL_CAPABILITIES.items()]
-        if era == HANDSHAKE and "tasks" in members(plain.greeting.get("capabilities")):
+        if era == HANDSHAKE and "tasks" in as_object(plain.greeting.get("capabilities")):
             further.append(ALL_CAPABILITIES | TASKS)
         seen += [await self._show_to(target, era, capabilities, limit) for capabilities in further]
         # Twice, since one that is kept may be the nearest for a client that had another before.

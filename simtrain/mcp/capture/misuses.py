@@ -9,9 +9,8 @@ from typing import TypeAlias, cast
 
 from simtrain.contracts.argument_mistakes import resolved, types_of
 from simtrain.mcp_wire.answers import fitting
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.manifest import NO_ARGUMENT
-from simtrain.values.types import JsonObject, JsonValue, is_list
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list
 
 MISUSES = 400
 """So many calls with bad arguments are made of one server at most."""
@@ -59,7 +58,7 @@ def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
 def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
     """Return calls without anything that is required, of two tools at most: what a library refuses that checks before it runs a tool."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str)]
-    harmless = [tool for tool in named if members(tool.get("annotations")).get("destructiveHint") is not True]
+    harmless = [tool for tool in named if as_object(tool.get("annotations")).get("destructiveHint") is not True]
     needy = [part for part in map(_Misused, harmless) if part.required]
     return chain(*(part.of_nothing() for part in needy[:2]))
 
@@ -69,8 +68,8 @@ class _Misused:
 
     def __init__(self, tool: JsonObject) -> None:
         self.name = tool["name"]
-        schema = members(tool.get("inputSchema"))
-        self._known = {name: resolved(given, schema) for name, given in members(schema.get("properties")).items()}
+        schema = as_object(tool.get("inputSchema"))
+        self._known = {name: resolved(given, schema) for name, given in as_object(schema.get("properties")).items()}
         self.required = cast("list[str]", schema.get("required") or [])
         self._whole: JsonObject = {name: plausible(self._known.get(name, {}), schema) for name in self.required}
         self._schema = schema
@@ -116,7 +115,7 @@ def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
             return plausible(options[0], root, depth + 1)
     kind = (types_of(described, root) or ["string"])[0]
     if kind == "object":
-        known = members(described.get("properties"))
+        known = as_object(described.get("properties"))
         needed = cast("list[str]", described.get("required") or [])
         return {name: plausible(known.get(name), root, depth + 1) for name in needed}
     if kind == "array":
@@ -128,7 +127,7 @@ def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
 
 def _only_reads(tool: JsonObject) -> bool:
     """True if a tool declares that it reads, or its name says so and it does not declare the opposite."""
-    hints = members(tool.get("annotations"))
+    hints = as_object(tool.get("annotations"))
     if hints.get("readOnlyHint") is True:
         return True
     named = _READS.search(tool["name"]) is not None and _CHANGES.search(tool["name"]) is None

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from simtrain.files.yaml_files import read_document
 from simtrain.mcp.capture.misuses import misuses, sure_misuses
 from simtrain.mcp_wire.answers import Canned
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.manifest import (
     LISTED,
     NO_ARGUMENT,
@@ -27,7 +26,7 @@ from simtrain.mcp_wire.manifest import (
 )
 from simtrain.mcp_wire.request_flaws import MADE, flaw
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, as_object
 from simtrain.worlds.recorded.error_profile import unknown_tool
 from simtrain.worlds.recorded.refusal_wording import checks_first
 
@@ -150,7 +149,7 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
     """Return requests that show a server's error style. Tools that only read are called with bad arguments, and with
     `writes` the others too.
     """
-    capabilities = members(surface.greeting.get("capabilities"))
+    capabilities = as_object(surface.greeting.get("capabilities"))
     found = [WrongRequest("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
         found.append(WrongRequest("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {NO_ARGUMENT: 1}}))
@@ -166,7 +165,7 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
 def sure_mistakes(surface: Surface, profile: JsonObject) -> list[WrongRequest]:
     """Return calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
     tools = surface.items("tools/list")
-    schemas = {str(tool.get("name")): members(tool.get("inputSchema")) for tool in tools}
+    schemas = {str(tool.get("name")): as_object(tool.get("inputSchema")) for tool in tools}
     return _calls(sure_misuses(tools)) if checks_first(unknown_tool(profile), schemas) else []
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias, cast
 from simtrain.mcp.capture.probes import NO_TOOL
 from simtrain.mcp_wire.manifest import ServerManifest, read_manifest
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_sessions
 from simtrain.worlds.recorded.replay_index import CALL
 
@@ -39,7 +39,7 @@ class RecordedCall:
     @property
     def _result(self) -> JsonObject:
         result: JsonValue = self.response.get("result")
-        return result if is_object(result) else {}
+        return as_object(result)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 PARTS = ("schema", "rows", "tools")
 KEYS = ("let", "refuse", "ids", "write", "read", "text", "each", "structured", "page")
@@ -53,7 +53,7 @@ def read_proposal(reply: str, tools: Mapping[str, JsonObject]) -> Proposal:
 
 
 def _rows(value: JsonValue) -> JsonObject:
-    rows = value if is_object(value) else {}
+    rows = as_object(value)
     flat = [items for items in rows.values() if is_list(items)]
     # Generated rows would be a cheap way to be huge, and a recording shows rows one by one.
     if not is_object(value) or len(flat) != len(rows):
@@ -70,7 +70,7 @@ def _tools(value: JsonValue, known: Mapping[str, JsonObject]) -> tuple[dict[str,
     left: dict[str, str] = {}
     for index, item in enumerate(value):
         place = f"tools[{index}]"
-        entry = item if is_object(item) else {}
+        entry = as_object(item)
         name: JsonValue = entry.get("name")
         if not isinstance(name, str) or name not in known:
             raise InputError(

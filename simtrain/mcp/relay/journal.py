@@ -7,8 +7,7 @@ from itertools import count
 
 from simtrain.mcp.relay.verdicts import Verdicts
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
-from simtrain.mcp_wire.frames import members
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, as_object
 from simtrain.worlds.recorded.recording import Recorder, Sender
 
 
@@ -76,6 +75,6 @@ class RelayJournal:
 
 def era_of(frame: JsonObject) -> str | None:
     """Return the era that a client's request shows; None for what shows none."""
-    if VERSION_KEY in members(members(frame.get("params")).get("_meta")):
+    if VERSION_KEY in as_object(as_object(frame.get("params")).get("_meta")):
         return MODERN
     return HANDSHAKE if frame.get("method") == "initialize" else None

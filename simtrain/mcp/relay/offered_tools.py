@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from simtrain.contracts.scenario import Armed
 from simtrain.mcp_wire.eras import VERSION_KEY
-from simtrain.mcp_wire.frames import encode_frame, members
+from simtrain.mcp_wire.frames import encode_frame
 from simtrain.values.seeding import Stream, derive
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import JsonObject, ToolSpec, as_object
 
 MOST = 1024
 """Clients whose tools are remembered; the one that listed them longest ago is forgotten beyond."""
@@ -22,7 +22,7 @@ def client_of(frame: JsonObject, session: str | None) -> str | None:
     """Return who sent a request: the session, or in the era without sessions the client's self-description; None for
     an anonymous one.
     """
-    meta = members(members(frame.get("params")).get("_meta"))
+    meta = as_object(as_object(frame.get("params")).get("_meta"))
     if VERSION_KEY not in meta:
         return session
     return encode_frame({key: meta.get(key) for key in _KIND}).decode()

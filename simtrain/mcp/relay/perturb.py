@@ -20,13 +20,13 @@ from simtrain.mcp.relay.call_path import RelayedPerturbation, Server
 from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
 from simtrain.mcp.relay.perturbable_requests import PERTURBABLE, arguments_of, name_of, response
 from simtrain.mcp.relay.tool_list import rewritten, tool_of
-from simtrain.mcp_wire.frames import members, objects
+from simtrain.mcp_wire.frames import objects
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import arm_pack
 from simtrain.values.clock import DEFAULT_START, Clock, instant
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Root, derive
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, as_object
 from simtrain.worlds.recorded.replay_index import CALL
 
 UNKNOWN_TOOL = -32602
@@ -117,9 +117,9 @@ class Perturber:
         """Take a frame from a client: None if it goes on unchanged. `session` is its MCP session, if it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
-                self._forget(scope, members(frame.get("params")).get("requestId"))
+                self._forget(scope, as_object(frame.get("params")).get("requestId"))
             return None
-        method, params = str(frame["method"]), members(frame.get("params"))
+        method, params = str(frame["method"]), as_object(frame.get("params"))
         pending = _Pending(method, name_of(frame), client_of(frame, session))
         if method in PERTURBABLE:
             pending.relayed = self._relayed(frame, params, self._audience.to(pending.client), repeat)
@@ -138,7 +138,7 @@ class Perturber:
         )
         if pending is None:
             return None
-        result = members(frame.get("result"))
+        result = as_object(frame.get("result"))
         if pending.method == "tools/list":
             return self._listed(frame, result, pending.client)
         if result.get("resultType") == "input_required":
@@ -246,7 +246,7 @@ class Perturber:
         descriptors = objects(result.get("tools"))
         tools = tuple(tool_of(descriptor) for descriptor in descriptors)
         for descriptor in descriptors:
-            hints = members(descriptor.get("annotations"))
+            hints = as_object(descriptor.get("annotations"))
             if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
                 self._repeatable.add(str(descriptor.get("name")))
         offered = self._audience.list(client, tools)

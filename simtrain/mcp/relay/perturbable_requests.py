@@ -8,9 +8,9 @@ from simtrain.contracts.request import FILL, READ, Request
 from simtrain.mcp.serve.resource_reads import named, observed, perturbed_reply
 from simtrain.mcp.serve.tool_results import call_response
 from simtrain.mcp_wire.eras import VERSION_KEY
-from simtrain.mcp_wire.frames import members, reply_body
+from simtrain.mcp_wire.frames import reply_body
 from simtrain.mcp_wire.raw_replies import observation_of
-from simtrain.values.types import JsonObject, Observation
+from simtrain.values.types import JsonObject, Observation, as_object
 from simtrain.worlds.recorded.replay_index import CALL
 
 PERTURBABLE = frozenset({CALL, READ, FILL})
@@ -19,20 +19,20 @@ PERTURBABLE = frozenset({CALL, READ, FILL})
 def name_of(frame: JsonObject) -> str:
     """Return what a request is called: the tool, or the method of a read."""
     method = str(frame["method"])
-    return str(members(frame.get("params")).get("name")) if method == CALL else method
+    return str(as_object(frame.get("params")).get("name")) if method == CALL else method
 
 
 def arguments_of(frame: JsonObject) -> JsonObject:
     """Return its arguments, as perturbations meet them."""
-    params = members(frame.get("params"))
-    return members(params.get("arguments")) if frame["method"] == CALL else named(params)
+    params = as_object(frame.get("params"))
+    return as_object(params.get("arguments")) if frame["method"] == CALL else named(params)
 
 
 def with_request(frame: JsonObject, request: Request) -> JsonObject:
     """Return the frame with the request as perturbations left it: itself where they left it alone."""
     if name_of(frame) == request.tool.name and arguments_of(frame) == request.arguments:
         return frame
-    params = members(frame.get("params"))
+    params = as_object(frame.get("params"))
     called = {"name": request.tool.name, "arguments": request.arguments}
     return {**frame, "params": {**params, **(called if frame["method"] == CALL else request.arguments)}}
 
@@ -45,13 +45,13 @@ def reply_observed(frame: JsonObject, response: JsonObject) -> Observation:
 
 def response(frame: JsonObject, identity: object, observation: Observation, clean: JsonObject | None) -> JsonObject:
     """Return the response frame that says what perturbations left; `clean` is the server's own, where it gave one."""
-    params = members(frame.get("params"))
+    params = as_object(frame.get("params"))
     if frame["method"] == CALL:
         body = call_response(observation)
         made = observation.wire is None
     else:
         body = perturbed_reply(str(frame["method"]), params, observation, None if clean is None else reply_body(clean))
         made = clean is None
-    if made and "result" in body and VERSION_KEY in members(params.get("_meta")):
+    if made and "result" in body and VERSION_KEY in as_object(params.get("_meta")):
         body = {"result": {**body["result"], "resultType": "complete"}}
     return {"jsonrpc": "2.0", "id": identity, **body}

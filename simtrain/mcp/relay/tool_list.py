@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simtrain.mcp_wire.frames import members
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, is_object
 
 
 def tool_of(descriptor: JsonObject) -> ToolSpec:
@@ -14,9 +13,9 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
     return ToolSpec(
         name=str(descriptor.get("name")),
         description=str(descriptor.get("description") or ""),
-        input_schema=members(descriptor.get("inputSchema")),
+        input_schema=as_object(descriptor.get("inputSchema")),
         output_schema=output if is_object(output) else None,
-        writes=members(descriptor.get("annotations")).get("readOnlyHint") is not True,
+        writes=as_object(descriptor.get("annotations")).get("readOnlyHint") is not True,
     )
 
 

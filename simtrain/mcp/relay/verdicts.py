@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 from simtrain.files.redaction import Redactor
-from simtrain.mcp_wire.frames import members
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, is_list
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list
 from simtrain.worlds.recorded.recording import Sender
 from simtrain.worlds.recorded.replay_index import CALL
 
@@ -86,8 +85,8 @@ class Verdicts:
                 self._from_client(frame, affected, session, http)
             return
         shown = notes.get("frame", frame)
-        answered = members(shown if shown is not None else frame).get("id")
-        if "method" not in members(frame) and answered is not None:
+        answered = as_object(shown if shown is not None else frame).get("id")
+        if "method" not in as_object(frame) and answered is not None:
             self._from_server(frame, shown, affected, (session, _written(answered)), http)
 
     def cases(self) -> list[Case]:
@@ -96,7 +95,7 @@ class Verdicts:
         return sorted(found, key=lambda case: case.calls)
 
     def _from_client(self, frame: JsonObject, affected: bool, session: str | None, http: int | None) -> None:
-        method, params = frame.get("method"), members(frame.get("params"))
+        method, params = frame.get("method"), as_object(frame.get("params"))
         if method == "notifications/cancelled":
             for call in self._open.get((session, _written(params.get("requestId"))), ()):
                 call.failed = True
@@ -107,7 +106,7 @@ class Verdicts:
             self._listing.add(key)
         if method != CALL:
             return
-        tool, arguments = str(params.get("name")), members(params.get("arguments"))
+        tool, arguments = str(params.get("name")), as_object(params.get("arguments"))
         same = hashlib.sha256(_written([tool, arguments]).encode()).digest()
         leaks = self._hidden.value(arguments) != arguments
         call = _Call(len(self._calls) + 1, session, http, tool, same, affected, leaks)
@@ -124,11 +123,11 @@ class Verdicts:
     ) -> None:
         if key in self._listing and frame is not None:
             self._listing.discard(key)
-            self._learn(members(frame.get("result")))
+            self._learn(as_object(frame.get("result")))
             return
         waiting = self._open.get(key, [])
         call = next((one for one in waiting if one.http == http), waiting[-1] if waiting else None)
-        if call is None or members(members(frame).get("result")).get("resultType") == "input_required":
+        if call is None or as_object(as_object(frame).get("result")).get("resultType") == "input_required":
             return
         waiting.remove(call)
         if not waiting:
@@ -143,9 +142,9 @@ class Verdicts:
         """Note which tools say that they only read, or that a second call changes nothing."""
         listed: JsonValue = result.get("tools")
         for tool in listed if is_list(listed) else []:
-            hints = members(members(tool).get("annotations"))
+            hints = as_object(as_object(tool).get("annotations"))
             if hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True:
-                self._repeatable.add(str(members(tool).get("name")))
+                self._repeatable.add(str(as_object(tool).get("name")))
 
     def _of(self, call: _Call) -> Iterator[Case]:
         """Yield the verdicts about one call, from those of the same client that came after it."""
@@ -177,7 +176,7 @@ def fails(cases: Sequence[Case], on: Collection[Verdict]) -> bool:
 
 
 def _succeeded(frame: JsonObject) -> bool:
-    return "result" in frame and members(frame["result"]).get("isError") is not True
+    return "result" in frame and as_object(frame["result"]).get("isError") is not True
 
 
 def _written(value: JsonValue) -> str:

@@ -9,11 +9,10 @@ from typing import cast
 from simtrain.contracts.world import Offer
 from simtrain.mcp.serve.wire_tools import WireTools
 from simtrain.mcp_wire.eras import HANDSHAKE_VERSIONS
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.handler import INVALID_PARAMS, WireError, WireRequest, result_of
 from simtrain.mcp_wire.manifest import LISTED, NO_VERSION, ServerManifest
 from simtrain.mcp_wire.manifest import Surface as Captured
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object
 from simtrain.values.version import VERSION
 from simtrain.worlds.recorded.recorded_sessions import HANDSHAKE, MODERN
 
@@ -127,7 +126,7 @@ class CapturedSurface(ServedSurface):
         if not request.modern and surface.era != MODERN:
             return {**captured, "protocolVersion": self._version(request, captured.get("protocolVersion"))}
         instructions = {"instructions": captured["instructions"]} if "instructions" in captured else {}
-        info = captured.get("serverInfo") if request.modern else members(captured.get("_meta")).get(SERVER_INFO)
+        info = captured.get("serverInfo") if request.modern else as_object(captured.get("_meta")).get(SERVER_INFO)
         info = info or {"name": self._manifest.name, "version": ""}
         return _greeting(request, captured.get("capabilities") or {}, info, instructions)
 

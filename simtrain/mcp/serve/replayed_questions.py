@@ -6,9 +6,8 @@ from collections import OrderedDict
 from secrets import token_urlsafe
 from typing import cast
 
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest, result_of
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 MOST = 1024
@@ -75,7 +74,7 @@ class Conversations:
 
 def _answered(given: JsonValue, recorded: JsonObject) -> bool:
     """True if responses answer every question of a round; what a client says beyond that does not count."""
-    return all(is_object(members(given).get(key)) for key in recorded["inputRequests"])
+    return all(is_object(as_object(given).get(key)) for key in recorded["inputRequests"])
 
 
 def _rounds(wire: JsonObject) -> list[JsonObject]:

@@ -14,12 +14,11 @@ from simtrain.mcp.verify.real_server import UNANSWERED
 from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.eras import MODERN
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
 from simtrain.mcp_wire.targets import Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault, nearest
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, as_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_caller, read_sessions
 from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
 
@@ -115,7 +114,7 @@ def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> Call
     arguments = exchange.params.get("arguments") if isinstance(name, str) else exchange.params
     call = GeneratedCall(
         name if isinstance(name, str) else exchange.method,
-        members(arguments),
+        as_object(arguments),
         "valid" if accepted else "invalid",
     )
     return CallOutcome(call, accepted, pairing.from_real(response), exchange.response, problem)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from simtrain.mcp.verify.pairing import Pairing
-from simtrain.mcp_wire.frames import members
 from simtrain.mcp_wire.manifest import LISTED, Surface
-from simtrain.values.types import JsonObject, JsonValue, canonical, writable
+from simtrain.values.types import JsonObject, JsonValue, as_object, canonical, writable
 
 INFO = "io.modelcontextprotocol/serverInfo"
 ENVELOPE = ("resultType", "ttlMs", "cacheScope", "_meta")
@@ -96,7 +95,7 @@ def _greeting(surface: Surface) -> JsonObject:
     """Return the members of a greeting that both eras have, by one name each, and whatever else it holds."""
     greeting = surface.greeting
     rest = {key: value for key, value in greeting.items() if key not in ENVELOPE}
-    info = rest.pop("serverInfo", None) or members(greeting.get("_meta")).get(INFO)
+    info = rest.pop("serverInfo", None) or as_object(greeting.get("_meta")).get(INFO)
     return {"serverInfo": info or _ABSENT, "capabilities": rest.pop("capabilities", _ABSENT), **rest}
 
 

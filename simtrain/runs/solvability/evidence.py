@@ -17,7 +17,7 @@ from functools import cached_property
 from simtrain.agents.plan import Planned
 from simtrain.values.comparing import normal_text
 from simtrain.values.numerals import read_number
-from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 
 SHORT = 3
 """Texts shorter than this, and numbers below TELLING, name no record."""
@@ -189,7 +189,7 @@ class _Judging:
     def value(self, key: str, true: JsonValue, received: JsonValue, names: frozenset[Scalar]) -> JsonValue:
         """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
         if is_object(true):
-            other = received if is_object(received) else {}
+            other = as_object(received)
             telling = frozenset(_telling(true)) or names
             parts = {name: self.value(name, item, other.get(name), telling) for name, item in true.items()}
             return {name: item for name, item in parts.items() if item is not _NOTHING}

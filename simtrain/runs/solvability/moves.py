@@ -10,7 +10,7 @@ from simtrain.agents.skills.fixing import allowed_value
 from simtrain.agents.skills.stand_ins import equivalent_calls
 from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.entities import kind_under
-from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, is_list, is_object
 
 MOST_PAGES = 40
 
@@ -85,7 +85,7 @@ def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, want
 def records_of(content: JsonValue) -> list[JsonObject]:
     """Return the records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
     found: list[JsonObject] = []
-    for key, value in (content if is_object(content) else {}).items():
+    for key, value in (as_object(content)).items():
         for item in value if is_list(value) else []:
             if is_object(item):
                 record, kind = item, kind_under(key)

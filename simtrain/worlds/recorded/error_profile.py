@@ -7,7 +7,7 @@ import re
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
 from simtrain.mcp_wire.request_flaws import flaw
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
@@ -71,7 +71,7 @@ def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
         empty = unknown_tool(server.profile, "unknown_tool_empty")
         if empty is not None and empty != unknown:
             texts["unknown_tool_empty"] = empty[0]
-    flawed = _object(_object(server.profile.get("tools/call name missing")).get("error"))
+    flawed = as_object(as_object(server.profile.get("tools/call name missing")).get("error"))
     python = flawed == PYTHON_FLAWED
     return texts | refusal_texts(unknown, _refused(server, schemas), schemas, python=python)
 
@@ -99,14 +99,14 @@ def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
         reply = _reply_of(exchange.response)
         if exchange.method != "tools/call" or not isinstance(tool, str) or tool not in schemas or reply is None:
             continue
-        arguments = given if is_object(given) else {}
+        arguments = as_object(given)
         if not validator(schemas[tool]).is_valid(arguments):
             found.append(RefusedCall(tool, arguments, *reply))
     return found
 
 
 def _kind(exchange: Exchange) -> str | None:
-    params, ref = exchange.params, _object(exchange.params.get("ref"))
+    params, ref = exchange.params, as_object(exchange.params.get("ref"))
     match exchange.method:
         case method if method == NO_METHOD:
             return "unknown_method"
@@ -126,15 +126,11 @@ def _kind(exchange: Exchange) -> str | None:
 
 def _reply_of(response: JsonValue) -> tuple[str, str | int] | None:
     """Return the text of a captured response, and its channel: error reply, plain result, or the code of a JSON-RPC error."""
-    found = _object(response)
-    error, result = _object(found.get("error")), _object(found.get("result"))
+    found = as_object(response)
+    error, result = as_object(found.get("error")), as_object(found.get("result"))
     if isinstance(error.get("message"), str) and isinstance(error.get("code"), int):
         return error["message"], error["code"]
     content: JsonValue = result.get("content")
-    blocks = [_object(block) for block in content] if is_list(content) else []
+    blocks = [as_object(block) for block in content] if is_list(content) else []
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return ("\n".join(texts), "error" if result.get("isError") is True else "result") if texts else None
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if is_object(value) else {}

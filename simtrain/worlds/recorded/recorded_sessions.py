@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from simtrain.contracts.request import Caller
 from simtrain.mcp_wire.manifest import Exchange, ServerManifest, read_manifest
-from simtrain.values.types import JsonObject, JsonValue, canonical, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, canonical, is_list, is_object
 from simtrain.worlds.recorded.recording import Frame, RecordedRun, Sender, read_runs
 
 HANDSHAKE = "2025-11-25"
@@ -116,9 +116,9 @@ def frames_of(exchanges: Iterable[Exchange]) -> Iterator[Frame]:
 
 
 def _messages(exchange: Exchange, numbers: Iterator[int]) -> Iterator[tuple[Sender, JsonObject]]:
-    meta = dict(_object(exchange.params.get("_meta")))
+    meta = dict(as_object(exchange.params.get("_meta")))
     for notification in exchange.notifications:
-        if "progressToken" in _object(notification.get("params")):
+        if "progressToken" in as_object(notification.get("params")):
             meta["progressToken"] = notification["params"]["progressToken"]
     if exchange.era == MODERN:
         meta |= {f"{ENVELOPE}protocolVersion": MODERN, f"{ENVELOPE}clientCapabilities": exchange.capabilities}
@@ -131,11 +131,11 @@ def _messages(exchange: Exchange, numbers: Iterator[int]) -> Iterator[tuple[Send
             "server",
             {**_JSONRPC, "id": f"ask-{question}", "method": ask["method"], "params": ask.get("params") or {}},
         )
-        yield "client", {**_JSONRPC, "id": f"ask-{question}", **_object(ask.get("answer"))}
+        yield "client", {**_JSONRPC, "id": f"ask-{question}", **as_object(ask.get("answer"))}
     for round_ in exchange.rounds:
         yield "server", {**_JSONRPC, "id": identity, "result": round_["result"]}
         retry = {**params, "inputResponses": round_["answers"]}
-        if "requestState" in _object(round_["result"]):
+        if "requestState" in as_object(round_["result"]):
             retry["requestState"] = round_["result"]["requestState"]
         identity = next(numbers)
         yield "client", {**_JSONRPC, "id": identity, "method": exchange.method, "params": retry}
@@ -217,7 +217,7 @@ class _Pairing:
             self._from_server(frame, message)
 
     def _from_client(self, frame: Frame, message: JsonObject) -> None:
-        params = _object(message.get("params"))
+        params = as_object(message.get("params"))
         if "id" not in message:
             if message["method"] == "notifications/cancelled":
                 self._pending.pop(_key(frame.session, params.get("requestId")), None)
@@ -229,13 +229,13 @@ class _Pairing:
             self._pending[_key(frame.http, message["id"])] = opened
 
     def _open(self, frame: Frame, method: str, params: JsonObject) -> _Opened:
-        meta = _object(params.get("_meta"))
+        meta = as_object(params.get("_meta"))
         modern = f"{ENVELOPE}protocolVersion" in meta
         if method == "initialize":
             # The session's id comes with the reply; until then its requests share the name of none.
-            self._capabilities[frame.session] = _object(params.get("capabilities"))
+            self._capabilities[frame.session] = as_object(params.get("capabilities"))
         capabilities = (
-            _object(meta.get(f"{ENVELOPE}clientCapabilities"))
+            as_object(meta.get(f"{ENVELOPE}clientCapabilities"))
             if modern
             else self._capabilities.get(frame.session, self._capabilities.get(None, {}))
         )
@@ -252,11 +252,11 @@ class _Pairing:
         if "inputResponses" not in params and "requestState" not in params:
             return None
         for opened in self._paused:
-            wanted = _object(opened.rounds[-1]["result"])
+            wanted = as_object(opened.rounds[-1]["result"])
             same = opened.params.get("name", opened.params.get("uri")) == params.get("name", params.get("uri"))
             if opened.method == method and same and wanted.get("requestState") == params.get("requestState"):
                 self._paused.remove(opened)
-                opened.rounds[-1]["answers"] = _object(params.get("inputResponses"))
+                opened.rounds[-1]["answers"] = as_object(params.get("inputResponses"))
                 return opened
         return None
 
@@ -268,7 +268,7 @@ class _Pairing:
 
     def _from_server(self, frame: Frame, message: JsonObject) -> None:
         body = _body(message)
-        owner = self._owner(frame, _object(message.get("params")))
+        owner = self._owner(frame, as_object(message.get("params")))
         if "id" in message:
             ask: JsonObject = {"method": body["method"], "params": body.get("params") or {}}
             self._server_requests[_key(frame.session, message["id"])] = (owner, ask)
@@ -294,9 +294,9 @@ class _Pairing:
             return
         self._pending = {key: other for key, other in self._pending.items() if other is not opened}
         if opened.method == "initialize" and frame.session is not None:
-            self._capabilities[frame.session] = _object(opened.params.get("capabilities"))
+            self._capabilities[frame.session] = as_object(opened.params.get("capabilities"))
         body = _body(message)
-        if _object(body.get("result")).get("resultType") == "input_required":
+        if as_object(body.get("result")).get("resultType") == "input_required":
             opened.rounds.append({"result": body["result"], "answers": {}})
             self._paused.append(opened)
             return
@@ -311,7 +311,7 @@ def own_params(params: JsonObject) -> JsonObject:
     kept = {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}
     meta = {
         key: value
-        for key, value in _object(kept.pop("_meta", None)).items()
+        for key, value in as_object(kept.pop("_meta", None)).items()
         if key != "progressToken" and not key.startswith(ENVELOPE)
     }
     return {**kept, "_meta": meta} if meta else kept
@@ -319,10 +319,6 @@ def own_params(params: JsonObject) -> JsonObject:
 
 def _body(message: JsonObject) -> JsonObject:
     return {key: value for key, value in message.items() if key not in ("jsonrpc", "id")}
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if is_object(value) else {}
 
 
 def _key(scope: object, identity: JsonValue) -> Key:

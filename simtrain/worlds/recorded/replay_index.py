@@ -15,7 +15,7 @@ from simtrain.contracts.request import Caller
 from simtrain.files.redaction import redact
 from simtrain.mcp_wire.manifest import Exchange
 from simtrain.values.comparing import shown
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 from simtrain.worlds.recorded.recorded_sessions import RecordedSession, own_params
 from simtrain.worlds.recorded.volatile_values import moved, put_in, taken_out
 
@@ -118,7 +118,7 @@ class ReplayIndex:
         arguments: JsonValue = params.get("arguments")
         if method == CALL:
             defaults = self._defaults.get(str(params.get("name")), {})
-            given = arguments if is_object(arguments) else {}
+            given = as_object(arguments)
             kept = {
                 name: value
                 for name, value in given.items()

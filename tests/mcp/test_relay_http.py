@@ -19,10 +19,10 @@ from twice import Breaks, Twice
 
 from simtrain.contracts.perturbation import Perturbation, When
 from simtrain.contracts.scenario import Armed
-from simtrain.mcp.relay.connections import RelayLimits
 from simtrain.mcp.relay.http_relay import HttpRelay
 from simtrain.mcp.relay.journal import RelayJournal
 from simtrain.mcp.relay.perturb import Perturber, RelayRules
+from simtrain.mcp.relay.upstream import RelayLimits
 from simtrain.mcp_wire.client import connect
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.perturbations.dropped_tool import DroppedTool
@@ -223,7 +223,7 @@ async def test_what_is_no_http_ends_its_own_connection_only(raw: bytes) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
         writer.write(raw)
         with suppress(ConnectionError):
-            assert (await reader.read()).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+            assert (await reader.read()).partition(b" ")[2].startswith(b"400 ")
         writer.close()
         assert (await fetch(relay.url, call(1, "echo")))[0] == 200
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
+import logging
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
-import h11
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
-from simtrain.mcp.relay.connections import Gone, NoHttp, RelayConnection, RelayLimits, TooLarge
-from simtrain.mcp.relay.exchange import HttpExchange
+from simtrain.mcp.relay.exchange import GIVEN, HttpExchange
 from simtrain.mcp.relay.journal import RelayJournal
 from simtrain.mcp.relay.perturb import Perturber
-from simtrain.mcp.relay.upstream import Upstream
-from simtrain.mcp.serve.guard import LOOPBACK
+from simtrain.mcp.relay.upstream import LONGEST_HEADER, Gone, RelayLimits, Upstream, within
+from simtrain.mcp.serve.guard import misaddressed
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.errors import InputError
 
 ADDRESS = "127.0.0.1"
+
+LINGERING = 1.0
+"""Seconds in which what is still coming of a refused request is read: closing before would tear the answer from the client's hands."""
+
+_LOG = logging.getLogger(__name__)
+# What is not HTTP is answered with 400, which is all that there is to say of it.
+_LOG.addFilter(lambda record: record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError))
 
 
 class HttpRelay:
@@ -44,8 +50,21 @@ class HttpRelay:
         self._upstream = Upstream(target, self._limits)
         self._perturber = perturber
         self._journal = journal
-        self._servers: list[asyncio.Server] = []
-        self._clients: set[asyncio.Task[None]] = set()
+        app = web.Application(client_max_size=self._limits.body)
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        app.on_response_prepare.append(_as_given)
+        self._runner = web.AppRunner(
+            app,
+            logger=_LOG,
+            access_log=None,
+            handler_cancellation=True,
+            auto_decompress=False,
+            keepalive_timeout=self._limits.idle,
+            lingering_time=LINGERING,
+            max_line_size=LONGEST_HEADER,
+            max_field_size=LONGEST_HEADER,
+            shutdown_timeout=0.01,
+        )
 
     @property
     def url(self) -> str:
@@ -55,121 +74,55 @@ class HttpRelay:
     async def __aenter__(self) -> Self:
         """Listen. Raises InputError where the port is taken."""
         self.failed = asyncio.get_running_loop().create_future()
+        await self._runner.setup()
         try:
-            first = await asyncio.start_server(self._accept, ADDRESS, self.port, limit=2**18)
+            await web.TCPSite(self._runner, ADDRESS, self.port).start()
         except OSError as error:
+            await self._runner.cleanup()
             raise InputError(
                 f"port {self.port} cannot be used: {error.strerror}", remedy="choose another with --port"
             ) from None
-        self._servers.append(first)
-        self.port = first.sockets[0].getsockname()[1]
+        self.port = self._runner.addresses[0][1]
         with contextlib.suppress(OSError):
             # Clients that are told `localhost` may try this one first.
-            self._servers.append(
-                await asyncio.start_server(self._accept, "::1", self.port, family=socket.AF_INET6, limit=2**18)
-            )
+            await web.TCPSite(self._runner, "::1", self.port).start()
+        self._upstream.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for server in self._servers:
-            server.close()
-        for task in self._clients:
-            task.cancel()
-        await asyncio.gather(*self._clients, return_exceptions=True)
+        await self._runner.cleanup()
         await self._upstream.close()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._clients.add(task)
-        connection = RelayConnection(reader, writer, ours=h11.SERVER, limits=self._limits)
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        exchange = HttpExchange(request, self._upstream, self._perturber, self._journal, self._limits)
+        # A web page of another site may have sent it (DNS rebinding).
+        refusal = misaddressed(request.headers)
+        if refusal is not None:
+            return exchange.refuse(*refusal)
         try:
-            await self._serve(connection)
+            async with within(self._limits.request, "the request did not come"):
+                body = await request.read()
+            return await exchange.run(body)
+        except web.HTTPRequestEntityTooLarge:
+            return exchange.refuse(413, f"the body is larger than {self._limits.body} bytes")
+        except web.RequestPayloadError:
+            return web.Response(status=400)
+        except (Gone, ConnectionError):
+            pass
         except InputError as error:
             # The recording cannot be written: there is no going on without it.
             if not self.failed.done():
                 self.failed.set_exception(error)
-        except NoHttp as error:
-            await connection.refuse(error.status)
-        except Gone:
-            connection.abort()
-        except asyncio.CancelledError:
-            connection.abort()
-        finally:
-            self._clients.discard(task)
-            await connection.close()
-
-    async def _serve(self, client: RelayConnection) -> None:
-        """Answer the requests of one connection, one after the other."""
-        while True:
-            async with _limit(self._limits.idle):
-                request = await client.receive()
-            if not isinstance(request, h11.Request):
-                return
-            exchange = HttpExchange(
-                client,
-                request,
-                upstream=self._upstream,
-                perturber=self._perturber,
-                journal=self._journal,
-                limits=self._limits,
-            )
-            refusal = _refusal(request)
-            if refusal is not None:
-                await exchange.refuse(*refusal)
-                await client.linger()
-                return
-            try:
-                async with _limit(self._limits.request):
-                    if client.wire.they_are_waiting_for_100_continue:
-                        await client.send(h11.InformationalResponse(status_code=100, headers=[]))
-                    body = await client.body()
-            except TooLarge:
-                await exchange.refuse(413, f"the body is larger than {self._limits.body} bytes")
-                await client.linger()
-                return
-            await _until_gone(client, exchange, body)
-            if not client.next_message():
-                return
+        # Broken off, so that the client does not take what it has for the whole.
+        if request.transport is not None:
+            request.transport.abort()
+        return web.Response()
 
 
-async def _until_gone(client: RelayConnection, exchange: HttpExchange, body: bytes) -> None:
-    """Run an exchange to its end, or cancel it when the client disconnects."""
-    # The socket is read while the request runs: a closed one is noticed only by reading.
-    running = asyncio.create_task(exchange.run(body))
-    watching = asyncio.create_task(client.watch())
-    try:
-        await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)
-        if not running.done():
-            raise Gone("the client has left")
-        await running
-    finally:
-        for task in (running, watching):
-            task.cancel()
-        await asyncio.gather(running, watching, return_exceptions=True)
-
-
-def _refusal(request: h11.Request) -> tuple[int, str] | None:
-    """Status and message for a request that a web page of another site may have sent (DNS rebinding); None for any other."""
-    headers = {name: value.decode("latin-1") for name, value in request.headers}
-    if _host(headers.get(b"host", "")) not in LOOPBACK:
-        return 421, "Invalid Host header"
-    if b"origin" in headers and _host(urlsplit(headers[b"origin"]).netloc) not in LOOPBACK:
-        return 403, "Invalid Origin header"
-    return None
-
-
-def _host(authority: str) -> str:
-    host = authority.lower().rpartition("@")[2]
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-
-
-@contextlib.asynccontextmanager
-async def _limit(seconds: float):
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise Gone(f"nothing came within {seconds:g} s") from None
+async def _as_given(request: web.Request, response: web.StreamResponse) -> None:
+    """Take away what the library adds to a reply."""
+    for name in ("Server", "Date", "Content-Type"):
+        if name.lower() not in response.get(GIVEN, ()):
+            response.headers.pop(name, None)

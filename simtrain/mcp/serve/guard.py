@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -24,19 +24,20 @@ class HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refused = self._refusal(Headers(scope=scope))
-            if refused is not None:
-                await refused(scope, receive, send)
+            wrong = misaddressed(Headers(scope=scope), self._hosts)
+            if wrong is not None:
+                await refusal(*wrong)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> Response | None:
-        if _without_port(headers.get("host", "")) not in self._hosts:
-            return refusal(421, "Invalid Host header")
-        origin = headers.get("origin")
-        if origin is not None and _without_port(urlsplit(origin).netloc) not in self._hosts:
-            return refusal(403, "Invalid Origin header")
-        return None
+
+def misaddressed(headers: Mapping[str, str], hosts: Collection[str] = LOOPBACK) -> tuple[int, str] | None:
+    """Return status and message for a request whose Host, or Origin, is none of these hosts; None for any other."""
+    if _without_port(headers.get("host", "")) not in hosts:
+        return 421, "Invalid Host header"
+    if "origin" in headers and _without_port(urlsplit(headers["origin"]).netloc) not in hosts:
+        return 403, "Invalid Origin header"
+    return None
 
 
 def _without_port(netloc: str) -> str:

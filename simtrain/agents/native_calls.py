@@ -8,11 +8,9 @@ import orjson
 
 from simtrain.contracts.trajectory import Step
 from simtrain.llm.completion import Completion, ToolCall
+from simtrain.llm.conversation import wire_arguments
 from simtrain.llm.tool_names import definition, wire_names
 from simtrain.values.types import Action, JsonObject, ToolSpec, encode
-
-MALFORMED = "malformed_arguments"
-"""Under what name arguments go back that were no JSON object: many servers, and chat templates, read them as one."""
 
 
 class NativeCalls:
@@ -49,7 +47,7 @@ class NativeCalls:
 
     def _call(self, action: Action, written: str | None) -> JsonObject:
         sound = action.malformed is None
-        arguments = (written or encode(action.arguments)) if sound else encode({MALFORMED: action.malformed})
+        arguments = (written if sound else None) or encode(wire_arguments(action))
         function = {"name": self._wire_name(action.tool), "arguments": arguments}
         return {"id": action.id, "type": "function", "function": function}
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-import orjson
-
 from simtrain.contracts.trajectory import Step
+from simtrain.llm.call_formats.reading import call_of, json_of, malformed
 from simtrain.llm.completion import Completion, ToolCall
-from simtrain.values.types import WHOLE_CALL, Action, JsonObject, JsonValue, ToolSpec, encode, is_object
+from simtrain.values.types import WHOLE_CALL, Action, JsonObject, ToolSpec, encode
 
 # A block that is never closed (a reply cut off, a stop word) is still a call, and most likely a malformed one.
 _BLOCK = re.compile(r"^[ \t]*```tool_call[ \t]*\r?\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r'"name"\s*:\s*"([^"\\]+)"')
 
 _HOW = """\
 To call a tool, write a block like this one, with the tool's name and its arguments:
@@ -68,25 +66,10 @@ class TextCalls:
 
 
 def _call(block: str, index: int) -> ToolCall:
-    name = f"call_{index}"
     try:
-        value: JsonValue = orjson.loads(block)
-    except orjson.JSONDecodeError:
-        value = None
-    if not is_object(value):
-        return _malformed(name, block)
-    tool, arguments = value.get("name"), value.get("arguments", {})
-    if not isinstance(tool, str) or not is_object(arguments) or set(value) - {"name", "arguments"}:
-        return _malformed(name, block)
-    try:
-        return ToolCall(name, tool, encode(arguments))
-    except orjson.JSONEncodeError:
-        return _malformed(name, block)
-
-
-def _malformed(id: str, block: str) -> ToolCall:
-    found = _NAME.search(block)
-    return ToolCall(id, found[1] if found else "", WHOLE_CALL + block)
+        return call_of(json_of(block), block, index)
+    except ValueError:
+        return malformed(block, index)
 
 
 def _block(action: Action) -> str:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, wraps
-from threading import local
+from functools import lru_cache
 from typing import Any, cast
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
 from jinja2.exceptions import SecurityError
-from jinja2.filters import make_attrgetter
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
 
+from simtrain.files.template_budget import TooMuch as TooMuch
+from simtrain.files.template_budget import (
+    add_up,
+    allow,
+    count_loops,
+    counted,
+    depth,
+    join,
+    joined,
+    paid,
+    replace,
+    size,
+    spend,
+)
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue, encode, is_list, is_object
 
@@ -58,111 +69,29 @@ _CONSTANTS = frozenset({"none", "true", "false"})
 _PART = re.compile(r"([A-Za-z_]\w*)|\[(-?\d+)\]")
 
 
-class TooMuch(InputError):
-    """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
-
-
-class _Budget(local):
-    """What the render under way in a thread may still visit and produce; renders never interleave, since none awaits."""
-
-    items = MAX_ITEMS
-    work = MAX_WORK
-
-
-_budget = _Budget()
-
-
-def _counted(items: Iterable[Any]) -> Iterator[Any]:
-    for item in items:
-        _budget.items -= 1
-        if _budget.items < 0:
-            raise TooMuch(f"a template may visit at most {MAX_ITEMS} loop items")
-        yield item
-
-
-def _spend(work: int) -> None:
-    """Pay for so many characters or items, before or after they are made. Raises TooMuch."""
-    _budget.work -= work
-    if _budget.work < 0:
-        raise TooMuch(f"a template may produce at most {MAX_WORK:,} characters and items on its way")
-
-
-def _paid(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that pays for what it gives. What grows by a factor pays beforehand: see `_replace`, `_join`, `_concat`, `_sum`."""
-
-    @wraps(filter)
-    def paid(*arguments: Any, **named: Any) -> Any:
-        found = filter(*arguments, **named)
-        _spend(len(found) if isinstance(found, str | list | tuple) else 0)  # pyright: ignore[reportUnknownArgumentType]
-        return cast(object, found)
-
-    return paid
-
-
-def _replace(text: Any, old: str, new: str, count: int = -1) -> str:
-    text, old, new = str(text), str(old), str(new)
-    found = text.count(old) if count < 0 else min(count, text.count(old))
-    _spend(len(text) + found * len(new))
-    return text.replace(old, new, count)
-
-
-def _join(items: Iterable[Any], separator: str = "", attribute: str | int | None = None) -> str:
-    if attribute is not None:
-        items = map(make_attrgetter(_SANDBOX, attribute), items)
-    texts: list[str] = []
-    for item in items:
-        texts.append(str(item))
-        _spend(len(texts[-1]) + len(separator))
-    return str(separator).join(texts)
-
-
-def _concat(parts: list[Any]) -> str:
-    """Return what `~` does."""
-    return _join(parts)
-
-
-def _sum(items: Iterable[Any], attribute: str | int | None = None, start: float | list[Any] = 0) -> Any:
-    """Return numbers added up, or the lists of a list put one behind another."""
-    if attribute is not None:
-        items = map(make_attrgetter(_SANDBOX, attribute), items)
-    if not is_list(start):
-        if not isinstance(cast(object, start), int | float):
-            raise SecurityError("sum adds up numbers, or lists to a list")
-        return sum(items, start)
-    whole = list(start)
-    for item in items:
-        if not is_list(item):
-            raise SecurityError("sum adds up numbers, or lists to a list")
-        _spend(len(item))
-        whole.extend(item)
-    return whole
-
-
 class _Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, keep_trailing_newline=False, cache_size=0)
-        kept: dict[str, Any] = {name: _paid(self.filters[name]) for name in _FILTERS}
-        own: dict[str, Any] = {"replace": _replace, "join": _join, "concat": _concat, "sum": _sum}
+        kept: dict[str, Any] = {name: paid(self.filters[name]) for name in _FILTERS}
+        own: dict[str, Any] = {"replace": replace, "join": join, "concat": joined, "sum": add_up}
         # Jinja's own tojson escapes for HTML.
-        self.filters = {**kept, **own, "counted": _counted, "money": _money, "tojson": _paid(_tojson)}
+        self.filters = {**kept, **own, "counted": counted, "money": _money, "tojson": paid(_tojson)}
         self.globals.clear()
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         if len(source) > MAX_SOURCE:
             raise TemplateSyntaxError(f"a template may have at most {MAX_SOURCE} characters", 1)
         tree = super()._parse(source, name, filename)
-        if _depth(tree) > MAX_DEPTH:
+        if depth(tree) > MAX_DEPTH:
             raise TemplateSyntaxError("it is nested too deeply", 1)
         for kind in _REFUSED_NODES:
             for found in tree.find_all(kind):
                 raise TemplateSyntaxError(
                     f"{type(found).__name__.lower()} is not available in these templates", found.lineno
                 )
-        for loop in tree.find_all(nodes.For):
-            loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
-        return _Concatenations().visit(tree)
+        return count_loops(tree)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         # `reply.items` means the key, not the method of dict.
@@ -172,8 +101,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator == "+":
-            for part in (left, right):
-                _spend(len(part) if isinstance(part, str | list) else 0)  # pyright: ignore[reportUnknownArgumentType]
+            spend(size(left) + size(right))
             return left + right
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             raise SecurityError(f"{operator!r} works on numbers only")
@@ -185,22 +113,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return getattr(obj, "__name__", "") in _METHODS and isinstance(
             getattr(obj, "__self__", None), str | list | dict
         )
-
-
-def _depth(tree: nodes.Node) -> int:
-    depth, level = 0, [tree]
-    while level:
-        depth, level = depth + 1, [child for node in level for child in node.iter_child_nodes()]
-    return depth
-
-
-class _Concatenations(NodeTransformer):
-    """Turns every `~` into a filter, which pays for what it makes."""
-
-    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        self.generic_visit(node)
-        parts = nodes.List(node.nodes, lineno=node.lineno)
-        return nodes.Filter(parts, "concat", [], [], None, None, lineno=node.lineno)
 
 
 def _money(amount: float) -> str:
@@ -324,7 +236,7 @@ def _compile_text(source: str) -> tuple[frozenset[str], Callable[[Mapping[str, J
 
 
 def _guarded(work: Callable[[], Any], source: str) -> Any:
-    _budget.items, _budget.work = MAX_ITEMS, MAX_WORK
+    allow(MAX_ITEMS, MAX_WORK)
     try:
         return work()
     # Jinja writes an infinite constant as a name.

@@ -1,0 +1,153 @@
+"""What one render of an untrusted template may visit, produce and take: filters and operators pay for what they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from threading import local
+from time import perf_counter
+from typing import Any, cast
+
+from jinja2 import Environment, nodes, pass_environment
+from jinja2.exceptions import SecurityError
+from jinja2.filters import make_attrgetter
+from jinja2.visitor import NodeTransformer
+
+from simtrain.values.errors import InputError
+from simtrain.values.types import is_list
+
+
+class TooMuch(InputError):
+    """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
+
+
+class _Left(local):
+    """What the render under way in a thread has left; renders never interleave, since none awaits."""
+
+    most_items = most_work = items = work = 0
+    deadline = 0.0
+
+
+_left = _Left()
+
+
+def allow(items: int, work: int, seconds: float = float("inf")) -> None:
+    """Begin a render: so many loop items and calls, so many characters and items on the way, so many seconds."""
+    _left.most_items = _left.items = items
+    _left.most_work = _left.work = work
+    _left.deadline = perf_counter() + seconds
+
+
+def visit() -> None:
+    """Pay for one loop item or call. Raises TooMuch."""
+    _left.items -= 1
+    if _left.items < 0:
+        raise TooMuch(f"a template may visit at most {_left.most_items} loop items")
+    if perf_counter() > _left.deadline:
+        raise TooMuch("the template takes too long")
+
+
+def spend(work: int) -> None:
+    """Pay for so many characters or items, before or after they are made. Raises TooMuch."""
+    _left.work -= work
+    if _left.work < 0:
+        raise TooMuch(f"a template may produce at most {_left.most_work:,} characters and items on its way")
+
+
+def size(value: Any) -> int:
+    """Return the length of a text or a list; 0 for anything else."""
+    return len(value) if isinstance(value, str | list | tuple) else 0  # pyright: ignore[reportUnknownArgumentType]
+
+
+def paid(filter: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter that pays for what it gives. What grows by a factor pays beforehand: `replace`, `join`, `add_up`."""
+
+    @wraps(filter)
+    def paying(*arguments: Any, **named: Any) -> Any:
+        found = filter(*arguments, **named)
+        spend(size(found))
+        return cast(object, found)
+
+    return paying
+
+
+def counted(items: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of a loop, each paid for."""
+    for item in items:
+        visit()
+        yield item
+
+
+def replace(text: Any, old: str, new: str, count: int | None = None) -> str:
+    """Do what the filter and the method `replace` do."""
+    text, old, new = str(text), str(old), str(new)
+    most = -1 if count is None else count
+    found = text.count(old) if most < 0 else min(most, text.count(old))
+    spend(len(text) + found * len(new))
+    return text.replace(old, new, most)
+
+
+@pass_environment
+def join(
+    environment: Environment, items: Iterable[Any], separator: str = "", attribute: str | int | None = None
+) -> str:
+    """Do what the filter `join` does."""
+    if attribute is not None:
+        items = map(make_attrgetter(environment, attribute), items)
+    return joined(items, separator)
+
+
+def joined(items: Iterable[Any], separator: str = "") -> str:
+    """Return the texts of items, joined and paid for; this is also what `~` does."""
+    texts: list[str] = []
+    for item in items:
+        texts.append(str(item))
+        spend(len(texts[-1]) + len(separator))
+    return str(separator).join(texts)
+
+
+@pass_environment
+def add_up(
+    environment: Environment,
+    items: Iterable[Any],
+    attribute: str | int | None = None,
+    start: float | list[Any] = 0,
+) -> Any:
+    """Do what the filter `sum` does: numbers added up, or the lists of a list put one behind another."""
+    if attribute is not None:
+        items = map(make_attrgetter(environment, attribute), items)
+    if not is_list(start):
+        if not isinstance(cast(object, start), int | float):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        return sum(items, start)
+    whole = list(start)
+    for item in items:
+        if not is_list(item):
+            raise SecurityError("sum adds up numbers, or lists to a list")
+        spend(len(item))
+        whole.extend(item)
+    return whole
+
+
+def count_loops(tree: nodes.Template) -> nodes.Template:
+    """Return the template with every loop paying for its items, and every `~` for its text: filters `counted` and `concat`."""
+    for loop in tree.find_all(nodes.For):
+        loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
+    return _Concatenations().visit(tree)
+
+
+def depth(tree: nodes.Node) -> int:
+    """Return how deep a template is nested."""
+    found, level = 0, [tree]
+    while level:
+        found, level = found + 1, [child for node in level for child in node.iter_child_nodes()]
+    return found
+
+
+class _Concatenations(NodeTransformer):
+    """Turns every `~` into a filter, which pays for what it makes."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        self.generic_visit(node)
+        parts = nodes.List(node.nodes, lineno=node.lineno)
+        return nodes.Filter(parts, "concat", [], [], None, None, lineno=node.lineno)

@@ -1,7 +1,5 @@
 """How an agent states its answer in plain text, or that there can be none."""
 
-from __future__ import annotations
-
 import re
 
 ANSWER_FORMAT = (

@@ -1,7 +1,5 @@
 """The chat policy: any model on an OpenAI-compatible server, deciding what to call next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import ClassVar, Literal

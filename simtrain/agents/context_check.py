@@ -1,7 +1,5 @@
 """Check before anything is played that a server shows its model the tools, and that an episode fits into its context."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An async function as an agent."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

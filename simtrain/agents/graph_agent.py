@@ -1,7 +1,5 @@
 """A LangGraph graph, or a LangChain agent, as an agent."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """An agent that does what it reads: the plan, and every instruction planted in tool output or tool descriptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from simtrain.agents.plan import Planned, Walking

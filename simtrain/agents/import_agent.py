@@ -1,7 +1,5 @@
 """An agent from somebody else's Python: what `--agent package.module:attribute` names."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Middleware that gives a LangChain agent the tools of the running episode."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

@@ -14,8 +14,6 @@ running episode instead:
 They are found through a context variable, so episodes that are played at the same time never see each other's.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextvars import ContextVar

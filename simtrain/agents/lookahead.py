@@ -1,7 +1,5 @@
 """Which calls of a plan can be made already: those whose arguments do not depend on a reply that is still to come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The agent loop: a LangGraph graph of two nodes, `model` and `tools`, over a journal that lives in the runtime context."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

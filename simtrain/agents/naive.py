@@ -1,7 +1,5 @@
 """The plan as a careless agent carries it out."""
 
-from __future__ import annotations
-
 from simtrain.agents.plan import PlanPolicy, Walk, Walking
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan

@@ -1,7 +1,5 @@
 """Tool calls in the fields that the chat completions wire has for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import orjson

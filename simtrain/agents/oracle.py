@@ -1,7 +1,5 @@
 """The policies that carry out a plan exactly as written."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from simtrain.agents.plan import PlanPolicy, Walk, Walking

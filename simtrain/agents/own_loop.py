@@ -1,7 +1,5 @@
 """Hosting an agent that brings its own loop: it is handed a step function, and held to the limits of the episode."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from time import perf_counter

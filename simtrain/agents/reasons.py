@@ -1,7 +1,5 @@
 """Why a call is made that is not simply the next one of the plan."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """General recovery skills: reading an error text, mending arguments by a schema, deciding what to try next."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches

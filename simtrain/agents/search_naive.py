@@ -1,7 +1,5 @@
 """The policy that searches once and believes what the snippets say."""
 
-from __future__ import annotations
-
 from simtrain.agents.plan import PlanPlayer, Walking, answering
 from simtrain.agents.searching.asked import read_question
 from simtrain.agents.searching.knowing import likeness

@@ -1,7 +1,5 @@
 """The policy that answers a question about an invented web by method, knowing nothing but the question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """From the name of an agent on the command line to the agent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import cast
 

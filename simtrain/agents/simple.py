@@ -1,7 +1,5 @@
 """Agents that call nothing: the floors that every rubric must stay above."""
 
-from __future__ import annotations
-
 from simtrain.agents.plan import answering, declining
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal

@@ -4,8 +4,6 @@ The protocol: the system prompt lists the tools; a call is a block fenced with `
 `{"name": ..., "arguments": {...}}`; the replies come back in one user message, in the order of the calls.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

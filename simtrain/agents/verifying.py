@@ -1,7 +1,5 @@
 """Finds out by reads whether a write whose reply was lost has landed, and what the reply would have been."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Ledgers: files of lines that say what was dealt and what came of it, by which a stream of tasks can be replayed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Climbing a ladder: a stream of tasks whose level follows time or success, with a ledger that replays it."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

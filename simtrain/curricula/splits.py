@@ -1,7 +1,5 @@
 """De-contamination: the splits of training, validation and test share no entity, and no task says what another split says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A ladder written out: scenario families with their questions, and prompts for trainers that bring their own loop."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

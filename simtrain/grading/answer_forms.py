@@ -1,7 +1,5 @@
 """The forms in which an agent may write an answer that is more than one value: a set, a table, JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

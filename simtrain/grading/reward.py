@@ -1,7 +1,5 @@
 """Grading a finished episode: every grader asked, their answers made into one reward."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod

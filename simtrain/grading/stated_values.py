@@ -1,7 +1,5 @@
 """What a plain sentence states: whether it names the right value and no other, the one number in it, the items that it lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

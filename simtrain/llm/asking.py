@@ -1,7 +1,5 @@
 """Requests for a reply of a given form: it is read strictly, and requested once more with a note on what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b

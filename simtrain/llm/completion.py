@@ -1,7 +1,5 @@
 """What a chat model answered, read from the untrusted JSON of an OpenAI-compatible server."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a model's server sends over HTTP: a body, taken in and unpacked up to a limit, and the wait that it asks for."""
 
-from __future__ import annotations
-
 import errno
 import zlib
 from collections.abc import AsyncIterable, Mapping

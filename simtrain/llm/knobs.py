@@ -1,7 +1,5 @@
 """The knobs of every plug-in that calls a chat model: which model, where, how it samples, what it costs."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import ClassVar, Self
 

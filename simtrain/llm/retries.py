@@ -1,7 +1,5 @@
 """Retries of a model call: after a 429, a 5xx, a timeout or a broken connection, with waits that grow."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Tools under names that chat servers accept: letters, digits, underscore and hyphen, at most 64 characters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """What perturbations share that leave a reply unchanged and add words to it."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from dataclasses import replace

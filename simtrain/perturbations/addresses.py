@@ -1,7 +1,5 @@
 """Which pages a call opens: the addresses among its arguments, and the tools that take some."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Arguments of tools are called otherwise than the documentation says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

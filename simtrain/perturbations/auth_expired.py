@@ -1,7 +1,5 @@
 """A session ends midway."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -2,8 +2,6 @@
 about the task.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """One failure makes dependants fail."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

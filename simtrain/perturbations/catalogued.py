@@ -1,7 +1,5 @@
 """What the perturbations of the catalogue share: what they put in place of a reply names them as its source."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Mapping

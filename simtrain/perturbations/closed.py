@@ -1,7 +1,5 @@
 """What the perturbations share that close something for good."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The same actions meet another state."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

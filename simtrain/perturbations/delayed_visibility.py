@@ -1,7 +1,5 @@
 """A write shows after some reads."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

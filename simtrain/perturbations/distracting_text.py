@@ -1,7 +1,5 @@
 """The true reply, and things that have nothing to do with it."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

@@ -1,7 +1,5 @@
 """Look-alike tools among the true ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil
 from typing import ClassVar, cast

@@ -1,7 +1,5 @@
 """Tools are missing from the list."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """One call, two effects."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

@@ -1,7 +1,5 @@
 """Success, with nothing in it."""
 
-from __future__ import annotations
-
 from typing import ClassVar, cast
 
 from simtrain.contracts.perturbation import Call, Traits

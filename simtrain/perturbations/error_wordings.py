@@ -4,8 +4,6 @@ Manners follow the domain: services speak of statuses, in plain text or in one o
 errors after JSON:API, ...), shells as programs do, screens as pages and dialogs do. A server has one manner, drawn by its seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

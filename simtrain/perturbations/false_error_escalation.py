@@ -1,7 +1,5 @@
 """An error that asks for a secret before it will go on."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

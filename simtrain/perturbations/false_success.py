@@ -1,7 +1,5 @@
 """The reply says done, and nothing was done."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

@@ -1,7 +1,5 @@
 """Figures in replies: which numbers and dates state a fact, and a plausible wrong one in place of each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta

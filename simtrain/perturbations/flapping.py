@@ -1,7 +1,5 @@
 """A tool that works, and does not, by turns."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Lists come in small pages."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import replace
 from typing import ClassVar

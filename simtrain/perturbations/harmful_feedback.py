@@ -1,7 +1,5 @@
 """Harmful advice in a reply."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

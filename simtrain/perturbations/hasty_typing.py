@@ -1,7 +1,5 @@
 """What hurried typing does to a text: slips of the keys, capitals and stops that are missing, values corrected halfway."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Search results never contain the answer."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from typing import ClassVar
 

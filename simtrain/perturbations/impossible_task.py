@@ -1,7 +1,5 @@
 """Every path is blocked."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

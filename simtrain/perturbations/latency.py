@@ -1,7 +1,5 @@
 """The true reply, late."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What the perturbations share that let a caller wait in vain."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Call

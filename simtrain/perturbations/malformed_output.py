@@ -1,7 +1,5 @@
 """A payload that cannot be parsed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import ClassVar, Literal, TypeAlias

@@ -1,7 +1,5 @@
 """A reply that is not a tool result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

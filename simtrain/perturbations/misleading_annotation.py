@@ -1,7 +1,5 @@
 """Descriptions of tools that steer the choice the wrong way."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """An error that suggests the wrong cure."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

@@ -1,7 +1,5 @@
 """Something that a tool needs is not installed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar
 

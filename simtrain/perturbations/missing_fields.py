@@ -1,7 +1,5 @@
 """Fields of a reply are missing."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The same facts in another notation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Two tools of one name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

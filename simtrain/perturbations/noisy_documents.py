@@ -1,7 +1,5 @@
 """Related but useless documents beside the true ones."""
 
-from __future__ import annotations
-
 from typing import ClassVar, cast
 
 from simtrain.contracts.perturbation import Call, Traits

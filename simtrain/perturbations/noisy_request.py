@@ -1,7 +1,5 @@
 """The task as a hurried person writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import ceil
 from typing import ClassVar, Literal, TypeAlias

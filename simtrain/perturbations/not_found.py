@@ -1,7 +1,5 @@
 """An id is gone or renamed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, cast

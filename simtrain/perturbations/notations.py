@@ -1,7 +1,5 @@
 """JSON content written as CSV, XML, lines, a Markdown table, or prose: every key and every value stays to be read."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which fields of the records in a list another read tool tells too, so that they may be left out of the list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A tool is dead for good."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

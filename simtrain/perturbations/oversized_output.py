@@ -1,7 +1,5 @@
 """A reply that floods the context."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar, get_args
 

@@ -1,7 +1,5 @@
 """What trouble with single pages has in common: whether a page is met is drawn by its address when it is first opened, and stays so."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import ClassVar
 

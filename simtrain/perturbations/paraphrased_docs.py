@@ -1,7 +1,5 @@
 """Tools are described in other words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

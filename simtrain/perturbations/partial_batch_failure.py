@@ -1,7 +1,5 @@
 """Some items of a batch fail, the others land."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """A subset of the results."""
 
-from __future__ import annotations
-
 from typing import ClassVar, TypeVar
 
 from pydantic import Field

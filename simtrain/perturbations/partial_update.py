@@ -1,7 +1,5 @@
 """Half of a write lands."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The account lacks the right."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Places for foreign words in a reply: around its text, inside it, or in one of its fields."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Partial evidence that looks complete."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

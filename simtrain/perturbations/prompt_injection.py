@@ -1,7 +1,5 @@
 """An instruction in the reply of a tool."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from typing import ClassVar, Literal, TypeAlias
 

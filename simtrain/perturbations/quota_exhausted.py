@@ -1,7 +1,5 @@
 """The account has used up what it may use."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Too many calls: the server wants to be left alone for a while."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """A page has moved."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tools and their arguments are called otherwise."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Replies that say something else: their content changed, in the form that it had and still fitting the output schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

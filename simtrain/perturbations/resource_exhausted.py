@@ -1,7 +1,5 @@
 """The storage is full."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What the perturbations share that write the values of a reply in another way."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Traits

@@ -1,7 +1,5 @@
 """The state makes a careless act harmful."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

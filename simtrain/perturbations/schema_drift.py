@@ -1,7 +1,5 @@
 """Fields of a reply are called otherwise than the documentation says."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Output schemas made wider, so that changed replies still fit what a tool promises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a page of a search world states in figures, and which of it other sites state too."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Two tools disagree about a fact."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """An old value is served."""
 
-from __future__ import annotations
-
 import re
 from contextlib import closing, suppress
 from typing import ClassVar

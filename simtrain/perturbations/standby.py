@@ -1,7 +1,5 @@
 """Duplicates of tools that go down: the same tools on a second server, described as such, over the same records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

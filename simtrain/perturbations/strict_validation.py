@@ -1,7 +1,5 @@
 """A server that wants more than its documentation says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

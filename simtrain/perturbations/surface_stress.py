@@ -1,7 +1,5 @@
 """The right values, written in an unusual way."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Literal, TypeAlias

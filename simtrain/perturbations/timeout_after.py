@@ -1,7 +1,5 @@
 """The effect lands, the reply is lost."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

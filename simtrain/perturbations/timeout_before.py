@@ -1,7 +1,5 @@
 """The call never reaches the tool, and the caller waits in vain."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

@@ -1,7 +1,5 @@
 """An instruction in the description of a tool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar, Literal
 

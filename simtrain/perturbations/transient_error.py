@@ -1,7 +1,5 @@
 """The service is down for a moment."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The text of a reply is cut off."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

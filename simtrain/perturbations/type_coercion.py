@@ -1,7 +1,5 @@
 """Values arrive as another type: numbers as text, truth values as digits, an instant as seconds, the only item in place of a list."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Literal, TypeAlias

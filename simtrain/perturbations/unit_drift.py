@@ -1,7 +1,5 @@
 """The same quantities, in another unit."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 from typing import ClassVar
 

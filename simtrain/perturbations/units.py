@@ -1,7 +1,5 @@
 """Units: which fields hold a quantity, as far as their names tell, and the same quantity in another unit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

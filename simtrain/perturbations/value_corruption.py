@@ -1,7 +1,5 @@
 """A plausible wrong number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

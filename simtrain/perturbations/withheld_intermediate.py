@@ -1,7 +1,5 @@
 """The result of a step is hidden until it is asked for another way."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits

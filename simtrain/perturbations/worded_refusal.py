@@ -1,7 +1,5 @@
 """What the perturbations share that refuse a call which would have worked, in words that lead astray."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar

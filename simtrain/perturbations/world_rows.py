@@ -1,7 +1,5 @@
 """Rows of a world, found by a value that a call or a reply names."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from simtrain.contracts.world import WorldState

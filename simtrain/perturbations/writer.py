@@ -1,7 +1,5 @@
 """A chat model that words a perturbation: asked for one JSON object, read strictly, checked before it is used."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine

@@ -1,7 +1,5 @@
 """A plausible wrong record."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

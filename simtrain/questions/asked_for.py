@@ -1,7 +1,5 @@
 """Which cells of a gold table have to be found out: those that have a value and are not in the question already."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The questions that a scenario asks of a world: composed, written by hand, or read from a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A world's own search engine and page opener, as a plan calls them: which tools they are, and what they reply."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

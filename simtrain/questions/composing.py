@@ -1,7 +1,5 @@
 """Composing: shapes of questions, drawn by walking the schema of a world."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Conditions drawn from the values in a world, so that about the wanted share of rows meets them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate

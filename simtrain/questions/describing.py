@@ -1,7 +1,5 @@
 """Identifying a thing without its name: by conditions, blurred to decades and ranges, that nothing else of its kind meets."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Final
 

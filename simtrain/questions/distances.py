@@ -1,7 +1,5 @@
 """Names that could be mistaken for one another: one edit apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -1,7 +1,5 @@
 """The families of composed questions: what each draws, from conditions on one entity to what two sources say of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace

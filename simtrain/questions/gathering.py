@@ -1,7 +1,5 @@
 """What a question rests on: its gold table, the facts behind each cell, and the facts that decide which rows there are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

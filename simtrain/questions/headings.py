@@ -1,7 +1,5 @@
 """Headings: each column of a table called by one short noun phrase, and what it means in full where that says less."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

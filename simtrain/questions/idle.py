@@ -1,7 +1,5 @@
 """Conditions that change nothing: without them the gold table is the same, so they ask for nothing and their hops are none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

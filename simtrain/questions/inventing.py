@@ -1,7 +1,5 @@
 """Names that nobody has, for questions that cannot be answered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.questions.distances import lookalikes

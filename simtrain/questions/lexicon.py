@@ -1,7 +1,5 @@
 """What a language calls the things of a world: its types, attributes, units and categories, by the words that its author gives."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

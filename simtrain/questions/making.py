@@ -1,7 +1,5 @@
 """Making questions: shapes composed, worded, checked, solved through the search engine and measured, until there are enough."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Which question is drawn next: families and hops in turn, so that each gets its share where the schema allows it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Conditions in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.contracts.question import Language, cell_text

@@ -1,7 +1,5 @@
 """From a path to the oracle's plan: searches, visits, passages read, and the table written from what was read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The schema of a search world as questions see it: tables, attributes, references between them, and the values they hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What a composed question asks, before it has SQL or words: tables joined, conditions, columns, and how rows are chosen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """A question solved in its world: the gold and what it rests on, the path through the search engine, the plan, the difficulty."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

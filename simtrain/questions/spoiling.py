@@ -1,7 +1,5 @@
 """Spoiling: questions that have no answer, made from those that have one, so that nothing in their form gives them away."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

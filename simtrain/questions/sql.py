@@ -1,7 +1,5 @@
 """From a shape to SQL: the gold table, and the evidence by which each of its cells is found on a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where pages state facts: the statements of a world file, read as an agent would read them and held against the facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Widening: more columns for a shape, from its rows and what their references lead to, without more hops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

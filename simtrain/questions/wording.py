@@ -1,7 +1,5 @@
 """The words of composed questions: from a shape to what is asked, in one of several styles."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from simtrain.contracts.question import AnswerKind, Column, Language, cell_text

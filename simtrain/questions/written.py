@@ -1,7 +1,5 @@
 """Questions of families that were written by hand: one for each row of their parameters, checked and measured like composed ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from simtrain.contracts.question import (

@@ -1,7 +1,5 @@
 """A language world model: a chat model that answers tool calls in place of their servers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The ledger of a language world model: what its replies have established, held against its next replies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The world's own engine answers: no model, no network, the default."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

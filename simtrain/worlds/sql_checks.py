@@ -1,7 +1,5 @@
 """SQL that graders ask of worlds: what counts as true, and trying it before anything is played."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Reading a question: which things it asks for, under which conditions, in which columns. Nothing but its text is known."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

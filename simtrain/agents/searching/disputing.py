@@ -1,7 +1,5 @@
 """Find the things about which two sites disagree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Check whether a thing meets a condition, by the pages about it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """Find the things of a kind on lists and pages, and values some links away from them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

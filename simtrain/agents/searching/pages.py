@@ -1,7 +1,5 @@
 """Reading a page: its links, its tables, its fields, and values that its prose tells beside a label."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The web one call at a time: searches and visits through whatever tools an environment offers, within a budget."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass

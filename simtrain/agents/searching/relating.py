@@ -1,7 +1,5 @@
 """Rows of a relation (who served where, and when), as the lines of pages about either end tell of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

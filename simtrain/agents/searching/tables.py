@@ -1,7 +1,5 @@
 """Writing the answer: a Markdown table, and figures over groups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from simtrain.agents.searching.asked import ReadQuestion, Wanted

@@ -1,7 +1,5 @@
 """Getting a call across: repeated while the trouble may pass, fixed where it was wrong, its cause removed where a tool does that."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Merge several replies to the same question: lists are joined, of differing values the most frequent one is taken."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Decide whether to believe the reply of a read: repeat it when in doubt, compare repetitions, fill gaps from other reads."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Generator, Iterator
 

@@ -1,7 +1,5 @@
 """Find reads that can confirm a write, and judge by their records whether it took effect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 

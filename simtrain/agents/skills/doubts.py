@@ -1,7 +1,5 @@
 """Detect replies that should be asked for again: unreadable, cut, behind a paywall, empty, incomplete, or about something else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum

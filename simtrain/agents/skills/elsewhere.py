@@ -1,7 +1,5 @@
 """Finding elsewhere what a reply does not say: other reads that may tell it, fields filled in, a whole reply put together."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned

@@ -1,7 +1,5 @@
 """Fixing a call by what its error and its schema say: arguments renamed, filled in, brought to the right type."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Remember an episode: the reads made, the records seen, the latest value under each name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

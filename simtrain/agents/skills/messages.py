@@ -1,7 +1,5 @@
 """Read the message of an error reply out of the JSON around it, the names that it quotes, and the texts of any reply."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Following a page to where it has moved: the call with the address that an error names in place of the old one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Normalise the words of tool, argument and field names, so that synonyms compare as equal."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

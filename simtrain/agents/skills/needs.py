@@ -1,7 +1,5 @@
 """Find the fields of replies that a plan needs, by the names in its expressions."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.agents.skills.messages import texts_in

@@ -1,7 +1,5 @@
 """Reading a reply whatever it is written in: broken JSON, numbers and dates as text, names in capitals, fields under other names."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

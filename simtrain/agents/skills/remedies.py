@@ -1,7 +1,5 @@
 """A tool that removes the cause of an error: one that renews, installs, asks for or frees what the error says is missing."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

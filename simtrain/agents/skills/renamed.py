@@ -1,7 +1,5 @@
 """Which of the tools that are offered a known one is by now, and how its arguments are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from simtrain.agents.plan import Planned

@@ -1,7 +1,5 @@
 """The same call of another tool: one that is described as the known one is, and takes what it takes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Confirm writes that were reported done: look, wait, and repeat those that reads do not show."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 from simtrain.agents.plan import Planned

@@ -1,7 +1,5 @@
 """Reads values as their documented type, or else as the type seen before under the same name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

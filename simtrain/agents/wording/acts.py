@@ -1,7 +1,5 @@
 """A call in words: what it does, to what, as far as the names of the tool and its arguments tell."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.agents.plan import Planned

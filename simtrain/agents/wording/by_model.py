@@ -1,7 +1,5 @@
 """Have a chat model write the sentences, and check that they name nothing that the agent has not seen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The last message: the answer in a sentence, or a refusal in sentences that say why."""
 
-from __future__ import annotations
-
 import json
 import re
 

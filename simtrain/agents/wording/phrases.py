@@ -1,7 +1,5 @@
 """The wordings of the text beside calls; `act` is what the call does, as an infinitive."""
 
-from __future__ import annotations
-
 from simtrain.agents.reasons import CallReason
 
 FIRST = (

@@ -1,7 +1,5 @@
 """Word the text beside calls: one or two sentences about what they are for, drawn from many wordings by the seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Texts that an agent has seen: the task and the replies so far. Its sentences may name nothing else."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.contracts.journal import Journal

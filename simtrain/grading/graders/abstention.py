@@ -1,7 +1,5 @@
 """Did the agent decline where it should, and leave the world alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

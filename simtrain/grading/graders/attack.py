@@ -1,7 +1,5 @@
 """Did a planted instruction get its way: the attack's goal, reached or not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The judge: a chat model rates an episode by written criteria."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field, field_validator

@@ -1,7 +1,5 @@
 """How a planted instruction is dressed: plain, as Markdown, in a comment, encoded, or in another language."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from dataclasses import asdict
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """What an attack is after: a call that the agent is to make, or words that it is to say, and how to tell whether it did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graders of attacks for arms that plant instructions: whether an attack won is measured beside the task, never in its reward."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import cast
 

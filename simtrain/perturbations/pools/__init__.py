@@ -1,7 +1,5 @@
 """The shipped pools of surface texts: one YAML file for each perturbation whose words are not computed."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType

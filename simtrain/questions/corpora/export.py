@@ -1,7 +1,5 @@
 """A world and questions about it as a folder: a corpus with judgements like BrowseComp-Plus has them, and WideSearch's own files."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

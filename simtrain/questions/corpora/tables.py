@@ -1,7 +1,5 @@
 """Rows into files: JSON Lines, or Parquet with the extra of that name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import islice

@@ -1,7 +1,5 @@
 """The other names of the entities of a world, by which answers may call them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from simtrain.contracts.world import World

@@ -1,7 +1,5 @@
 """Who settles what rules cannot: which heading is which column, which name is which entity, whether two cells mean the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """An arbiter that asks a chat model about what is not known beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Scores a whole benchmark: every trial of every question, the figures over trials and questions, what each column lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

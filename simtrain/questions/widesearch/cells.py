@@ -1,7 +1,5 @@
 """Whether a cell of a response agrees with the gold cell, by the column's rule, strictly: no credit for what is not there."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from typing import Final

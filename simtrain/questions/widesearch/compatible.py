@@ -4,8 +4,6 @@ The algorithm is that of ByteDance-Seed/WideSearch at commit 0e664c3; what panda
 dateparser reads as a date are part of its figures, so both come from the extra `widesearch`, in the versions that it pins.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

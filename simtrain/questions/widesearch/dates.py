@@ -1,7 +1,5 @@
 """Dates in the cells of a table, read without asking what day it is today."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """The files of WideSearch: questions and responses as JSON Lines, gold tables as CSV; and a file of known aliases."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

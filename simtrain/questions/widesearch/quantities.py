@@ -1,7 +1,5 @@
 """Numbers with units in the cells of a table: `4.2 m`, `US$ 3.5 million`, `12.5 %`, `3.2亿`."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

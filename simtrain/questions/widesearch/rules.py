@@ -1,7 +1,5 @@
 """How the tables of one question are compared: which columns identify a row, and the rule of each column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The figures of one answer, of the trials of a question, and of a whole benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Strict scoring: WideSearch's measures without the reference's defects; pure Python, and never above 1."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

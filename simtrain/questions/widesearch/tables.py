@@ -1,7 +1,5 @@
 """The Markdown tables in a response, read so that nothing in a cell can break them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass

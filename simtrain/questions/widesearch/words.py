@@ -1,7 +1,5 @@
 """Text of cells as strict scoring compares it: without markup, case and white space."""
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

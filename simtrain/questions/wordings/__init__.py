@@ -1,7 +1,5 @@
 """The words of composed questions, one file for each language."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Annotated, TypeAlias

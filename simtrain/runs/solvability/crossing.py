@@ -1,7 +1,5 @@
 """Carry out one call of a plan: make it, then try whatever helps until the world is right and the reply is known."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 

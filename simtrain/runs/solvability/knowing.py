@@ -1,7 +1,5 @@
 """Find out whether an episode can be done: by what the family declares, by its own end, or by search."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import OrderedDict
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Alternatives to a call, and calls that support it: stand-ins, reads, arguments filled from what is known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned

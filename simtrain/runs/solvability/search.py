@@ -1,7 +1,5 @@
 """The search for a way through one perturbed episode: the plan, each call got across, and the grade at its end."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast

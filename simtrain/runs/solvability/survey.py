@@ -1,7 +1,5 @@
 """Survey perturbations over scenario families, each alone and all together: how many cases can be solved, and which agents do."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

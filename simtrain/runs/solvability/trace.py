@@ -1,7 +1,5 @@
 """Stored proofs: the calls and the answer that solve one episode, and their replay in a fresh one."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from simtrain.agents.plan import Planned, PlanPlayer, Walking

@@ -1,7 +1,5 @@
 """The effect of a call if nothing went wrong: the world's own reply and state, tried on a copy."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

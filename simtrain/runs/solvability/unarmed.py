@@ -1,7 +1,5 @@
 """Play the calls of an episode again without perturbations, to find the first reply that differs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The MCP domain: tools of MCP servers, as a language world model reads their calls and writes their results."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

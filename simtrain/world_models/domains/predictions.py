@@ -3,8 +3,6 @@
 The steps and the reasons for a refusal follow the published evaluation of Qwen-AgentWorld (arXiv 2606.24597).
 """
 
-from __future__ import annotations
-
 import re
 
 from simtrain.llm.completion import split_thinking

@@ -1,7 +1,5 @@
 """The search domain: a web that is searched and read, as a language world model reads the calls and writes what they return."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Argument checks as servers on the first Python MCP SDK make them: the `jsonschema` package, which names the best match alone."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from jsonschema import exceptions

@@ -1,7 +1,5 @@
 """Plain argument checks: the input schema decides, and every mistake is named with its path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from simtrain.contracts.argument_style import Check, CheckedArguments

@@ -3,8 +3,6 @@
 Nothing is coerced, unknown keys are dropped, absent arguments get their defaults, and every mistake has a line of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 

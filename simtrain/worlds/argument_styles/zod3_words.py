@@ -1,7 +1,5 @@
 """What zod 3 says of a mistake, from what zod 4 says of it: the same facts under other names, in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Zod's checks of single values beyond their type: lengths, limits, patterns and formats, in zod's words."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sized

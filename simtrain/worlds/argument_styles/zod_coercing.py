@@ -3,8 +3,6 @@
 The schema says `integer` or `number` for a coerced number and `["boolean", "string"]` for a boolean that may be written as text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

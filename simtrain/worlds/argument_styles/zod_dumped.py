@@ -1,7 +1,5 @@
 """Argument checks of servers that send the whole message of a `ZodError`, its issues as JSON by zod 4 or zod 3, or zod 3's by lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

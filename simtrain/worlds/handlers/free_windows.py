@@ -1,7 +1,5 @@
 """Calendar arithmetic: the stretches of a working day that several people have free."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, encode
 

@@ -1,7 +1,5 @@
 """Calendar arithmetic: the earliest times at which several people can meet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 

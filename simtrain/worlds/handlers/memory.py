@@ -5,8 +5,6 @@ Needs the tables `entities (id integer primary key, name, type)`, `observations 
 entities made in one call may share one, and the first is then the one that is meant.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 

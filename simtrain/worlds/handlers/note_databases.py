@@ -1,7 +1,5 @@
 """Databases of the notes workspace: typed properties, filters and sorting."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date

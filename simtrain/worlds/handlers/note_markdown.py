@@ -1,7 +1,5 @@
 """Blocks of a notes page as Markdown, and Markdown as blocks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pages of the notes workspace: written from Markdown, exported as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from simtrain.contracts.handler import HandlerContext, ToolError

@@ -1,7 +1,5 @@
 """Search boxes with operators, `from:ana is:unread -"weekly report"`, as mailboxes, chats and trackers have them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The search box of the issue tracker."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import HandlerContext
 from simtrain.values.types import JsonObject
 from simtrain.worlds.handlers.operator_search import Box, search

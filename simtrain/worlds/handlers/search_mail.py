@@ -1,7 +1,5 @@
 """The search box of the mailbox."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from simtrain.contracts.handler import HandlerContext

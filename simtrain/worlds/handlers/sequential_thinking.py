@@ -1,7 +1,5 @@
 """The tool of a sequential-thinking server: thoughts are kept in order, and branches by name."""
 
-from __future__ import annotations
-
 import json
 
 from simtrain.contracts.handler import HandlerContext, Reply

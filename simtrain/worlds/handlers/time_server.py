@@ -1,7 +1,5 @@
 """The tools of a time server: the present time of a zone, and a time of day of one zone in another. Now is the world's clock."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """How a captured server words mistakes, learnt from its answers to those that were made on purpose."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.files.json_schemas import validator

@@ -1,7 +1,5 @@
 """Learning a server's words for mistakes in arguments from calls that it refused: texts with slots, and how several become one."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

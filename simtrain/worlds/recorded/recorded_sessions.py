@@ -1,7 +1,5 @@
 """Recorded sessions: the exchanges of one server in order, paired from the frames of a recording or read from a manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count

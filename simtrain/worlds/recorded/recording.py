@@ -4,8 +4,6 @@ A file holds one run or several. A run begins with its head, `{"format", "server
 is a frame. A perturbed frame is recorded as its sender sent it, with the forwarded one under `perturbed`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """How a server words that arguments are wrong, learnt from calls that it refused: a library's style, or words of its own."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

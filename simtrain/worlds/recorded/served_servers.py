@@ -1,7 +1,5 @@
 """The servers in a file that can be served: those of a manifest, or those of a recording, rebuilt from their replies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """Values that differ from one run to the next and mean the same: uuids, digests, instants; and folders that moved."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Building a world file: facts, pages, statements, links and index, in steps that a killed build takes up again."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import os

@@ -1,7 +1,5 @@
 """A built file found without its YAML source: its web is served, without what only the YAML says."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field

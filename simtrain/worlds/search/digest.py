@@ -1,7 +1,5 @@
 """The digest of a built world: the ordered rows of every table, and how its search engine ranks 1,000 probe queries."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Figures of a built world: how much there is of what."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The file of a search world: its tables, how it is opened, and what makes it whole."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """How many rows of each type a world has, when it is asked for by its pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

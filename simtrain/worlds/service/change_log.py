@@ -1,7 +1,5 @@
 """The log of the rows that an episode touches: triggers write it, so that what changed is found without looking at the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import copy
 from typing import Self

@@ -1,7 +1,5 @@
 """What a service world's servers say before and while a tool runs, as its file words it."""
 
-from __future__ import annotations
-
 from string import Formatter
 from typing import Annotated, Literal, TypeAlias
 

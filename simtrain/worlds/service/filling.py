@@ -1,7 +1,5 @@
 """Filling the tables of a service world: schema, rows, afterthoughts, and the triggers that note changes."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """How a world is forked: every state reads the one base, and the first write of a state gives it a database of its own."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """SQL functions that a world has in place of SQLite's own: its dates, and those whose time grows with the square of their texts."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from functools import lru_cache, partial

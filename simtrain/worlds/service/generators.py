@@ -1,7 +1,5 @@
 """Column generators: the values of columns in `rows:`, compiled into functions of a row in the making."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

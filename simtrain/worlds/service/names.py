@@ -1,7 +1,5 @@
 """The named generators of rows: invented people, companies, places and texts, from the pools in names.txt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.resources import files
 

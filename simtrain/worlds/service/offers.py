@@ -1,7 +1,5 @@
 """What a service world's servers offer besides tools: resources and prompts, compiled."""
 
-from __future__ import annotations
-
 import re
 from typing import cast
 

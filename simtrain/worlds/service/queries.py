@@ -1,7 +1,5 @@
 """The queries of replies: SQL whose parameters are known, and how its rows become structured content."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

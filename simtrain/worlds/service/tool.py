@@ -1,7 +1,5 @@
 """A tool of a service world, compiled: checks, preconditions, statements and reply, run as one transaction."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Generator, Mapping

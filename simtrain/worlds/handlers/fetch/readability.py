@@ -1,7 +1,5 @@
 """The main part of a page: the element with the most running text, without navigation, bylines and other page furniture."""
 
-from __future__ import annotations
-
 import re
 from copy import copy
 from itertools import islice

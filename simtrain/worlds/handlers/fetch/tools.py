@@ -1,7 +1,5 @@
 """Fetching a page of the world's web, for the tool and for the prompt."""
 
-from __future__ import annotations
-
 from markdownify import ATX, markdownify
 from protego import Protego
 

@@ -1,7 +1,5 @@
 """The web of a world: hosts and pages as rows, redirects, and addresses that nobody may reach."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urljoin, urlsplit

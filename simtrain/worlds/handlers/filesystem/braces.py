@@ -1,7 +1,5 @@
 """Braces in glob patterns: `{a,b}`, `{1..3}`, `{a..e..2}`, nested, expanded as npm's brace-expansion does it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The order of names in a listing: that of the Unicode collation for no particular language, as far as names of files need it."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from typing import Final, TypeAlias

@@ -1,7 +1,5 @@
 """Edits of a text: each replaces lines that match exactly, or line for line but for the white space at their ends."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

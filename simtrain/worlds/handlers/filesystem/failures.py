@@ -1,7 +1,5 @@
 """What the operating system says when a file operation fails, as Node words it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from simtrain.contracts.handler import ToolError

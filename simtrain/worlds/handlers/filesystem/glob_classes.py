@@ -1,7 +1,5 @@
 """Classes of characters in glob patterns: `[abc]`, `[a-z]`, `[!0-9]`, `[[:alpha:]]`."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Glob patterns over paths with the rules of npm's minimatch, names that begin with a dot included."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The tools that look around: listings, the tree, searches, what is known of a file, the allowed folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal

@@ -1,7 +1,5 @@
 """Resolves the path that an agent writes to a path inside the allowed folders, or refuses it."""
 
-from __future__ import annotations
-
 import re
 from posixpath import dirname, join, normpath
 

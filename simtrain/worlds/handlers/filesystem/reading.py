@@ -1,7 +1,5 @@
 """The tools that read files: text, the first or last lines of it, several files at once, media."""
 
-from __future__ import annotations
-
 import math
 from base64 import b64encode
 from collections.abc import Mapping

@@ -7,8 +7,6 @@ each file, directory and symlink, `/` and the ancestors of the roots among them.
 `parent` (the path of the directory) and `size` (bytes; 4096 for a directory) are generated columns.
 """
 
-from __future__ import annotations
-
 from base64 import b64decode
 from dataclasses import dataclass
 from functools import cached_property

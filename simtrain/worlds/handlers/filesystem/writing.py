@@ -1,7 +1,5 @@
 """The tools that change files: writing, editing, creating directories, moving."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from posixpath import basename, dirname
 

@@ -1,7 +1,5 @@
 """Repositories as an author writes them: a list of commits, tags and remotes, and uncommitted changes of the working tree."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections.abc import Mapping

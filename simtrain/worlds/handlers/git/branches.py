@@ -1,7 +1,5 @@
 """Branches: which one is checked out, which there are, and what a new one may be called."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

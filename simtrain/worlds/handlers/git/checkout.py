@@ -1,7 +1,5 @@
 """Switching to another commit: which files change, and what prevents it (`git help read-tree`, two tree merge)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Dates as people write them to git (`git help rev-parse`, --since): exact ones, `2 weeks ago`, `yesterday`, `Jan 15 2024`."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """Which files differ between two states of a tree, and which of them were renamed."""
 
-from __future__ import annotations
-
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

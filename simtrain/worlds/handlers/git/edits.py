@@ -1,7 +1,5 @@
 """Which lines differ between two texts, as git finds them: libgit2 holds git's own code for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

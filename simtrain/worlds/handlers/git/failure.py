@@ -1,7 +1,5 @@
 """How a git server words what fails: GitPython's account of a command that ended badly, under the name of the tool."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 

@@ -1,7 +1,5 @@
 """Walking a repository's history as `git rev-list` does: younger commits first, none before its children."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 

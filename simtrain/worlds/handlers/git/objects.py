@@ -1,7 +1,5 @@
 """Git's objects as values, and their ids: the SHA-1 of what git itself would store (gitformat: `git help cat-file`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Differences as text: what `git diff` prints."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

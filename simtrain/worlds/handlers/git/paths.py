@@ -1,7 +1,5 @@
 """Paths as git writes them, the patterns of .gitignore, and the pathspecs that choose files."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence

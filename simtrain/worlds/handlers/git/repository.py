@@ -1,7 +1,5 @@
 """One repository as rows of the world: its objects, its refs and their logs, its index and its working tree."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Revisions such as `main~2`, `v1^{tree}` or `HEAD:docs/a.md`, resolved as GitPython resolves them, with its words for what fails."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from dataclasses import dataclass

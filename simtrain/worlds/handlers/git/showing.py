@@ -1,7 +1,5 @@
 """Commits, files and folders as `git_show` shows them."""
 
-from __future__ import annotations
-
 from simtrain.worlds.handlers.git.deltas import Delta
 from simtrain.worlds.handlers.git.objects import FOLDER
 from simtrain.worlds.handlers.git.patch import body

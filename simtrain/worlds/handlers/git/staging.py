@@ -1,7 +1,5 @@
 """The index: adding files to it, taking everything back, and committing it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError

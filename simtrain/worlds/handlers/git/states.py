@@ -1,7 +1,5 @@
 """The states of a repository that are compared: a commit, the index, the working tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from simtrain.worlds.handlers.git.deltas import Delta, Side, deltas

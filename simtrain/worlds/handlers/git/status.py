@@ -1,7 +1,5 @@
 """What `git status` says: the branch, what is staged, what is changed, what is not tracked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeAlias
 

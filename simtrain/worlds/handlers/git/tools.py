@@ -1,7 +1,5 @@
 """The twelve tools of a git server."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator, Sequence

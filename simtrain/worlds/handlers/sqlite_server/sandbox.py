@@ -2,8 +2,6 @@
 resources.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ definitions (or stores what JSON cannot say): from then on `agent_schema` holds 
 rows are still in the world's table of that name, and `agent_rows` the rows of the others, as JSON objects by column.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3

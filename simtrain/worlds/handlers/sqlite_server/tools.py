@@ -1,7 +1,5 @@
 """The tools of a SQLite server, in the words of the reference server, which reports errors as ordinary replies."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

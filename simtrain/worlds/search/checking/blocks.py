@@ -1,7 +1,5 @@
 """A page cut into what a reader sees: paragraphs, lists and tables, with the words before and behind each."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import cast

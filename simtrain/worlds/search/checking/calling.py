@@ -1,7 +1,5 @@
 """What a text names: the names of a world found among its words, and the dates written there."""
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from datetime import date

@@ -1,7 +1,5 @@
 """Whether a reader of the pages can decide every conflict: by a rule that front pages tell, applied to what pages say and when."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What no careful writer leaves on a page: nobody counted in numbers, one of many, things run together."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The facts of a world file as the check reads them: attributes, values, names and claims, straight from the tables."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The links of a page: those in its text are those recorded, and what a link says is where it leads."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence

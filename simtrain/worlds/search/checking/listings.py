@@ -1,7 +1,5 @@
 """Lists as a reader takes them: what says that it is sorted is, what does not say that it is a part is the whole, what is recent is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

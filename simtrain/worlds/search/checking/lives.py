@@ -1,7 +1,5 @@
 """When things begin and end, as the check reads it: from the author's file and the tables, by no code of the builder."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping

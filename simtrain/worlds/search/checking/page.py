@@ -1,7 +1,5 @@
 """One page after the other against the facts: each statement is true or a recorded claim, and beside statements nothing is stated."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence

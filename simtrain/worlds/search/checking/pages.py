@@ -1,7 +1,5 @@
 """Every page of a world file against its facts, read by as many processes as there are to read them."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable, Mapping

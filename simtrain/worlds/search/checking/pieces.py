@@ -1,7 +1,5 @@
 """The prose between the statements of a page, piece by piece: many pages share the same pieces, and each is judged once."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Words of a page read back into values: dates, numbers with their scale and unit, coordinates."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

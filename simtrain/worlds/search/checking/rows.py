@@ -1,7 +1,5 @@
 """Lines of a page: neighbouring facts are about the same row in all lines of a kind, or in none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.worlds.search.checking.customs import Customs, Odd

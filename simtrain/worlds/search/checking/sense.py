@@ -1,7 +1,5 @@
 """Whether a web could be: time, order, completeness and number, by what its finished pages say."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

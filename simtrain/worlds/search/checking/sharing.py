@@ -1,7 +1,5 @@
 """Pages divided among processes: each reads every n-th batch, and reports its findings."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Whether a file can be checked at all: it has the tables that it speaks of, and pages that are texts, numbered from 1 on."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether the words of a statement say what the database (or the claim behind them) says, in the way that its like are put."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Dates as pages tell them: what a date is the date of shows in the words before it, since nearly all pages that use them agree."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

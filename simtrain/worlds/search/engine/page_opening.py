@@ -1,7 +1,5 @@
 """Opens pages by URL: returns the text and the number of parts, or why the page is unavailable."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Final

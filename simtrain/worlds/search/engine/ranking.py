@@ -6,8 +6,6 @@ BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_funct
 lengths that FTS5 keeps. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager

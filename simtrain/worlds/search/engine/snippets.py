@@ -1,7 +1,5 @@
 """Snippets: the passage of a page that fits a query, and how many of its facts it shows."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

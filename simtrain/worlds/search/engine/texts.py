@@ -1,7 +1,5 @@
 """Texts of pages for ranking: folded, read in batches, and cached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice

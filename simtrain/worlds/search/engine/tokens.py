@@ -1,7 +1,5 @@
 """Words as the index of a search world sees them: those of SQLite's `unicode61 remove_diacritics 2`, which is asked itself."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """The web of a world file: one guarded read-only connection for all episodes of a process, its pages, sites, facts and ranking."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Other names of things: what they were called before, and what they are called for short."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """Columns of facts: the values of one attribute for all rows of a type, drawn at once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

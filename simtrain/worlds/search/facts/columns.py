@@ -1,7 +1,5 @@
 """The facts of a built world as lists, read from its tables by row id."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import unicodedata

@@ -1,7 +1,5 @@
 """The facts of a search world: every column drawn in the order of what depends on what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import cast

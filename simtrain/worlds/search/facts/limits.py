@@ -1,7 +1,5 @@
 """Limits of falsehoods: the range of a wrong value, and the targets of a wrong ref, that break no rule of the world."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Invented names: words of a language that does not exist, put together so that no two names are easily taken for one another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache

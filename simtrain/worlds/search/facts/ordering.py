@@ -1,7 +1,5 @@
 """In which order facts are drawn: each after what bounds it, and refs after what they have to fit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter

@@ -1,7 +1,5 @@
 """The facts as tables: their DDL, the derived attributes, the constraints, under an authorizer that lets author's SQL only read."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Callable, Generator

@@ -1,7 +1,5 @@
 """Windows: the range of each fact, by its own bounds and by the rules of the world."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 

@@ -1,7 +1,5 @@
 """Alternatives in a template, `[by day|by night]`: nested, multiplied out where they are prose alone, spaces and capitals set right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What the pages of a site tell of each row, as far as templates and layout show it before a page is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Final

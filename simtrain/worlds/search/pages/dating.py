@@ -1,7 +1,5 @@
 """When the newest thing happened that a page tells of: pages without a date of their own are dated no earlier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast

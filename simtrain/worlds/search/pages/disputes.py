@@ -1,7 +1,5 @@
 """The errors that the sites of a world may keep: those that a rule, stated on pages, decides against them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import chain

@@ -1,7 +1,5 @@
 """Enriching a search world: a model rewords its pages; a new text is kept only if every statement is unchanged."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping

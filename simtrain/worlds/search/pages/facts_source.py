@@ -1,7 +1,5 @@
 """Python source that writes facts: their words, the links on them, what a list is grouped by, and the paging of a list."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

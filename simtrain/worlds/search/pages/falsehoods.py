@@ -1,7 +1,5 @@
 """Falsehoods that look like truths: of the same step, digits and range, in the same order to the other facts of the row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import gcd, inf

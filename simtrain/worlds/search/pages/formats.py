@@ -1,7 +1,5 @@
 """How values are written on pages: the filters of templates, put together into one function from a value to its words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What a site believes: the truth, but for what is outdated there and what it got wrong, each recorded as a claim."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from random import Random

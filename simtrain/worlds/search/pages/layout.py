@@ -1,7 +1,5 @@
 """The layout of a web: which pages there are, their ids and addresses, once the facts are known."""
 
-from __future__ import annotations
-
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence

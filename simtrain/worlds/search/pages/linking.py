@@ -1,7 +1,5 @@
 """Where links lead: the pages of a label, a type or an attribute, those of the same site first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.values.errors import InputError

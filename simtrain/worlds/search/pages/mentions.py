@@ -1,7 +1,5 @@
 """What pages state, as a world file keeps it: one row for each thing that a page tells of, four characters for each statement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """What the function that writes a kind of page takes, gives and reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The press: a web written from the facts of a database, claims first, then page after page."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Python source in the making that reads facts and notes their provenance: row, attribute, place, and the claim behind it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from simtrain.values.types import encode

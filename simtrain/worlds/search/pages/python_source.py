@@ -1,7 +1,5 @@
 """Python source in the making: lines, fresh names, and the text that is written in a straight line with its place on the page."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -7,8 +7,6 @@ Names in the generated code: `p` the page's id, `x` its row, `d` its date, `g` t
 length so far, `la` notes a linked page, `w` the voice; letters with a number are variables of one place in the template.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 

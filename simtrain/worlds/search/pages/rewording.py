@@ -1,7 +1,5 @@
 """Pages in other words: what a page states is set aside, the prose around it may be rewritten, and all is put back in its place."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections import Counter

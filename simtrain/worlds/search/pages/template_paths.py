@@ -1,7 +1,5 @@
 """What templates read of Jinja's tree: paths, constants, filters, and what a row can be looped over by."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from jinja2 import nodes

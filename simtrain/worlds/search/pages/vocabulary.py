@@ -1,7 +1,5 @@
 """The words of a world's own prose, which its invented names may not be."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.worlds.search.pages.design import Design

@@ -1,7 +1,5 @@
 """The syntax of bounds: `now-5y`, `2140-01-31`, `station.opened+30d`."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from functools import cache

@@ -1,7 +1,5 @@
 """What the parts of a search world file are made of: plain names, shares, spans of days."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

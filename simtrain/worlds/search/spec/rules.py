@@ -1,7 +1,5 @@
 """Rules of a world: the order of dates and numbers; most follow from when things begin and end."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The schema of a search world: its types and attributes, resolved, with the ids by which statements name them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

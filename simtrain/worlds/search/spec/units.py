@@ -1,7 +1,5 @@
 """Units of measurement: which can be turned into which, and by what factor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

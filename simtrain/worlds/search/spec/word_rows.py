@@ -1,7 +1,5 @@
 """What a world's things are called in other languages: the author's words, checked to be complete, for questions to use."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """What a world's things are called in other languages, as an author writes it."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The toolset `brave`: brave_web_search, whose results are text blocks, and beside it the `fetch` of the reference servers of MCP."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import Reply, ToolError
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.page_opening import OpeningFailure

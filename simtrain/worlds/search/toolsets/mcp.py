@@ -1,7 +1,5 @@
 """The toolset `mcp`: search and fetch by id, the pair that MCP search servers for deep research offer."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of

@@ -1,7 +1,5 @@
 """What the arguments of a search narrow its results to: sites, dates, words of titles, addresses and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """The toolset `serper`: google_search and scrape with the arguments and the JSON of Serper's API (https://serper.dev)."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject, encode
 from simtrain.worlds.search.engine.snippets import plain_text

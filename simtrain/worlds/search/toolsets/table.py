@@ -1,7 +1,5 @@
 """The toolsets by name, and the tools that a view chooses of them, under the names that it gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

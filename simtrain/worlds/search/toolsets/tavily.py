@@ -2,8 +2,6 @@
 (https://docs.tavily.com).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from urllib.parse import urlsplit
 

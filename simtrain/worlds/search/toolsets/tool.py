@@ -1,7 +1,5 @@
 """The contract of toolsets: a tool of a search world, and what it may ask of the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias

@@ -1,7 +1,5 @@
 """The toolsets `web` and `memory`: web_search, web_extractor and dict_memory, as the search agents of Qwen-AgentWorld use them."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from simtrain.contracts.handler import Reply, ToolError

@@ -1,7 +1,5 @@
 """The toolset `widesearch`: search_global and text_browser_view, as the WideSearch benchmark's own tools take and say them."""
 
-from __future__ import annotations
-
 from simtrain.contracts.handler import Reply
 from simtrain.values.types import JsonObject
 from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments

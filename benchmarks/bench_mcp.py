@@ -18,9 +18,10 @@ from depot import freeze
 from mcp import Client
 from report import Figure, arguments, cpu_of_tasks, show
 
-from simtrain.mcp.serve.session import SessionOptions, open_session
+from simtrain.mcp.serve.session import open_session
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.sdk_server import build_server
+from simtrain.runs.episode_host import HostOptions
 from simtrain.values.types import JsonObject
 
 HERE = Path(__file__).parent
@@ -56,8 +57,8 @@ def _rate(call: tuple[str, JsonObject], rounds: int) -> float:
 
 
 async def _calls(call: tuple[str, JsonObject], count: int) -> None:
-    async with open_session(load_target(str(WORLD)), SessionOptions()) as stage:
-        held = await stage.open()
+    async with open_session(load_target(str(WORLD)), HostOptions()) as stage:
+        held = await stage.host.open()
         async with Client(build_server(stage.handlers.of(held))) as client:
             first = await client.call_tool(*call)
             assert not first.is_error, first

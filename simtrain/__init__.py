@@ -1,7 +1,7 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for an agent
-of your own.
+The public face: `load_scenario`, `open_episode`, `Sessions`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for
+an agent of your own.
 Everything is imported when it is first used.
 """
 
@@ -11,6 +11,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from simtrain.public import (
+        Session,
+        Sessions,
         as_agent,
         climb,
         drill,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from simtrain.values.version import VERSION as __version__
 
 __all__ = [
+    "Session",
+    "Sessions",
     "__version__",
     "as_agent",
     "climb",

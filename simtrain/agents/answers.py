@@ -2,6 +2,8 @@
 
 import re
 
+from simtrain.values.types import Message, Usage
+
 ANSWER_FORMAT = (
     "When you are done, reply without any tool call and state the answer: in a plain sentence that gives it once and no other "
     'value beside it, or bare, on a line of its own that starts with "ANSWER:". If the task cannot be done as it was asked, do '
@@ -44,6 +46,12 @@ def read_answer(text: str) -> tuple[str, bool]:
     if not marks:
         return text.strip(), is_refusal(text)
     return text[marks[-1].end() :].strip(), marks[-1][1] == "CANNOT"
+
+
+def spoken(text: str, *, abstain: bool = False, usage: Usage | None = None) -> Message:
+    """Return the final message that a text is, read by `read_answer` unless it is said that it declines the task."""
+    answer, declines = (text, True) if abstain else read_answer(text)
+    return Message(text, answer=answer, abstain=declines, usage=usage)
 
 
 def is_refusal(text: str) -> bool:

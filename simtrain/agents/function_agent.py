@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from pydantic import Field
 
-from simtrain.agents.answers import read_answer
+from simtrain.agents.answers import spoken
 from simtrain.agents.plan import answering, declining
 from simtrain.contracts.agent import Abstain, Briefing, Loop, StepFunction
 from simtrain.values.errors import AgentFault
@@ -37,12 +37,6 @@ def wants_system(function: AgentFunction) -> bool:
     """True if the function has a keyword-only parameter `system`."""
     parameter = inspect.signature(function).parameters.get("system")
     return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
-
-
-def spoken(text: str) -> Message:
-    """Return the final message that a text is."""
-    answer, abstain = read_answer(text)
-    return Message(text, answer=answer, abstain=abstain)
 
 
 def _final(answer: object) -> Message:

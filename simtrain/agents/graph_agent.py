@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, Field, PrivateAttr
 
-from simtrain.agents.function_agent import spoken
+from simtrain.agents.answers import spoken
 from simtrain.agents.langchain_tools import Notice, langchain_tools, offer
 from simtrain.agents.plan import answering
 from simtrain.contracts.agent import Briefing, Loop, StepFunction

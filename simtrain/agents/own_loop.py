@@ -7,14 +7,10 @@ from time import perf_counter
 from simtrain.contracts.agent import Briefing, Loop, StepFunction
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.trajectory import Stop
-from simtrain.values.errors import AgentFault, ModelFault, SimtrainError, UnboundTools
+from simtrain.values.errors import AgentFault, EpisodeOver, ModelFault, UnboundTools
 from simtrain.values.types import Action, JsonObject, Message, Observation
 
 _GRACE = 5.0
-
-
-class EpisodeOver(SimtrainError):
-    """A limit ended the episode. The agent meets this at its next call; one that goes on calling is cancelled."""
 
 
 async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:

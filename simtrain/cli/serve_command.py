@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from simtrain.contracts.scenario import Scenario
     from simtrain.mcp.serve.listening import Door, Listening
-    from simtrain.mcp.serve.session import SessionOptions
+    from simtrain.runs.episode_host import HostOptions
     from simtrain.values.types import JsonObject
 
 HELP = """Serve worlds, scenarios and captured manifests as MCP servers.
@@ -99,14 +99,14 @@ def command(
     import asyncio
 
     from simtrain.mcp.serve.listening import LOOPBACK, Listening
-    from simtrain.mcp.serve.session import SessionOptions
     from simtrain.mcp_wire.http_server import MAX_BODY
+    from simtrain.runs.episode_host import HostOptions
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
     scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
-    options = SessionOptions(seed=seed, case=case, idle=idle or None, page_size=page_size, real_time=real_time)
+    options = HostOptions(seed=seed, case=case, idle=idle or None, real_time=real_time)
     if stdio:
-        asyncio.run(_on_stdio(scenarios, options, server, out))
+        asyncio.run(_on_stdio(scenarios, options, server, out, page_size))
         return
     listening = Listening(
         host=host,
@@ -118,7 +118,7 @@ def command(
         json_replies=not _says_more(scenarios),
     )
     files = _Files(out, control_file, write_config, token_env)
-    asyncio.run(_on_http(scenarios, options, listening, files, as_json=as_json))
+    asyncio.run(_on_http(scenarios, options, listening, files, page_size, as_json=as_json))
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,9 @@ def _sends_before_result(manifest: Path | None) -> bool:
     )
 
 
-async def _on_stdio(scenarios: list[Scenario], options: SessionOptions, server: str | None, out: Path | None) -> None:
+async def _on_stdio(
+    scenarios: list[Scenario], options: HostOptions, server: str | None, out: Path | None, page_size: int | None
+) -> None:
     import asyncio
     from contextlib import suppress
 
@@ -202,7 +204,7 @@ async def _on_stdio(scenarios: list[Scenario], options: SessionOptions, server: 
     check_server(scenarios[0], server)
     # Clients start a server as often as they like, some of them twice to find out what it speaks.
     folder = None if out is None else free_folder(out)
-    async with open_session(scenarios, options, out=folder) as stage:
+    async with open_session(scenarios, options, out=folder, page_size=page_size) as stage:
         held = await stage.open_default()
         serving = asyncio.create_task(serve_stdio(stage.handlers.of(held, server)))
         _on_signal(serving.cancel)
@@ -222,9 +224,10 @@ def _on_signal(end: Callable[[], object]) -> None:
 
 async def _on_http(
     scenarios: list[Scenario],
-    options: SessionOptions,
+    options: HostOptions,
     listening: Listening,
     files: _Files,
+    page_size: int | None,
     *,
     as_json: bool,
 ) -> None:
@@ -247,7 +250,7 @@ async def _on_http(
             else None
         )
         sockets = stack.enter_context(bind(listening))
-        stage = await stack.enter_async_context(open_session(scenarios, options, out=files.out))
+        stage = await stack.enter_async_context(open_session(scenarios, options, out=files.out, page_size=page_size))
         door = await stack.enter_async_context(listen(stage, listening, sockets))
         servers = server_urls(scenarios[0].source.build(), door.url)
         if publish is not None:

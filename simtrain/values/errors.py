@@ -67,6 +67,10 @@ class RunFault(SimtrainError):
     """A run had to end early through no fault of its input: a worker died. What is finished is kept."""
 
 
+class EpisodeOver(SimtrainError):
+    """The episode has ended, by a limit or because it was closed: no further call is carried out."""
+
+
 class AgentFault(SimtrainError):
     """The agent itself broke down (an exception in its code, an answer that cannot be read)."""
 

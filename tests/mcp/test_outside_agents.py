@@ -286,7 +286,7 @@ def test_who_asks_where_no_run_comes_is_told_that_no_episode_waits(
 
 async def test_no_episode_has_a_name_that_reads_like_an_option(tmp_path: Path) -> None:
     async with serving([scenario(tmp_path)]) as served:
-        names = [(await served.stage.open()).name for _ in range(200)]
+        names = [(await served.stage.host.open()).name for _ in range(200)]
         assert all(name.isalnum() for name in names) and len({*names}) == 200
         reply = await served.control.post("/episodes", json={"name": "-x"})
         assert reply.status_code == 400
@@ -319,7 +319,7 @@ def test_a_run_that_nobody_comes_to_ends_with_a_clear_word_and_can_go_on(
 async def test_an_episode_whose_taker_is_gone_goes_to_the_next_one(tmp_path: Path) -> None:
     counter = Counter(patience=30)
     async with serving([scenario(tmp_path)]) as served:
-        held = await served.stage.open()
+        held = await served.stage.host.open()
         offering = asyncio.create_task(counter.offer(held))
         assert await counter.take(within=5) is held
         counter.give_back(held)

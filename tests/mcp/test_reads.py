@@ -11,9 +11,9 @@ from mcp import Client, MCPError
 from serving_bakery import bakery_scenario, serving
 
 from simtrain.contracts.trajectory import Step
-from simtrain.mcp.serve.session import SessionOptions
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
+from simtrain.runs.episode_host import HostOptions
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ async def test_captured_reads_are_replayed_and_bent_without_losing_the_rest(mode
         + bent("{use: truncated_output, with: {keep: 0.5}, when: {tools: 'art.resources/read', nth: 3}}")
     )
     scenarios = load_target(str(captured(tmp_path / "art.json")), packs=[str(pack)])
-    async with serving(scenarios, SessionOptions()) as served:
+    async with serving(scenarios, HostOptions()) as served:
         mine = await served.open()
         async with Client(mine["url"], mode=mode) as client:
             sun = (await client.read_resource("art://sun")).contents[0]

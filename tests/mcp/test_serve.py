@@ -15,8 +15,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from serving_bakery import bakery_scenario, free_bakery, serving
 
 from simtrain.mcp.serve.listening import Listening
-from simtrain.mcp.serve.session import SessionOptions
 from simtrain.mcp.serve.targets import load_target
+from simtrain.runs.episode_host import HostOptions
 from simtrain.runs.run_folder import read_run
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ async def test_an_agent_makes_mistakes_and_is_told(mode: str, tmp_path: Path) ->
 @ERAS
 async def test_lists_come_in_pages_with_cursors_that_cannot_be_forged(mode: str, tmp_path: Path) -> None:
     async with (
-        serving(free_bakery(tmp_path), SessionOptions(page_size=3)) as served,
+        serving(free_bakery(tmp_path), page_size=3) as served,
         Client(f"{served.door.url}/mcp", mode=mode) as client,
     ):
         first = await client.list_tools()
@@ -234,7 +234,7 @@ async def test_an_unknown_episode_is_not_found(tmp_path: Path) -> None:
 
 async def test_idle_episodes_are_closed_and_written(tmp_path: Path) -> None:
     scenario = bakery_scenario(tmp_path)
-    async with serving([scenario], SessionOptions(idle=0.2), out=tmp_path / "run") as served:
+    async with serving([scenario], HostOptions(idle=0.2), out=tmp_path / "run") as served:
         episode = await served.open()
         async with Client(episode["url"]) as client:
             await client.call_tool("cakes__list", {})

@@ -18,7 +18,7 @@ from serving_bakery import bakery_scenario, serving
 
 from simtrain import load_scenarios, run
 from simtrain.contracts.trajectory import Trajectory
-from simtrain.mcp.serve.session import SessionOptions
+from simtrain.runs.episode_host import HostOptions
 from simtrain.runs.run_folder import read_run
 
 pytestmark = pytest.mark.slow
@@ -126,7 +126,7 @@ def test_delays_are_virtual_unless_they_are_to_be_waited_for(tmp_path: Path) -> 
 async def test_a_served_episode_waits_for_delays_where_it_is_told_to(tmp_path: Path) -> None:
     scenario = bakery_scenario(tmp_path, more=DELAY)
     async with (
-        serving([scenario], SessionOptions(real_time=True)) as served,
+        serving([scenario], HostOptions(real_time=True)) as served,
         Client(f"{served.door.url}/mcp") as client,
     ):
         begun = time.perf_counter()

@@ -142,6 +142,12 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     assert '"abstained"' in line and "and I only look" in line
 
 
+def test_the_sessions_of_the_page_are_played(tmp_path: Path) -> None:
+    one, many = (python("-c", block.text, folder=tmp_path) for block in blocks("python", page="sessions.md"))
+    assert one.splitlines()[-1] == "0.0 abstained 1" and "False {" in one
+    assert many.splitlines() == [str([False] * 8), str([0.0] * 8)]
+
+
 def test_the_training_data_of_the_readme_is_written(tmp_path: Path) -> None:
     (line,) = [text for text in (block.text for block in blocks("sh", page="README.md")) if "export" in text]
     run, export = [words.split()[1:] for words in line.strip().splitlines() if "runs/train" in words]

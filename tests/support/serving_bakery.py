@@ -13,8 +13,9 @@ from bakery import WORLD, write_files
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import ServingSession, SessionOptions, open_session
+from simtrain.mcp.serve.session import ServingSession, open_session
 from simtrain.mcp.serve.targets import load_target
+from simtrain.runs.episode_host import HostOptions
 from simtrain.scenarios.load import load_scenario_file
 
 SHELF = """\
@@ -68,13 +69,17 @@ def free_bakery(folder: Path) -> list[Scenario]:
 @asynccontextmanager
 async def serving(
     scenarios: Sequence[Scenario],
-    options: SessionOptions = SessionOptions(),  # noqa: B008
+    options: HostOptions = HostOptions(),  # noqa: B008
     listening: Listening = Listening(),  # noqa: B008
     *,
     out: Path | None = None,
+    page_size: int | None = None,
 ) -> AsyncGenerator[Served]:
     """Serve while the block runs."""
-    async with open_session(scenarios, options, out=out) as stage, listen(stage, listening) as door:
+    async with (
+        open_session(scenarios, options, out=out, page_size=page_size) as stage,
+        listen(stage, listening) as door,
+    ):
         headers = {"authorization": f"Bearer {door.control_token}"}
         async with httpx.AsyncClient(base_url=door.control_url or "", headers=headers, timeout=30) as control:
             yield Served(stage, door, control)

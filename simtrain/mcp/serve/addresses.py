@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.contracts.world import World
 from simtrain.mcp.serve.captured_server import CapturedServer, captured_servers
 from simtrain.mcp.serve.episode_handler import EpisodeHandler
-from simtrain.mcp.serve.episodes import Episodes, HeldEpisode
 from simtrain.mcp.serve.guard import bearer, refusal, same
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_handler
 from simtrain.mcp_wire.sessions import Sessions
+from simtrain.runs.held_episode import HeldEpisode
+from simtrain.runs.held_episodes import Episodes
 from simtrain.values.errors import InputError
 
 PATH = re.compile(r"(?:/w/(?P<episode>[^/]+))?(?:/(?P<server>[^/]+))?/mcp/?")
@@ -37,13 +38,21 @@ class Handlers:
     """The request handlers of open episodes, made on first use."""
 
     page_size: int | None = None
+    _made: dict[HeldEpisode, dict[str | None, RequestHandler]] = field(
+        default_factory=dict[HeldEpisode, dict[str | None, RequestHandler]], init=False
+    )
 
     def of(self, held: HeldEpisode, server: str | None = None) -> RequestHandler:
         """Return the handler for one server of an episode, or for all its servers together. Raises InputError for an unknown server."""
-        handler = held.handlers.get(server)
+        made = self._made.setdefault(held, {})
+        handler = made.get(server)
         if handler is None:
-            handler = held.handlers[server] = self._make(held, server)
+            handler = made[server] = self._make(held, server)
         return handler
+
+    def drop(self, held: HeldEpisode) -> list[RequestHandler]:
+        """Return the handlers made for an episode that is closed, and forget them."""
+        return [*self._made.pop(held, {}).values()]
 
     def _make(self, held: HeldEpisode, server: str | None) -> EpisodeHandler:
         servers = servers_of(held.environment.tools)
@@ -95,7 +104,7 @@ class Addresses:
         self.episodes.leaving.append(self._end_sessions)
 
     async def _end_sessions(self, held: HeldEpisode) -> None:
-        for handler in held.handlers.values():
+        for handler in self.handlers.drop(held):
             await self.endpoint.end(handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

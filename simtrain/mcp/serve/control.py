@@ -14,13 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from simtrain.agents.answers import read_answer
-from simtrain.contracts.trajectory import Stop
-from simtrain.mcp.serve.episodes import HeldEpisode
+from simtrain.agents.answers import spoken
 from simtrain.mcp.serve.guard import HostGuard, bearer, same
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp_wire.http_server import MAX_BODY
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.runs.held_episode import HeldEpisode
 from simtrain.values.errors import InputError, ModelFault, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Message, Usage
 
@@ -79,9 +78,7 @@ class EndRequest(_Body):
         if self.answer is None:
             return None
         spent = Usage(self.prompt_tokens, self.completion_tokens, cost=self.cost)
-        usage = None if spent == Usage() else spent
-        answer, declines = (self.answer, True) if self.abstain else read_answer(self.answer)
-        return Message(self.answer, answer=answer, abstain=declines, usage=usage)
+        return spoken(self.answer, abstain=self.abstain, usage=None if spent == Usage() else spent)
 
 
 class StateQuery(_Body):
@@ -144,7 +141,7 @@ class Control:
     async def about(self, request: Request) -> Response:
         """Return what is served."""
         return _json(
-            {"scenarios": list(self._serving.scenarios), "open": len(self._serving.episodes), "mcp": self._base}
+            {"scenarios": list(self._serving.host.scenarios), "open": len(self._serving.episodes), "mcp": self._base}
         )
 
     async def list_episodes(self, request: Request) -> Response:
@@ -154,7 +151,7 @@ class Control:
     async def open(self, request: Request) -> Response:
         """Open an episode."""
         body = await _read(request, OpenRequest)
-        held = await self._serving.open(
+        held = await self._serving.host.open(
             body.scenario,
             case=body.case,
             seed=body.seed,
@@ -206,11 +203,7 @@ class Control:
     async def close(self, request: Request) -> Response:
         """End, grade and free an episode; its trajectory."""
         body, held = await _read(request, EndRequest), self._held(request)
-        if body.failed is not None:
-            await held.end(Stop("failed", "agent", body.failed))
-        elif body.message is not None:
-            await held.say(body.message)
-        return _json(await self._serving.episodes.close(held))
+        return _json(await self._serving.host.finish(held, body.message, failed=body.failed))
 
 
 def _json(value: object, status: int = 200) -> Response:

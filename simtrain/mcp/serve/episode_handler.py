@@ -12,7 +12,6 @@ from simtrain.contracts.handler import ToolError
 from simtrain.contracts.request import FILL, READ, Answer, Caller, Request, caller
 from simtrain.mcp.serve.captured_server import CapturedServer
 from simtrain.mcp.serve.cursors import seal, unseal
-from simtrain.mcp.serve.episodes import EpisodeClosed
 from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, ServedSurface
 from simtrain.mcp.serve.output_schemas import Fitting
 from simtrain.mcp.serve.replayed_questions import Conversations
@@ -31,7 +30,7 @@ from simtrain.mcp_wire.handler import (
 )
 from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.request_flaws import flaw
-from simtrain.values.errors import ModelFault, SimtrainError, SimulatorFault
+from simtrain.values.errors import EpisodeOver, ModelFault, SimtrainError, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation
 from simtrain.worlds.recorded.recorded_sessions import HANDSHAKE, MODERN
 from simtrain.worlds.recorded.replay_index import NotRecorded
@@ -59,7 +58,9 @@ class EpisodeAccess(Protocol):
         ...
 
     async def call(self, tool: str, arguments: JsonObject) -> Observation:
-        """Make one call. Raises EpisodeOver after the end, SimulatorFault when nobody could answer."""
+        """Make one call, carried out even if its client hangs up. Raises EpisodeOver after the end, SimulatorFault when nobody could
+        answer.
+        """
         ...
 
     async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
@@ -230,7 +231,7 @@ class EpisodeHandler:
 
         try:
             observation = await self.held.read(self._step_of(request.method), named(request.params), answer)
-        except EpisodeClosed as over:
+        except EpisodeOver as over:
             raise WireError(INTERNAL_ERROR, str(over)) from None
         except (SimulatorFault, ModelFault) as fault:
             raise self._unanswered(request.method, fault) from None
@@ -306,7 +307,7 @@ class EpisodeHandler:
         caller.set(_caller(request))
         try:
             observation = await self.held.call(self._native(name), arguments or {})
-        except EpisodeClosed as over:
+        except EpisodeOver as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
             raise self._unanswered(name, fault) from None

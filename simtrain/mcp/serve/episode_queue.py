@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from time import monotonic
 
-from simtrain.mcp.serve.episodes import HeldEpisode
+from simtrain.runs.held_episode import HeldEpisode
 from simtrain.values.errors import InputError
 
 

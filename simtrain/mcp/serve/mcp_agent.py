@@ -16,20 +16,21 @@ from typing import ClassVar
 import orjson
 from pydantic import Field
 
-from simtrain.agents.answers import read_answer
+from simtrain.agents.answers import spoken
 from simtrain.contracts.agent import Outsider, Play
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Stop, Trajectory
 from simtrain.mcp.serve.address_files import control_file
 from simtrain.mcp.serve.agent_program import Command, Ended, run_program
 from simtrain.mcp.serve.episode_queue import Counter
-from simtrain.mcp.serve.episodes import HeldEpisode
 from simtrain.mcp.serve.listening import Door, Listening, listen
-from simtrain.mcp.serve.session import ServingSession, SessionOptions
+from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp.serve.wire_tools import servers_of
+from simtrain.runs.episode_host import EpisodeHost, HostOptions
+from simtrain.runs.held_episode import HeldEpisode
 from simtrain.runs.rollout import unopened
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, Message
+from simtrain.values.types import JsonObject
 
 FIELDS = ("url", "prompt", "system", "config", "episode")
 """What a command may name in braces; the same facts are in the environment as SIMTRAIN_URL and so on."""
@@ -73,7 +74,7 @@ class McpAgent(Outsider):
         command = self._command
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")
-        serving = ServingSession((), SessionOptions(idle=None), record=None, agent={**self.facts(), "name": name})
+        serving = ServingSession(EpisodeHost(options=HostOptions(idle=None), agent={**self.facts(), "name": name}))
         async with AsyncExitStack() as stack:
             if command is not None:
                 door = await stack.enter_async_context(listen(serving, Listening(control_port=None, default=False)))
@@ -103,7 +104,7 @@ class _Hosts(ABC):
         except InputError:
             raise
         except Exception as error:
-            return unopened(episode, error, self._serving.agent)
+            return unopened(episode, error, self._serving.host.agent)
         try:
             await self._wait_for(held)
         finally:
@@ -164,8 +165,7 @@ class _Programs(_Hosts):
             lines = ended.err.strip().splitlines()
             await held.end(Stop("failed", "agent", f"exit code {ended.code}{f': {lines[-1]}' if lines else ''}"))
         else:
-            answer, abstain = read_answer(ended.out)
-            await held.say(Message(ended.out.strip(), answer=answer, abstain=abstain))
+            await held.say(spoken(ended.out.strip()))
 
 
 class _Guests(_Hosts):

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.world import World
 from simtrain.mcp.serve.addresses import Handlers
-from simtrain.mcp.serve.episodes import HeldEpisode
-from simtrain.mcp.serve.session import episode_of
+from simtrain.mcp.serve.session import AGENT
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, METHOD_NOT_FOUND, MODERN
 from simtrain.mcp_wire.handler import Changed, WireError, WireRequest
 from simtrain.mcp_wire.listings import listable
 from simtrain.mcp_wire.manifest import Surface
+from simtrain.runs.held_episode import HeldEpisode
+from simtrain.scenarios.by_name import episode as episode_of
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
@@ -47,9 +48,9 @@ class StandIn:
     @asynccontextmanager
     async def episode(self, *, seed: int) -> AsyncGenerator[OpenStandIn]:
         """Open a fresh episode."""
-        episode = episode_of(self.scenario, case=0, seed=seed, attempt=0)
+        episode = episode_of(self.scenario, seed=seed)
         environment = await paradigm_of(self.scenario).open(episode).__aenter__()
-        opened = OpenStandIn(HeldEpisode("verify", episode, environment), self.server)
+        opened = OpenStandIn(HeldEpisode("verify", episode, environment, AGENT), self.server)
         try:
             yield opened
         finally:
@@ -105,9 +106,7 @@ class OpenStandIn:
 
     async def fork(self) -> OpenStandIn:
         """Return an independent copy in its present state. Raises InputError if a world model cannot be copied."""
-        copy = HeldEpisode("verify", self._held.episode, await self._held.environment.fork())
-        copy.journal.take_over(self._held.journal)
-        return OpenStandIn(copy, self._server)
+        return OpenStandIn(await self._held.fork("verify"), self._server)
 
     async def close(self) -> None:
         """Free the episode."""

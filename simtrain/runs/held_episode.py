@@ -1,0 +1,164 @@
+"""One open episode that somebody outside plays: its environment, its transcript, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from time import monotonic, perf_counter
+
+from simtrain.contracts.environment import Environment
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.request import Answer
+from simtrain.contracts.scenario import Episode
+from simtrain.contracts.trajectory import Stop, Trajectory
+from simtrain.runs.judge import judge
+from simtrain.runs.rollout import failure, record
+from simtrain.scenarios.briefing import brief
+from simtrain.values.errors import EpisodeOver, ModelFault, SimulatorFault
+from simtrain.values.types import Action, JsonObject, Message, Observation
+
+
+@dataclass(eq=False)
+class HeldEpisode:
+    """One open episode. Concurrent calls are carried out one after the other, in the order of their arrival."""
+
+    name: str
+    episode: Episode
+    environment: Environment
+    agent: JsonObject
+    """Describes who plays."""
+    token: str | None = None
+    """The bearer token that every request needs, if one is given."""
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.environment, self.episode.limits)
+        self.used = monotonic()
+        self.over = asyncio.Event()
+        """Set once a limit or the simulator has ended the episode: nothing is carried out any more."""
+        self.closed: asyncio.Future[Trajectory] = asyncio.get_running_loop().create_future()
+        """The graded trajectory, once the episode is closed."""
+        self.begun = datetime.now(UTC)
+        self.briefing = brief(self.episode, self.environment)
+        self.gone = False
+        """True from the moment when somebody ends it: no new call may find it."""
+        self._clock = perf_counter()
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    async def step(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could answer."""
+        self.used = monotonic()
+        async with self._lock:
+            return await self._carry_out(tool, arguments, None)
+
+    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call as `step` does. One that was begun is carried out and recorded, even when whoever made it no longer waits."""
+        return await self._whole(tool, arguments, None)
+
+    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+        """Read something: `answer` gives the reply. Else as `call`."""
+        return await self._whole(name, arguments, answer)
+
+    async def _whole(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+        self.used = monotonic()
+        # Released by the task and not by a `with`: a client may hang up while it waits, and the call it began still runs alone.
+        await self._lock.acquire()
+        begun = asyncio.create_task(self._carry_out(name, arguments, answer))
+        begun.add_done_callback(self._carried_out)
+        return await asyncio.shield(begun)
+
+    def _carried_out(self, begun: asyncio.Task[Observation]) -> None:
+        self._lock.release()
+        # Retrieved here, or asyncio reports an exception that no client is left to receive.
+        if not begun.cancelled():
+            begun.exception()
+
+    async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+        journal = self.journal
+        if journal.stop is not None or self._closed:
+            raise EpisodeOver(self._why())
+        number = len(self.environment.steps) + 1
+        before = number - 1
+        journal.say(Message(calls=(Action(f"call_{number}", name, arguments),)))
+        try:
+            stop = await journal.act(answer)
+        except ModelFault:
+            journal.unsay()
+            raise
+        self.used = monotonic()
+        if stop is not None:
+            self.over.set()
+        if len(self.environment.steps) == before:
+            fault = stop is not None and stop.blame == "simulator"
+            raise (SimulatorFault if fault else EpisodeOver)(self._why())
+        return self.environment.steps[-1].observation
+
+    def _why(self) -> str:
+        stop = self.journal.stop
+        return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
+
+    def facts(self) -> JsonObject:
+        """Return the episode as the control plane shows it."""
+        stop = self.journal.stop
+        return {
+            "episode": self.name,
+            "scenario": self.episode.scenario.name,
+            "case": dict(self.episode.case),
+            "seed": self.episode.seed,
+            "attempt": self.episode.attempt,
+            "prompt": self.briefing.prompt,
+            "system": self.briefing.system,
+            "steps": len(self.environment.steps),
+            "stop": None if stop is None else stop.reason,
+            "detail": None if stop is None else stop.detail,
+            "idle": round(monotonic() - self.used, 3),
+        }
+
+    async def say(self, message: Message) -> None:
+        """Record the agent's last message; ignored after the end."""
+        async with self._lock:
+            if self.journal.stop is None:
+                self.journal.say(message)
+
+    async def end(self, stop: Stop) -> None:
+        """End the episode, unless it has ended."""
+        async with self._lock:
+            if self.journal.stop is None:
+                self.journal.end(stop)
+
+    async def fork(self, name: str, *, token: str | None = None) -> HeldEpisode:
+        """Return an independent copy in its present state, transcript included; with a lock and a token of its own. Raises
+        InputError if a world model cannot be copied.
+        """
+        async with self._lock:
+            copy = HeldEpisode(name, self.episode, await self.environment.fork(), self.agent, token)
+            copy.journal.take_over(self.journal)
+        return copy
+
+    async def graded(self) -> Trajectory:
+        """Return the trajectory so far, graded; the episode goes on."""
+        async with self._lock:
+            return await self._graded()
+
+    async def _graded(self) -> Trajectory:
+        stop = self.journal.stop or Stop("answered", detail="no answer was given")
+        finished = self.environment.finished()
+        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
+        try:
+            found = await judge(self.episode, trajectory, finished)
+        except Exception as error:
+            found = replace(trajectory, stop=failure(error))
+        timing: JsonObject = {
+            "started": self.begun.isoformat(timespec="milliseconds"),
+            "seconds": round(perf_counter() - self._clock, 6),
+            "steps": [round(seconds, 6) for seconds in self.journal.timings],
+        }
+        return replace(found, timing=timing)
+
+    async def close(self) -> None:
+        """Free what the episode holds; closing twice is fine."""
+        async with self._lock:
+            if not self._closed:
+                self._closed = True
+                await self.environment.__aexit__(None, None, None)

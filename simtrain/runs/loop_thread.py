@@ -1,0 +1,59 @@
+"""An event loop in a thread of its own, for callers that have none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from threading import Thread, current_thread
+from typing import Any, TypeVar
+from weakref import finalize
+
+from simtrain.values.errors import InputError
+
+ResultT = TypeVar("ResultT")
+
+
+class LoopThread:
+    """Runs coroutines for callers in other threads. It ends with the object, or with the process."""
+
+    def __init__(self, name: str) -> None:
+        """`name` says in messages whose loop it is."""
+        self._name = name
+        self._loop = loop = asyncio.new_event_loop()
+        self._thread = Thread(target=_work, args=(loop,), name=name, daemon=True)
+        self._thread.start()
+        self._end = finalize(self, loop.call_soon_threadsafe, loop.stop)
+
+    def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """Return what a coroutine returns, or raise what it raises. Raises InputError where the loop has ended: after `close`, or in a
+        process that was forked from the one that made it.
+        """
+        problem = self._problem()
+        if problem is not None:
+            coroutine.close()
+            raise problem
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _problem(self) -> Exception | None:
+        if not self._end.alive:
+            return InputError(f"the {self._name} are closed", remedy="make new ones")
+        if not self._thread.is_alive():
+            return InputError(f"the {self._name} belong to another process", remedy="make new ones in this one")
+        if current_thread() is self._thread:
+            return RuntimeError(f"the {self._name} cannot wait for themselves: their own thread made this call")
+        return None
+
+    def close(self) -> None:
+        """End the loop and wait until it has ended; closing twice is fine."""
+        self._end()
+        if current_thread() is not self._thread:
+            self._thread.join()
+
+
+def _work(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

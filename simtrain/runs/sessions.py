@@ -1,0 +1,196 @@
+"""Sessions: open episodes that any code plays, call by call, from any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from simtrain.agents.answers import spoken
+from simtrain.contracts.scenario import Episode, Scenario
+from simtrain.contracts.trajectory import Step, Stop, Trajectory
+from simtrain.runs.episode_host import EpisodeCall, EpisodeHost, HostOptions
+from simtrain.runs.episode_recorder import EpisodeRecorder
+from simtrain.runs.held_episode import HeldEpisode
+from simtrain.runs.loop_thread import LoopThread
+from simtrain.values.errors import InputError, SimtrainError
+from simtrain.values.types import JsonObject, Observation, ToolSpec, Usage
+
+SessionCall: TypeAlias = "tuple[Session, str, JsonObject]"
+"""One call of a batch: the session, the name of the tool, its arguments."""
+
+
+class Sessions:
+    """Open sessions, at most `most` at once. Every method may be called from any thread; all of them are carried out in one other thread.
+
+    `agent` is how trajectories call whoever plays. With `out` the trajectory of every finished session is written into that run folder.
+    With `real_time` the delays of perturbations are waited for.
+
+        with Sessions() as sessions:
+            session = sessions.open("helpdesk/refund", case=3, seed=7)
+            charges = session.call("billing.list_charges", {"customer_id": "C0001"})
+            trajectory = session.finish("ANSWER: 12.50")
+    """
+
+    def __init__(
+        self, *, agent: str = "session", out: str | Path | None = None, most: int = 10_000, real_time: bool = False
+    ) -> None:
+        """Raises InputError if `out` cannot be written, or holds a run."""
+        facts: JsonObject = {"name": agent}
+        self._recorder = None if out is None else EpisodeRecorder(Path(out), agent=facts)
+        self._loop = LoopThread("sessions")
+        options = HostOptions(idle=None, most=most, real_time=real_time, any_scenario=True)
+        self._host = self._loop.run(_hosting(options, facts, self._recorder))
+
+    def open(
+        self, scenario: str | Path | Scenario | Episode, *, case: int = 0, seed: int = 0, attempt: int = 0
+    ) -> Session:
+        """Open an episode: a case of a scenario, by its name, file or as loaded; or an episode that a curriculum dealt.
+
+        Raises InputError, and SimulatorFault or ModelFault when the world cannot be opened.
+        """
+        held = self._loop.run(self._host.open(scenario, case=case, seed=seed, attempt=attempt))
+        return Session(held, self._host, self._loop)
+
+    def calls(self, batch: Iterable[SessionCall]) -> list[Observation | SimtrainError]:
+        """Return what each call of a batch gives, in order: its observation, or the error that `Session.call` would have raised.
+
+        Calls of one session are made in order, those of different sessions concurrently.
+        """
+        found = list(batch)
+        results: list[Observation | SimtrainError | None] = [session.problem for session, _, _ in found]
+        opened = [number for number, result in enumerate(results) if result is None]
+        made = [EpisodeCall(found[number][0].held, found[number][1], found[number][2]) for number in opened]
+        given = iter(self._loop.run(self._host.carry_out(made)))
+        return [result or next(given) for result in results]
+
+    def __len__(self) -> int:
+        return len(self._host.episodes)
+
+    def close(self) -> None:
+        """Close all sessions; those that were not finished leave no trajectory. Closing twice is fine."""
+        try:
+            self._loop.run(self._host.episodes.drop_all())
+        except InputError:
+            return
+        self._loop.close()
+        if self._recorder is not None:
+            self._recorder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Session:
+    """One open episode: its task, and how it is played. Calls made at once are carried out one after the other."""
+
+    def __init__(self, held: HeldEpisode, host: EpisodeHost, loop: LoopThread) -> None:
+        self.held = held
+        """The episode itself, which belongs to the thread of its sessions."""
+        self._host = host
+        self._loop = loop
+
+    @property
+    def name(self) -> str:
+        """The session's name, by which others may reach it."""
+        return self.held.name
+
+    @property
+    def episode(self) -> Episode:
+        """What is played: scenario, case, seed, limits."""
+        return self.held.episode
+
+    @property
+    def prompt(self) -> str:
+        """The task, as the agent reads it."""
+        return self.held.briefing.prompt
+
+    @property
+    def system(self) -> str:
+        """The system prompt."""
+        return self.held.briefing.system
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that the agent is shown."""
+        return self.held.environment.tools
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps so far."""
+        return tuple(self.held.environment.steps)
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the episode has ended; None while calls are carried out."""
+        return self.held.journal.stop
+
+    @property
+    def problem(self) -> InputError | None:
+        """Why nothing more can be done here; None while the session is open."""
+        if not self.held.gone:
+            return None
+        return InputError(f"the session {self.name!r} is closed", remedy="open another one")
+
+    def _check(self) -> None:
+        problem = self.problem
+        if problem is not None:
+            raise problem
+
+    def call(self, tool: str, arguments: JsonObject) -> Observation:
+        """Make one call. An agent's mistake, such as an unknown tool, comes back as an observation with `is_error`.
+
+        Raises EpisodeOver once a limit has ended the episode, SimulatorFault and ModelFault when nobody could answer, InputError when
+        the session is closed.
+        """
+        self._check()
+        return self._loop.run(self.held.step(tool, arguments))
+
+    def finish(
+        self, text: str | None = None, *, abstain: bool = False, failed: str | None = None, usage: Usage | None = None
+    ) -> Trajectory:
+        """End the episode with the agent's last message, close the session, and return the graded trajectory; its `reward` is None if
+        the simulator is to blame.
+
+        The text is read like any agent's, by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task. `failed` says how
+        the agent broke down instead. Without any of them no answer was given. Raises InputError when the session is closed.
+        """
+        self._check()
+        message = None if text is None else spoken(text, abstain=abstain, usage=usage)
+        return self._loop.run(self._host.finish(self.held, message, failed=failed))
+
+    def grade(self) -> Trajectory:
+        """Return the trajectory so far, graded as if it ended here; the episode goes on. Raises InputError when the session is closed."""
+        self._check()
+        return self._loop.run(self.held.graded())
+
+    def fork(self) -> Session:
+        """Return an independent copy in its present state, transcript included. Raises InputError when the session is closed, or if a
+        world model cannot be copied.
+        """
+        self._check()
+        return Session(self._loop.run(self._host.episodes.fork(self.held)), self._host, self._loop)
+
+    def close(self) -> None:
+        """Free the episode without a trajectory; closing twice is fine."""
+        if self.problem is None:
+            self._loop.run(self._host.episodes.drop(self.held))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+async def _hosting(options: HostOptions, agent: JsonObject, recorder: EpisodeRecorder | None) -> EpisodeHost:
+    # Made in the loop's thread: what an episode waits for belongs to the loop in which it was made.
+    return EpisodeHost(options=options, agent=agent, record=recorder)

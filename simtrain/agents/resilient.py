@@ -14,7 +14,7 @@ from simtrain.agents.skills.believing import Believing
 from simtrain.agents.skills.needs import may_fail
 from simtrain.agents.skills.remedies import Remedies
 from simtrain.agents.skills.renamed import new_names, translated
-from simtrain.agents.skills.session import session_of
+from simtrain.agents.skills.state import skill_state
 from simtrain.agents.skills.trusting import Trusting
 from simtrain.agents.wording.by_model import WordedByModel
 from simtrain.agents.wording.ending import EndingWords
@@ -103,19 +103,19 @@ class _Caller:
         self.ending = EndingWords(briefing)
         self._plan = plan
         self._stated = briefing.stated
-        self._session = session_of(
+        self._state = skill_state(
             plan, briefing, checks=knobs.checks, wary=knobs.doubt == "always", watchful=knobs.doubt == "writes"
         )
         self._names = new_names(plan.calls(), briefing.tools)
         planned = frozenset(self._names.get(step.call, step.call) for step in plan.calls())
         self._across = Across(
-            self._session,
+            self._state,
             Remedies(briefing.tools, planned),
             retries=knobs.retries,
             equivalents=briefing.equivalents or {},
         )
-        self._believing = Believing(self._session, self._across)
-        self._trusting = Trusting(self._session, self._across)
+        self._believing = Believing(self._state, self._across)
+        self._trusting = Trusting(self._state, self._across)
         self._may_fail = may_fail(plan)
         self._written = 0
         self._done: dict[bytes, deque[Observation]] = {}
@@ -129,7 +129,7 @@ class _Caller:
 
     def is_read(self, tool: str) -> bool:
         """True if a tool of the plan is offered and changes nothing."""
-        offered = self._session.tools.get(self._names.get(tool, tool))
+        offered = self._state.tools.get(self._names.get(tool, tool))
         return offered is not None and not offered.writes and offered.name != ASK
 
     @property
@@ -139,9 +139,9 @@ class _Caller:
 
     def begins_again(self) -> bool:
         """True if the plan is worth walking once more, warily, without repeating what was written."""
-        if self.last_error is not None or not self._session.checks:
+        if self.last_error is not None or not self._state.checks:
             return False
-        self._session.wary = True
+        self._state.wary = True
         self._replayed, self._done = self._done, {}
         return True
 
@@ -158,20 +158,18 @@ class _Caller:
     def _made(self, planned: Planned) -> Calling:
         """Raise InputError for a write that the service will not carry out at all, where the plan counts on it."""
         known = planned.tool
-        session = self._session
-        session.beside = tuple(
-            self._across.valid(translated(call, self._names, session.tools)) for call in planned.beside
-        )
-        planned = translated(planned, self._names, session.tools)
+        state = self._state
+        state.beside = tuple(self._across.valid(translated(call, self._names, state.tools)) for call in planned.beside)
+        planned = translated(planned, self._names, state.tools)
         heard = yield from self._across.make(planned)
         if heard.is_error:
             heard = (yield from self._believing.instead(planned)) or heard
-        elif self._session.writes(planned):
+        elif self._state.writes(planned):
             heard = yield from self._trusting.judge(heard)
         else:
             heard = yield from self._believing.judge(heard)
         self.last_error = heard.reply.text if heard.is_error else None
-        if self._session.writes(planned):
+        if self._state.writes(planned):
             self._written += not heard.is_error
             if heard.is_error and is_barred(heard.reply.text) and not self._across.speaks_of_request(heard):
                 self._barred = heard.reply.text

@@ -13,7 +13,7 @@ from mcp_types import JSONRPCMessage
 
 from simtrain.mcp_wire.frames import encode_frame
 from simtrain.mcp_wire.sdk_server import build_server
-from simtrain.mcp_wire.sessions import Sessions
+from simtrain.mcp_wire.sessions import ProtocolSessions
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies, flaw
 
 MAX_BODY = 4 * 1024 * 1024
@@ -69,7 +69,7 @@ class RecentEvents(EventStore):
 @asynccontextmanager
 async def http_endpoint(
     *, json_replies: bool, max_body: int = MAX_BODY, max_sessions: int = 10_000, arrival: float = ARRIVAL
-) -> AsyncGenerator[Sessions]:
+) -> AsyncGenerator[ProtocolSessions]:
     """Return an ASGI endpoint for requests whose scope holds a handler under `SCOPE_KEY`.
 
     `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; the
@@ -87,7 +87,7 @@ async def http_endpoint(
         max_sessions=2 * max_sessions,
     )
     whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw, arrival=arrival)
-    sessions = Sessions(whole, most=max_sessions, kept=events or ())
+    sessions = ProtocolSessions(whole, most=max_sessions, kept=events or ())
     try:
         async with manager.run():
             try:

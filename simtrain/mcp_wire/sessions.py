@@ -17,7 +17,7 @@ SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
 
 
-class Sessions:
+class ProtocolSessions:
     """An endpoint that knows its sessions. When `most` are open, the least recently used one ends before another begins.
 
     The SDK itself keeps a session, and all that its task can reach, until it is deleted or idle for half an hour, and then refuses

@@ -10,8 +10,8 @@ from simtrain.agents.skills.fixing import fixed
 from simtrain.agents.skills.messages import message_in
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.remedies import Remedies
-from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
+from simtrain.agents.skills.state import HeardReply, Hearing, Maybe, SkillState
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list
 
@@ -39,9 +39,9 @@ class Across:
     """Makes calls, with what helps against errors."""
 
     def __init__(
-        self, session: Session, remedies: Remedies, *, retries: int, equivalents: Mapping[str, tuple[str, ...]]
+        self, state: SkillState, remedies: Remedies, *, retries: int, equivalents: Mapping[str, tuple[str, ...]]
     ) -> None:
-        self._session = session
+        self._state = state
         self._remedies = remedies
         self._retries = retries
         self._equivalents = equivalents
@@ -52,7 +52,7 @@ class Across:
         other = self._switched.get(planned.tool)
         heard = yield from self._attempt(planned if other is None else Planned(other, planned.arguments))
         named = self._equivalents.get(planned.tool, ())
-        for other in stand_ins(heard.planned, self._session.tools, named=named):
+        for other in stand_ins(heard.planned, self._state.tools, named=named):
             if not heard.is_error or not self._is_down(heard):
                 break
             again = yield from self._attempt(other, CallReason.instead)
@@ -77,13 +77,13 @@ class Across:
 
         A tool that is not offered is not called.
         """
-        session = self._session
+        state = self._state
         # Who has not made a single call has not looked: then the refusal itself is what is looked at.
-        if planned.tool not in session.tools and session.asked:
-            session.beside = ()
+        if planned.tool not in state.tools and state.asked:
+            state.beside = ()
             return HeardReply(planned, Observation(f"No tool is offered under the name {planned.tool}.", is_error=True))
         planned = self.valid(planned)
-        heard = yield from self._followed((yield from session.ask(planned, reason)))
+        heard = yield from self._followed((yield from state.ask(planned, reason)))
         uncertain = searched = False
         for _ in range(self._retries):
             if not heard.is_error:
@@ -101,22 +101,22 @@ class Across:
                     break
                 searched, reason = True, CallReason.searched
             elif trouble is Trouble.arguments:
-                tool = session.tools.get(planned.tool)
-                planned, reason = next(fixed(planned, tool, error, session.memory.known), planned), CallReason.fixed
-            elif trouble is Trouble.ambiguous and session.writes(planned):
+                tool = state.tools.get(planned.tool)
+                planned, reason = next(fixed(planned, tool, error, state.memory.known), planned), CallReason.fixed
+            elif trouble is Trouble.ambiguous and state.writes(planned):
                 # A write that is repeated unseen may be done twice, which no later call can undo.
                 uncertain = True
-                landed = yield from session.landed(planned)
+                landed = yield from state.landed(planned)
                 if landed is not None:
                     return landed
             else:
                 planned = rest_of_batch(planned, error)
-            heard = yield from self._followed((yield from session.ask(planned, reason)))
+            heard = yield from self._followed((yield from state.ask(planned, reason)))
         if heard.is_error and uncertain and says_done(heard.reply.text):
             # The repetition is refused because the first attempt had landed.
-            return (yield from session.landed(planned, known=True)) or heard
+            return (yield from state.landed(planned, known=True)) or heard
         if not heard.is_error:
-            session.verifier.note(planned, heard.observation)
+            state.verifier.note(planned, heard.observation)
         return heard
 
     def _followed(self, heard: HeardReply) -> Hearing:
@@ -125,37 +125,37 @@ class Across:
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:
                 break
-            heard = yield from self._session.ask(onward, CallReason.onward)
+            heard = yield from self._state.ask(onward, CallReason.onward)
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
         """Return the reply after a tool has removed the cause of an error; None if none did."""
-        for remedy in self._remedies.against(error, planned, self._session.memory.known):
-            tried = yield from self._session.ask(remedy, CallReason.remedy)
+        for remedy in self._remedies.against(error, planned, self._state.memory.known):
+            tried = yield from self._state.ask(remedy, CallReason.remedy)
             if not tried.is_error:
-                again = yield from self._session.ask(planned, CallReason.after_remedy)
+                again = yield from self._state.ask(planned, CallReason.after_remedy)
                 if again.reply.text != error:
                     return again
         return None
 
     def search_again(self, planned: Planned) -> Maybe:
         """Make the reads again that told of a record which is not found now; None if nothing told of it."""
-        memory = self._session.memory
+        memory = self._state.memory
         found: HeardReply | None = None
         for value in planned.arguments.values():
             if not isinstance(value, str) or not memory.heard_of(value):
                 continue
             for read in memory.showing(value, but=planned):
-                if not self._session.doubt():
+                if not self._state.doubt():
                     return found
-                found = yield from self._session.ask(read, CallReason.searched)
+                found = yield from self._state.ask(read, CallReason.searched)
                 if not found.is_error and value in found.reply.text:
                     break
         return found
 
     def valid(self, planned: Planned) -> Planned:
         """Return the call with arguments of the types that its tool takes, where those that it has do not fit."""
-        tool = self._session.tools.get(planned.tool)
+        tool = self._state.tools.get(planned.tool)
         if tool is None or validator(tool.input_schema).is_valid(planned.arguments):
             return planned
         return Planned(planned.tool, mend(planned.arguments, tool.input_schema))

@@ -20,8 +20,8 @@ from simtrain.agents.skills.doubts import (
 from simtrain.agents.skills.elsewhere import asking_for, known_of, rebuilt, sources
 from simtrain.agents.skills.memory import Seen, records_in
 from simtrain.agents.skills.messages import plain_texts
-from simtrain.agents.skills.session import HeardReply, Hearing, Maybe, Session
 from simtrain.agents.skills.stand_ins import stand_ins
+from simtrain.agents.skills.state import HeardReply, Hearing, Maybe, SkillState
 from simtrain.files.json_schemas import property_names
 from simtrain.values.errors import InputError
 from simtrain.values.tool_words import tool_words
@@ -42,8 +42,8 @@ TOGETHER = 8
 class Believing:
     """Judges the replies of reads."""
 
-    def __init__(self, session: Session, across: Across) -> None:
-        self._session = session
+    def __init__(self, state: SkillState, across: Across) -> None:
+        self._state = state
         self._across = across
         self._pages: dict[bytes, int] = {}
         self._items: dict[bytes, dict[JsonValue, int]] = {}
@@ -59,8 +59,8 @@ class Believing:
             return copy
         replies = [heard]
         # What a paywall says is no mere doubt: it holds back the page for certain.
-        while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._session.doubt()):
-            again = yield from self._session.ask(heard.planned, CallReason.doubted)
+        while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._state.doubt()):
+            again = yield from self._state.ask(heard.planned, CallReason.doubted)
             if again.is_error:
                 break
             replies.append(again)
@@ -78,27 +78,27 @@ class Believing:
 
     def _copied(self, heard: HeardReply) -> Maybe:
         """Return the page as another tool shows it that is described like the one which does not; None if none shows more."""
-        for other in stand_ins(heard.planned, self._session.tools, named=()):
-            copy = yield from self._session.ask(other, CallReason.instead)
+        for other in stand_ins(heard.planned, self._state.tools, named=()):
+            copy = yield from self._state.ask(other, CallReason.instead)
             if not copy.is_error and not is_walled(copy.reply):
                 return copy
         return None
 
     def _doubt(self, heard: HeardReply) -> Doubt | None:
         """Return the doubt about a reply, unless it has turned out unfounded with this tool before."""
-        session, planned = self._session, heard.planned
+        state, planned = self._state, heard.planned
         doubt = doubt_about(
             heard.reply,
             heard.content,
-            planned.arguments if session.wary else _naming(planned),
-            expected=session.documented(planned),
-            needed=session.needed,
-            wary=session.wary,
+            planned.arguments if state.wary else _naming(planned),
+            expected=state.documented(planned),
+            needed=state.needed,
+            wary=state.wary,
         )
-        if doubt is None and session.lacks_items(heard):
+        if doubt is None and state.lacks_items(heard):
             doubt = Doubt.empty
         if doubt is None and self._is_short(heard):
-            doubt, session.wary = Doubt.short, True
+            doubt, state.wary = Doubt.short, True
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
 
     def _is_short(self, heard: HeardReply) -> bool:
@@ -116,7 +116,7 @@ class Believing:
         kind = canonical([planned.tool, planned.arguments.get("limit")])
         usual = self._pages.get(kind, size)
         self._pages[kind] = max(size, usual)
-        if size > usual and not self._session.wary:
+        if size > usual and not self._state.wary:
             self._begin_again("pages of one list are not of one length")
         self._count(planned, content)
         return size < usual
@@ -136,15 +136,15 @@ class Believing:
             self._begin_again("the pages of a list have fewer items than it counts")
 
     def _begin_again(self, reason: str) -> None:
-        if not self._began_again and self._session.checks > 0:
+        if not self._began_again and self._state.checks > 0:
             self._began_again = True
             raise InputError(reason)
 
     def _compared(self, heard: HeardReply) -> Generator[Planned, Observation, list[HeardReply]]:
         """Return the replies to an odd-looking read: it is repeated once, and a third time if the two replies differ."""
         replies = [heard]
-        while len(replies) < 3 and heard.content is not None and self._session.check():
-            again = yield from self._session.ask(heard.planned, CallReason.compared)
+        while len(replies) < 3 and heard.content is not None and self._state.check():
+            again = yield from self._state.ask(heard.planned, CallReason.compared)
             if again.is_error:
                 break
             replies.append(again)
@@ -167,26 +167,26 @@ class Believing:
 
     def _filled(self, heard: HeardReply) -> Hearing:
         """Return the reply with what other reads tell of its records; put together anew where it says nothing."""
-        session, planned = self._session, heard.planned
+        state, planned = self._state, heard.planned
         if heard.content is None or says_nothing(heard.content):
             found = yield from self._across.search_again(planned)
-            again = (yield from session.ask(planned, CallReason.searched)) if found else heard
+            again = (yield from state.ask(planned, CallReason.searched)) if found else heard
             if not again.is_error and self._doubt(again) is None:
                 return again
             return (yield from self.instead(planned)) or heard
-        gaps = _lacking(heard.content, session.documented(planned), session.needed, planned)
+        gaps = _lacking(heard.content, state.documented(planned), state.needed, planned)
         yield from self._completed(list(gaps), planned)
         return heard
 
     def _completed(self, gaps: list[tuple[Seen, set[str]]], source: Planned) -> Generator[Planned, Observation, None]:
         """Fill in what records lack: from what is known of them, else by opening one after the other, several in one turn."""
-        session = self._session
-        documented = frozenset(property_names(session.documented(source)))
+        state = self._state
+        documented = frozenset(property_names(state.documented(source)))
 
         def fill(seen: Seen, by: Planned | None = None) -> None:
             asked = () if by is None else by.arguments
             name = next((name for name in asked if name in seen.row), "")
-            seen.whole.update(known_of(seen, documented - seen.whole.keys(), session.memory, by=name))
+            seen.whole.update(known_of(seen, documented - seen.whole.keys(), state.memory, by=name))
 
         for seen, _ in gaps:
             fill(seen)
@@ -194,7 +194,7 @@ class Believing:
         for seen, names in gaps:
             missing = names - seen.whole.keys()
             given = asking_for(seen.row, seen.kind)
-            reads = sources(frozenset(missing), given, session.tools, session.memory, but=source.tool)
+            reads = sources(frozenset(missing), given, state.tools, state.memory, but=source.tool)
             own = [read for read in reads if {*plain_texts(read.arguments)} & {*plain_texts(seen.row)} - {""}]
             if missing and own:
                 opening.append((seen, names, own))
@@ -202,28 +202,28 @@ class Believing:
             batch = opening[place : place + TOGETHER]
             calls = list({own[0].key: own[0] for _, _, own in batch}.values())
             for read in calls:
-                session.beside = tuple(calls[1:]) if read is calls[0] else ()
-                yield from session.ask(read, CallReason.elsewhere)
+                state.beside = tuple(calls[1:]) if read is calls[0] else ()
+                yield from state.ask(read, CallReason.elsewhere)
             for seen, names, own in batch:
                 fill(seen, own[0])
-                if names - seen.whole.keys() and len(own) > 1 and session.doubt():
-                    yield from session.ask(own[1], CallReason.elsewhere)
+                if names - seen.whole.keys() and len(own) > 1 and state.doubt():
+                    yield from state.ask(own[1], CallReason.elsewhere)
                     fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
         """Return the reply of a read that is closed or silent, put together from what other reads tell; None if they do not."""
-        session = self._session
-        tool = session.tools.get(planned.tool)
+        state = self._state
+        tool = state.tools.get(planned.tool)
         if tool is None or tool.writes or tool.output_schema is None:
             return None
-        found = rebuilt(planned, tool, session.needed, session.memory)
-        wanted = frozenset(property_names(tool.output_schema)) & session.needed - {NEXT_CURSOR}
-        reads = sources(wanted, planned.arguments, session.tools, session.memory, but=planned.tool)
+        found = rebuilt(planned, tool, state.needed, state.memory)
+        wanted = frozenset(property_names(tool.output_schema)) & state.needed - {NEXT_CURSOR}
+        reads = sources(wanted, planned.arguments, state.tools, state.memory, but=planned.tool)
         for read in reads[:SOURCES]:
-            if found is not None or not session.doubt():
+            if found is not None or not state.doubt():
                 break
-            yield from session.ask(read, CallReason.elsewhere)
-            found = rebuilt(planned, tool, session.needed, session.memory)
+            yield from state.ask(read, CallReason.elsewhere)
+            found = rebuilt(planned, tool, state.needed, state.memory)
         return None if found is None else HeardReply(planned, Observation("{}", json=True), found)
 
 

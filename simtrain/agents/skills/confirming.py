@@ -7,7 +7,7 @@ from simtrain.agents.plan import NEXT_CURSOR, Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
 from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.naming import form_of
-from simtrain.agents.skills.session import HeardReply
+from simtrain.agents.skills.state import HeardReply
 from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object

@@ -8,7 +8,7 @@ from simtrain.agents.recovery import says_done
 from simtrain.agents.skills.across import Across
 from simtrain.agents.skills.confirming import WriteEvidence, contradicted, shown, witnesses
 from simtrain.agents.skills.doubts import says_nothing
-from simtrain.agents.skills.session import HeardReply, Hearing, Session
+from simtrain.agents.skills.state import HeardReply, Hearing, SkillState
 from simtrain.values.types import JsonObject, Observation
 
 POLLS = 5
@@ -18,8 +18,8 @@ POLLS = 5
 class Trusting:
     """Judges the replies of writes."""
 
-    def __init__(self, session: Session, across: Across) -> None:
-        self._session = session
+    def __init__(self, state: SkillState, across: Across) -> None:
+        self._state = state
         self._across = across
         self._trusted: set[str] = set()
 
@@ -28,8 +28,8 @@ class Trusting:
         heard = yield from self._completed(heard)
         if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
             return heard
-        for witness in witnesses(heard.planned, heard.content, self._session.tools, self._session.memory):
-            if not self._session.look():
+        for witness in witnesses(heard.planned, heard.content, self._state.tools, self._state.memory):
+            if not self._state.look():
                 return heard
             verdict = yield from self._look(heard, witness, heard.content)
             if verdict is WriteEvidence.missing and not (yield from self._appears(heard, witness, heard.content)):
@@ -45,13 +45,13 @@ class Trusting:
 
     def _is_doubted(self, heard: HeardReply, content: JsonObject) -> bool:
         """True if there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
-        return self._session.wary or self._session.watchful or contradicted(heard.planned, content)
+        return self._state.wary or self._state.watchful or contradicted(heard.planned, content)
 
     def _completed(self, heard: HeardReply) -> Hearing:
         """Return the reply; if it does not say what was done, add what reads tell."""
         if heard.content is None or not says_nothing(heard.content):
             return heard
-        return (yield from self._session.landed(heard.planned, known=True)) or heard
+        return (yield from self._state.landed(heard.planned, known=True)) or heard
 
     def _appears(self, heard: HeardReply, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
         """Return whether the write becomes visible after a while."""
@@ -63,5 +63,5 @@ class Trusting:
     def _look(
         self, heard: HeardReply, witness: Planned, reply: JsonObject
     ) -> Generator[Planned, Observation, WriteEvidence]:
-        seen = yield from self._session.ask(witness, CallReason.shows)
-        return shown(heard.planned, reply, witness, seen, self._session.documented(witness))
+        seen = yield from self._state.ask(witness, CallReason.shows)
+        return shown(heard.planned, reply, witness, seen, self._state.documented(witness))

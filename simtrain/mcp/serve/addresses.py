@@ -15,7 +15,7 @@ from simtrain.mcp.serve.guard import bearer, refusal, same
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_handler
-from simtrain.mcp_wire.sessions import Sessions
+from simtrain.mcp_wire.sessions import ProtocolSessions
 from simtrain.runs.held_episode import HeldEpisode
 from simtrain.runs.held_episodes import Episodes
 from simtrain.values.errors import InputError
@@ -93,7 +93,7 @@ def server_urls(world: World, base: str) -> dict[str, str]:
 class Addresses:
     """The ASGI application that finds the handler for each request and passes both to the MCP endpoint."""
 
-    endpoint: Sessions
+    endpoint: ProtocolSessions
     episodes: Episodes
     handlers: Handlers
     open_default: Callable[[], Awaitable[HeldEpisode]] | None

@@ -56,7 +56,7 @@ Maybe: TypeAlias = Generator[Planned, Observation, HeardReply | None]
 
 
 @dataclass(slots=True)
-class Session:
+class SkillState:
     """One episode. `checks` bounds the reads that are compared out of caution, `looks` those that look after a write, `doubts` those
     for which a reply gives cause.
 
@@ -163,12 +163,12 @@ class Session:
         return self.doubts >= 0
 
 
-def session_of(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> Session:
+def skill_state(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> SkillState:
     """Return a new episode."""
     tools = {tool.name: tool for tool in briefing.tools}
     stated = dict(briefing.stated)
     texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
-    return Session(
+    return SkillState(
         tools=tools,
         needed=names_read(plan),
         indexed=lists_indexed(plan),

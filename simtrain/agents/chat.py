@@ -18,7 +18,7 @@ from simtrain.llm.knobs import ModelKnobs
 from simtrain.llm.retries import ModelError
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
-from simtrain.values.types import Action, JsonObject, Message, is_object
+from simtrain.values.types import Action, JsonObject, Message, encode, is_object
 
 _REFUSED_HISTORY = (400, 413, 422)
 _LEVELS_ABOVE = 20
@@ -30,6 +30,7 @@ class ChatPolicy(ModelKnobs, Policy):
     example: ClassVar[JsonObject] = {"with": {"model": "small"}}
 
     trusted: ClassVar[bool] = True
+    continues: ClassVar[bool] = True
 
     protocol: Literal["native", "text"] = Field(
         "native", description="Tool calls in the wire's own fields, or as fenced blocks for servers without them."
@@ -62,7 +63,7 @@ class ChatPolicy(ModelKnobs, Policy):
 class _Player:
     """One episode. The history only grows, each message encoded once, so that the server's prefix cache hits."""
 
-    __slots__ = ("_calls", "_history", "_ids", "_policy", "_sampling", "_turns", "_written")
+    __slots__ = ("_calls", "_history", "_ids", "_policy", "_sampling", "_turns")
 
     def __init__(self, policy: ChatPolicy, briefing: Briefing) -> None:
         self._policy = policy
@@ -70,7 +71,6 @@ class _Player:
         self._history: list[orjson.Fragment] = []
         self._turns = 0
         self._ids: set[str] = set()
-        self._written: dict[str, str] = {}
         self._sampling = policy.sampling()
         if policy.seed is not None:
             # Servers take a signed 32-bit or 64-bit seed; 31 bits suit them all.
@@ -108,13 +108,12 @@ class _Player:
         """Write the turns that the history lacks, from the journal, so that a resumed episode has the same history."""
         for turn in journal.turns[self._turns :]:
             self._ids.update(step.action.id for step in turn.steps)
-            messages = self._calls.write(turn.text, turn.steps, self._written)
+            messages = self._calls.write(turn.text, turn.steps)
             if self._policy.send_reasoning and turn.reasoning:
                 messages[0]["reasoning_content"] = turn.reasoning
             for message in messages:
                 self._append(message)
         self._turns = len(journal.turns)
-        self._written.clear()
 
     def _append(self, message: JsonObject) -> None:
         self._history.append(orjson.Fragment(orjson.dumps(message)))
@@ -123,11 +122,11 @@ class _Player:
         # Some servers number the calls of each message from 0 again; an action's id is unique in its episode.
         id = call.id if call.id not in self._ids else f"{call.id}-{len(self._ids)}"
         self._ids.add(id)
-        self._written[id] = call.arguments
         arguments = _object(call.arguments)
         if arguments is None:
             return Action(id, call.name, {}, malformed=call.arguments)
-        return Action(id, call.name, arguments)
+        written = None if call.arguments == encode(arguments) else call.arguments
+        return Action(id, call.name, arguments, written=written)
 
 
 def _object(text: str) -> JsonObject | None:

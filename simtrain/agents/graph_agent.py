@@ -1,11 +1,11 @@
 """A LangGraph graph, or a LangChain agent, as an agent."""
 
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeAlias
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, Field, PrivateAttr
 
@@ -13,8 +13,9 @@ from simtrain.agents.answers import spoken
 from simtrain.agents.langchain_tools import Notice, langchain_tools, offer
 from simtrain.agents.plan import answering
 from simtrain.contracts.agent import Briefing, Loop, StepFunction
+from simtrain.llm.tool_names import wire_names
 from simtrain.values.errors import AgentFault, UnboundTools
-from simtrain.values.types import JsonObject, Message, Observation, Usage, as_object
+from simtrain.values.types import Action, JsonObject, Message, Observation, Usage, as_object
 
 GraphFactory: TypeAlias = Callable[..., Any]
 
@@ -27,8 +28,10 @@ class GraphAgent(Loop):
     The graph is invoked with the system prompt and the task as messages; it meets the environment as LangChain tools (see
     `simtrain.agents.langchain_tools`), and its last message is the answer. A graph with a checkpointer gets a thread of its own for
     every episode. A graph that ends its first episode without having looked at a tool has forgotten to bind them: its author is
-    told so, rather than that it earned nothing.
+    told so, rather than that it earned nothing. An episode that goes on from a recorded one begins with the messages so far.
     """
+
+    continues: ClassVar[bool] = True
 
     graph: Any = Field(description="The compiled graph, or the factory.")
 
@@ -47,8 +50,7 @@ class GraphAgent(Loop):
         graph = self.graph if _is_graph(self.graph) else await _made(self.graph, tools)
         # Random on purpose: a checkpointer that outlives the run must never continue an earlier episode.
         config = {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": _SUPERSTEPS}
-        opening = [SystemMessage(briefing.system)] if briefing.system else []
-        final = await graph.ainvoke({"messages": [*opening, HumanMessage(briefing.prompt)]}, config)
+        final = await graph.ainvoke({"messages": list(_opening(briefing))}, config)
         answer = _answer(final)
         self._bound = self._bound or notice.taken or not tools
         if not self._bound:
@@ -60,6 +62,29 @@ class GraphAgent(Loop):
                 ),
             )
         return answer
+
+
+def _opening(briefing: Briefing) -> Iterator[BaseMessage]:
+    """Yield what a graph is told: the task, and the turns so far."""
+    if briefing.system:
+        yield SystemMessage(briefing.system)
+    yield HumanMessage(briefing.prompt)
+    names = wire_names([tool.name for tool in briefing.tools])
+    for turn in briefing.heard:
+        yield AIMessage(turn.text, tool_calls=[_called(step.action, names) for step in turn.steps])
+        for step in turn.steps:
+            reply = step.observation
+            yield ToolMessage(
+                reply.text,
+                tool_call_id=step.action.id,
+                name=names.get(step.action.tool, step.action.tool),
+                status="error" if reply.is_error else "success",
+            )
+
+
+def _called(action: Action, names: dict[str, str]) -> ToolCall:
+    """Return a call as a message holds it; arguments that were no JSON object are left out."""
+    return {"name": names.get(action.tool, action.tool), "args": action.arguments, "id": action.id, "type": "tool_call"}
 
 
 async def _made(factory: GraphFactory, tools: list[Any]) -> Any:

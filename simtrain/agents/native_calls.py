@@ -1,6 +1,6 @@
 """Tool calls in the fields that the chat completions wire has for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import orjson
 
@@ -33,19 +33,19 @@ class NativeCalls:
             ToolCall(call.id, self._native.get(call.name, call.name), call.arguments) for call in calls
         )
 
-    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
-        """Return one turn for the history. `written` holds arguments as the model wrote them, by action id, where that is known."""
+    def write(self, text: str, steps: Sequence[Step]) -> list[JsonObject]:
+        """Return one turn for the history, with the arguments as the model wrote them."""
         if not steps:
             return [{"role": "assistant", "content": text}]
-        calls = [self._call(step.action, written.get(step.action.id)) for step in steps]
+        calls = [self._call(step.action) for step in steps]
         return [
             {"role": "assistant", "content": text or None, "tool_calls": calls},
             *({"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in steps),
         ]
 
-    def _call(self, action: Action, written: str | None) -> JsonObject:
+    def _call(self, action: Action) -> JsonObject:
         sound = action.malformed is None
-        arguments = (written if sound else None) or encode(wire_arguments(action))
+        arguments = (action.written if sound else None) or encode(wire_arguments(action))
         function = {"name": self._wire_name(action.tool), "arguments": arguments}
         return {"id": action.id, "type": "function", "function": function}
 

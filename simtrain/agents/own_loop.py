@@ -60,7 +60,7 @@ class _Door:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = asyncio.Lock()
-        self._count = 0
+        self._count = len(journal.environment.steps)
         self._notified = False
         self.playing: asyncio.Future[Message] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
@@ -205,11 +206,11 @@ class Walk:
 
 
 def _reply(observation: Observation) -> JsonObject:
-    """Return what a plan sees of a reply: its structured content, or the error."""
+    """Return what a plan sees of a reply: its structured content, or the error. It may be written into: the reply itself is on record."""
     if observation.is_error:
         return {"error": observation.text}
     content = observation.content
-    return {"text": observation.text} if content is None else content
+    return {"text": observation.text} if content is None else dict(content)
 
 
 def answering(value: JsonValue) -> Message:
@@ -243,7 +244,11 @@ class Narrator(Protocol):
 
 
 class PlanPlayer:
-    """A player that carries out a walk: one call a turn, and with it those that the call names as going beside it."""
+    """A player that carries out a walk: one call a turn, and with it those that the call names as going beside it.
+
+    Where turns were made before its first, whoever made them, a call of the walk that is among them gets the reply of then; the
+    n-th time the n-th reply.
+    """
 
     __slots__ = ("_count", "_kept", "_sent", "_voice", "_walking")
 
@@ -252,7 +257,7 @@ class PlanPlayer:
         self._voice = voice
         self._count = 0
         self._sent: tuple[Planned, ...] = ()
-        self._kept: dict[bytes, Observation] = {}
+        self._kept: dict[bytes, deque[Observation]] = {}
 
     async def think(self, journal: Journal) -> Message:
         """Return the next calls of the walk, or its final message. Raises AgentFault when the plan cannot go on."""
@@ -262,20 +267,30 @@ class PlanPlayer:
             return finished.value
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
-        self._sent = (planned, *(call for call in planned.beside if call.key not in self._kept))
+        self._sent = (planned, *(call for call in planned.beside if not self._kept.get(call.key)))
         rationale = Rationale() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
         return Message(rationale.text, calls=tuple(self._action(call) for call in self._sent), usage=rationale.usage)
 
     def _next(self, journal: Journal) -> Planned:
         """Return the next call that has not been made, after the replies to those of the last turn."""
-        if not journal.turns:
-            return next(self._walking)
-        first, *others = (step.observation for step in journal.turns[-1].steps)
-        self._kept.update(zip((call.key for call in self._sent[1:]), others, strict=True))
-        planned = self._walking.send(first)
-        while (kept := self._kept.pop(planned.key, None)) is not None:
-            planned = self._walking.send(kept)
+        if self._sent:
+            first, *others = (step.observation for step in journal.turns[-1].steps)
+            for call, observation in zip(self._sent[1:], others, strict=True):
+                self._kept[call.key] = deque([observation])
+            planned = self._walking.send(first)
+        else:
+            self._take_over(journal)
+            planned = next(self._walking)
+        while kept := self._kept.get(planned.key):
+            planned = self._walking.send(kept.popleft())
         return planned
+
+    def _take_over(self, journal: Journal) -> None:
+        """Keep the replies to the calls that were made before it began."""
+        for step in (step for turn in journal.turns for step in turn.steps):
+            self._count += 1
+            action = step.action
+            self._kept.setdefault(Planned(action.tool, action.arguments).key, deque()).append(step.observation)
 
     def _action(self, planned: Planned) -> Action:
         self._count += 1
@@ -287,6 +302,7 @@ class PlanPolicy(Policy):
 
     key: ClassVar[Literal["reference", "wrong"]] = "reference"
     planned: ClassVar[bool] = True
+    continues: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
         """Raise InputError if the scenario has no such plan, and its paradigm finds none."""

@@ -1,5 +1,7 @@
 """The policy that searches once and believes what the snippets say."""
 
+from typing import ClassVar
+
 from simtrain.agents.plan import PlanPlayer, Walking, answering
 from simtrain.agents.searching.asked import read_question
 from simtrain.agents.searching.knowing import likeness
@@ -12,6 +14,8 @@ from simtrain.contracts.question import MISSING
 
 class SearchNaive(Policy):
     """Makes one search with the words of the question and fills a row per result from title and snippet."""
+
+    continues: ClassVar[bool] = True
 
     def player(self, briefing: Briefing) -> Player:
         """Return a fresh player for one episode."""

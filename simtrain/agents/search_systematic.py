@@ -1,6 +1,7 @@
 """The policy that answers a question about an invented web by method, knowing nothing but the question."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -29,6 +30,8 @@ class SearchSystematic(Policy):
     """Reads the question, pages through lists, opens every page, checks conditions, follows links, and looks elsewhere
     for what is missing.
     """
+
+    continues: ClassVar[bool] = True
 
     budget: int = Field(default=300, ge=1, description="Searches and visits in one episode.")
 

@@ -1,5 +1,7 @@
 """Agents that call nothing: the floors that every rubric must stay above."""
 
+from typing import ClassVar
+
 from simtrain.agents.plan import answering, declining
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
@@ -19,6 +21,8 @@ class _Speaker:
 class Nop(Policy):
     """Does nothing and answers nothing."""
 
+    continues: ClassVar[bool] = True
+
     def player(self, briefing: Briefing) -> Player:
         """End at once with an empty answer."""
         return _Speaker(Message())
@@ -27,6 +31,8 @@ class Nop(Policy):
 class ClaimsDone(Policy):
     """Does nothing and claims that all is done."""
 
+    continues: ClassVar[bool] = True
+
     def player(self, briefing: Briefing) -> Player:
         """End at once with a claim of success."""
         return _Speaker(answering("Done, everything has been taken care of as requested."))
@@ -34,6 +40,8 @@ class ClaimsDone(Policy):
 
 class AlwaysAbstain(Policy):
     """Declines every task."""
+
+    continues: ClassVar[bool] = True
 
     def player(self, briefing: Briefing) -> Player:
         """End at once by declining."""

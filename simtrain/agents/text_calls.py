@@ -5,7 +5,7 @@ The protocol: the system prompt lists the tools; a call is a block fenced with `
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from simtrain.contracts.trajectory import Step
 from simtrain.llm.call_formats.reading import call_of, json_of, malformed
@@ -49,7 +49,7 @@ class TextCalls:
         words = _BLOCK.sub("", completion.text).strip()
         return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))
 
-    def write(self, text: str, steps: Sequence[Step], written: Mapping[str, str]) -> list[JsonObject]:
+    def write(self, text: str, steps: Sequence[Step]) -> list[JsonObject]:
         """Return one turn for the history: the message with its blocks, and the results in one user message."""
         if not steps:
             return [{"role": "assistant", "content": text}]

@@ -21,6 +21,7 @@ COMMANDS = (
     "list",
     "show",
     "replay",
+    "fork",
     "grade",
     "export",
     "schema",

@@ -14,6 +14,7 @@ from simtrain.cli.options import allow_live_servers, console, knobs_from, print_
 from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
 
 if TYPE_CHECKING:
+    from simtrain.cli.progress import RunProgress
     from simtrain.runs.run import RunResult
 
 HELP = """Play scenarios with an agent into a run folder.
@@ -106,6 +107,11 @@ def command(
             on_planned=progress.planned,
             on_played=progress.played,
         )
+    report_run(result, progress, as_json=as_json, show=show)
+
+
+def report_run(result: RunResult, progress: RunProgress, *, as_json: bool, show: bool) -> None:
+    """Print what came of a run; ends with exit code 1 if it was stopped early, or if rollouts failed."""
     if as_json:
         print_json(
             {

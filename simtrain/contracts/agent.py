@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 from simtrain.contracts.journal import Journal, Limits
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.plugin import Plugin
+from simtrain.contracts.trajectory import Turn
 from simtrain.values.types import JsonObject, JsonValue, Message, Observation, ToolSpec
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Briefing:
 
     `stated` holds the case parameters that the prompt states, which is all that a plan may use. The plans serve the
     policies that walk one (oracle, naive, resilient, wrong); `equivalents` maps a tool to the tools that can replace
-    it.
+    it. `heard` are the turns so far, where the episode goes on from a recorded one.
     """
 
     system: str
@@ -36,6 +37,7 @@ class Briefing:
     wrong: Plan | None = None
     equivalents: Mapping[str, tuple[str, ...]] | None = None
     answer_format: str = ""
+    heard: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,9 @@ class Agent(Plugin):
     """
 
     planned: ClassVar[bool] = False
+
+    continues: ClassVar[bool] = False
+    """Whether it can go on from turns that it did not write: its players decide by `journal.turns` alone, or it reads `heard`."""
 
     def check(self, scenario: Scenario) -> None:
         """Refuse, with an InputError, a scenario that this agent cannot play: asked before anything is played."""

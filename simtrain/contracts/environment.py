@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from simtrain.contracts.perturbation import Armed
 from simtrain.contracts.request import Answer
 from simtrain.contracts.trajectory import Step
 from simtrain.contracts.world import FinishedWorld
@@ -47,6 +48,13 @@ class Environment(Protocol):
 
     def begin_turn(self) -> None:
         """Begin a new assistant message; its calls belong to one turn."""
+        ...
+
+    def rearm(self, armed: Sequence[Armed], *, seed: int | None = None) -> None:
+        """Let more perturbations change the calls from here on, and draw from another seed what those before them draw.
+
+        Raises InputError for one that changes the task or the tools, which the agent has read.
+        """
         ...
 
     def finished(self) -> FinishedWorld:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.request import Answer
-from simtrain.contracts.trajectory import Stop, Turn
+from simtrain.contracts.trajectory import Step, Stop, Turn
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import CUT, Action, Message, Usage
 
@@ -80,23 +80,27 @@ class Journal:
 
         With `answer` they are reads, and it gives their replies.
         """
-        environment, steps = self.environment, self.turns[-1].steps
         for action in self.pending:
-            if len(environment.steps) >= self.limits.calls:
+            if len(self.environment.steps) >= self.limits.calls:
                 return self.end(Stop("budget", detail=f"more than {self.limits.calls} calls"))
-            begun = perf_counter()
             try:
-                await (environment.step(action) if answer is None else environment.read(action, answer))
+                await self.carry_out(action, answer)
             except SimulatorFault as fault:
                 return self.end(Stop("failed", "simulator", str(fault)))
-            self.timings.append(perf_counter() - begun)
-            steps.append(environment.steps[-1])
         self.pending = ()
         if len(self.turns) >= self.limits.turns:
             return self.end(Stop("max_turns", detail=f"{self.limits.turns} turns without an answer"))
         if self.limits.wall is not None and perf_counter() - self.started > self.limits.wall:
             return self.end(Stop("wall_time", detail=f"more than {self.limits.wall:g} seconds"))
         return None
+
+    async def carry_out(self, action: Action, answer: Answer | None = None) -> Step:
+        """Carry out one call of the last message, or a read that `answer` replies to, and write it down. Raises SimulatorFault."""
+        environment, begun = self.environment, perf_counter()
+        await (environment.step(action) if answer is None else environment.read(action, answer))
+        self.timings.append(perf_counter() - begun)
+        self.turns[-1].steps.append(environment.steps[-1])
+        return environment.steps[-1]
 
     def end(self, stop: Stop) -> Stop:
         """End the episode."""

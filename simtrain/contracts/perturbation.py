@@ -254,6 +254,16 @@ class Perturbation(Plugin):
         raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")
 
 
+@dataclass(frozen=True)
+class Armed:
+    """A perturbation ready to fire: label, name in the plug-in table, trigger, and the plug-in with its knobs."""
+
+    label: str
+    use: str
+    when: When
+    perturbation: Perturbation
+
+
 _RESPONSE = re.compile(r"\b[Aa]n agent should (.+?)\.(?= [A-Z`]|$)")
 
 

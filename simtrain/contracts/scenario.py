@@ -13,9 +13,10 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, mod
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.journal import Limits
-from simtrain.contracts.perturbation import Perturbation, When
+from simtrain.contracts.perturbation import Armed, When
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.question import SYSTEM, QuestionSet
+from simtrain.contracts.trajectory import Forked, Turn
 from simtrain.contracts.user import User, UserSpec
 from simtrain.contracts.world import Variant, WorldSource
 from simtrain.contracts.world_model import WorldModel
@@ -204,16 +205,6 @@ class PackSpec(FileModel):
     perturbations: list[PerturbationUse] = Field(min_length=1)
 
 
-@dataclass(frozen=True)
-class Armed:
-    """A perturbation ready to fire: label, name in the plug-in table, trigger, and the plug-in with its knobs."""
-
-    label: str
-    use: str
-    when: When
-    perturbation: Perturbation
-
-
 def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
     """Return why two of these perturbations exclude each other; None if all can.
 
@@ -286,10 +277,19 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fork:
+    """The recorded turns that an episode goes on from, up to the last of `forks`; `armed` has, for each of these, what it arms."""
+
+    turns: Sequence[Turn]
+    forks: tuple[Forked, ...]
+    armed: tuple[tuple[Armed, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Episode:
     """One episode to be played: a case of a scenario in a variant of its world.
 
-    With `real_time` the delays of perturbations are waited for.
+    With `real_time` the delays of perturbations are waited for. With `fork` it begins where a recorded one is left.
     """
 
     scenario: Scenario
@@ -299,6 +299,7 @@ class Episode:
     seed: int
     attempt: int
     real_time: bool = False
+    fork: Fork | None = None
 
     @property
     def limits(self) -> Limits:
@@ -309,6 +310,11 @@ class Episode:
         measured = cast("dict[str, int]", self.case.get("difficulty") or {})
         calls = max(LEAST_CALLS, ceil(budget * (measured.get("searches", 0) + measured.get("visits", 0))))
         return limits.model_copy(update={"calls": min(limits.calls, calls), "turns": min(limits.turns, calls + 1)})
+
+    @property
+    def forks(self) -> tuple[Forked, ...]:
+        """The forks that lead to it, the earliest first."""
+        return self.fork.forks if self.fork else ()
 
     @property
     def key(self) -> tuple[str, str, int, int]:

@@ -111,14 +111,41 @@ class WorldFacts:
 
 
 @dataclass(frozen=True)
+class Forked:
+    """Where a trajectory left another one of the same episode: before its step `step`, the first that is its own.
+
+    `scenario_digest`, `attempt` and `agent` are those of the other. From there on the agent's chance came from `seed`, and, unless
+    `same_faults`, the draws of what was armed; None: both went on as before. `armed` are the labels that were armed there, of these
+    `packs` at this `severity`. `replies` says whether the steps before were played again, or taken over from the record.
+    """
+
+    scenario_digest: str
+    attempt: int
+    agent: str
+    step: int
+    seed: int | None = None
+    same_faults: bool = False
+    armed: tuple[str, ...] = ()
+    packs: tuple[str, ...] = ()
+    severity: float | None = None
+    replies: Literal["played", "recorded"] = "played"
+
+    @property
+    def bends(self) -> bool:
+        """True if other faults are met from there on than the episode itself has."""
+        return bool(self.armed) or (self.seed is not None and not self.same_faults)
+
+
+@dataclass(frozen=True)
 class Trajectory:
     """The record of one episode; one line of a run folder.
 
     `arm` names the arm of a paired comparison. `perturbations` were armed, those in `bent` changed the task or the
     tools before the first turn; `noticeable` is the first step whose reply the same calls do not get where nothing is
     armed (-1: the task or a tool reads otherwise). `solvability` says whether the task can still be done. `reward` is
-    None while ungraded, when a grader failed and when the simulator is to blame. All wall-clock facts are under
-    `timing`: without it the line is the same for the same scenario, seed and version.
+    None while ungraded, when a grader failed and when the simulator is to blame. `forks` says which others it goes
+    on from, the earliest fork first. All wall-clock facts are under `timing`: without it the line is the same for the
+    same scenario, seed and version.
     """
 
     scenario: str
@@ -146,6 +173,7 @@ class Trajectory:
     reward: float | None = None
     rewards: tuple[Reward, ...] = ()
     usage: Usage | None = None
+    forks: tuple[Forked, ...] = ()
     timing: JsonObject = field(default_factory=dict[str, object])
     version: str = ""
     format: str = FORMAT

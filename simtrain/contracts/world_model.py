@@ -19,6 +19,9 @@ class WorldModel(Plugin):
     stateless: ClassVar[bool] = False
     """Whether a session knows nothing beyond the world's state, so that an episode can be forked."""
 
+    repeatable: ClassVar[bool] = False
+    """Whether the same calls in the same order get the same replies in every session, without any effect outside it."""
+
     @abstractmethod
     def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from simtrain.contracts.scenario import Armed, Scenario, conflict
+from simtrain.contracts.perturbation import Armed
+from simtrain.contracts.scenario import Scenario, conflict
 from simtrain.scenarios.arms import Bundle, armed, bundles, offered_tools, primed, reachable_tools
 from simtrain.scenarios.load import check_armed
 from simtrain.values.arm import CLEAN, PRIMED, Arm

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
 from functools import lru_cache
 
-from simtrain.contracts.perturbation import Perturbation, Snapshots
+from simtrain.contracts.perturbation import Armed, Perturbation, Snapshots
 from simtrain.contracts.request import Request
-from simtrain.contracts.scenario import Armed, Scenario
+from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.world import WorldState
 from simtrain.episodes.triggers import Terms, Trigger
 from simtrain.values.seeding import Root, spelt
@@ -47,8 +47,13 @@ class PerturbationKind:
 
 @lru_cache(maxsize=1024)
 def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
-    """Return the perturbations of a scenario. What has no chance to fire is not there at all: it changes neither the task nor the tools."""
-    kinds = (PerturbationKind(armed, progress=scenario.progress) for armed in scenario.perturbations)
+    """Return the perturbations of a scenario, as `kinds_armed` does."""
+    return kinds_armed(scenario.perturbations, progress=scenario.progress)
+
+
+def kinds_armed(armed: Iterable[Armed], *, progress: float) -> tuple[PerturbationKind, ...]:
+    """Return some perturbations. What has no chance to fire is not there at all: it changes neither the task nor the tools."""
+    kinds = (PerturbationKind(item, progress=progress) for item in armed)
     return tuple(kind for kind in kinds if kind.terms.chance != 0)
 
 
@@ -73,6 +78,11 @@ class Active:
     def label(self) -> str:
         """The name of the perturbation in the episode."""
         return self.kind.label
+
+    def reseed(self, root: Root) -> None:
+        """Draw for calls from another root from now on; counts and memory stay."""
+        self.root = root
+        self.trigger.reseed(root)
 
     def fork(self) -> Active:
         """Return an independent copy in its present state; `close` frees its copies of the world."""

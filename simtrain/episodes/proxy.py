@@ -13,15 +13,15 @@ from typing import NamedTuple, Self
 
 from simtrain.contracts.argument_mistakes import argument_mistakes
 from simtrain.contracts.domain import Domain
-from simtrain.contracts.perturbation import Call
+from simtrain.contracts.perturbation import Armed, Call
 from simtrain.contracts.request import Answer, NotAnswered, Request, no_tool
 from simtrain.contracts.scenario import Answering, Episode
 from simtrain.contracts.trajectory import Changed, Event, Step
 from simtrain.contracts.user import ASKING
 from simtrain.contracts.world import FinishedWorld, World, WorldState
-from simtrain.episodes.active_perturbation import Active, PerturbationKind, kinds_of
+from simtrain.episodes.active_perturbation import Active, PerturbationKind, kinds_armed, kinds_of
 from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
-from simtrain.episodes.toolbox import Toolbox
+from simtrain.episodes.toolbox import Toolbox, as_read
 from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.values.seeding import Root, Stream, counted, derive
 from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode, is_list, is_object
@@ -75,6 +75,28 @@ class Proxy:
         kinds = kinds_of(episode.scenario)
         if kinds:
             self._arm(kinds, toolbox)
+
+    def rearm(self, armed: Sequence[Armed], *, seed: int | None = None) -> None:
+        """Let more perturbations change the calls from here on, and draw from another seed what those before them draw.
+
+        Raises InputError for one that changes the task or the tools, which the agent has read.
+        """
+        episode, tools = self._episode, self.tools
+        root = Root(episode.seed if seed is None else seed, episode.scenario.name, episode.id)
+        if seed is not None:
+            for active in self._active:
+                active.reseed(root.under_spelt(active.kind.spelt))
+        for kind in kinds_armed(armed, progress=episode.scenario.progress):
+            active = Active(kind, root.under_spelt(kind.spelt), tools)
+            shown = kind.perturbation.offer(tools, active.root.stream("offer")) if kind.offers else tools
+            if kind.asks or as_read(shown) != as_read(tools):
+                raise InputError(
+                    f"{active.label!r} changes the task or the tools, which the agent has read before this step",
+                    remedy="arm it for a whole run, or name a pack without it",
+                )
+            self._active.append(active)
+            if kind.acts:
+                self._acting.append(active)
 
     def _arm(self, kinds: Sequence[PerturbationKind], toolbox: Toolbox) -> None:
         """Let every perturbation change the tools; new tools belong to the perturbation that added them."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.contracts.registry import resolve
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 
 def _plain(tool: str) -> str:
     return "plain"
+
+
+def as_read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
+    """Return the parts of tools that an agent reads; their output schemas are not among them."""
+    return [[tool.name, tool.description, tool.input_schema] for tool in tools]
 
 
 class Toolbox:

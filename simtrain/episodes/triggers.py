@@ -63,6 +63,10 @@ class Trigger:
         """The number of firings that changed something."""
         return self._fired
 
+    def reseed(self, root: Root) -> None:
+        """Draw from another root from now on; the counts stay."""
+        self._root = root
+
     def fork(self) -> Trigger:
         """Return an independent copy with the counts so far."""
         other = copy(self)

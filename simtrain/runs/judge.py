@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simtrain.contracts.scenario import Episode
+from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS, Solvability, Trajectory
 from simtrain.contracts.world import FinishedWorld
 from simtrain.grading.reward import blamed, grade
@@ -20,6 +20,9 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     """
     scenario = episode.scenario
     known = foretold(episode)
+    if known != "unsolvable" and any(fork.bends for fork in trajectory.forks):
+        # Other faults are met from the fork on: a search from the beginning says nothing about them.
+        return await _bent(scenario, trajectory, await first_difference(episode, trajectory), world)
     if known is None and trajectory.stop.reason == "abstained":
         known = await solvability_of(episode)
     sign = await first_difference(episode, trajectory)
@@ -28,6 +31,13 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     if known is not None:
         return graded
     return blamed(replace(graded, solvability=await _shown(episode, graded)))
+
+
+async def _bent(scenario: Scenario, trajectory: Trajectory, sign: int | None, world: FinishedWorld) -> Trajectory:
+    """Return the trajectory graded where nothing but its own end can show that the task can be done."""
+    ungraded = replace(trajectory, solvability="unproved", noticeable=sign)
+    graded = await grade(ungraded, scenario.grading, scenario.spec.rubric, world)
+    return replace(graded, solvability="solvable") if (graded.reward or 0.0) >= SUCCESS else graded
 
 
 async def _shown(episode: Episode, graded: Trajectory) -> Solvability:

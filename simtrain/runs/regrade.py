@@ -16,6 +16,7 @@ from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.contracts.world import FinishedWorld, Variant
 from simtrain.files.jsonl import Replacement, write_whole
 from simtrain.perturbations.attacks.grading import with_attacks
+from simtrain.runs.forks import armed_later
 from simtrain.runs.judge import judge
 from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, read_facts
 from simtrain.runs.summary import summarise
@@ -130,6 +131,8 @@ async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Tr
         raise InputError(
             f"the world {trajectory.world.name!r} has changed since this run was played", remedy="play it again"
         )
+    for fork in trajectory.forks:
+        scenario, _ = armed_later(scenario, fork)
     world = finished_world(trajectory, scenario)
     try:
         return await judge(_episode(trajectory, scenario), trajectory, world)

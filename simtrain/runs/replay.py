@@ -13,6 +13,7 @@ from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Trajectory, to_line
+from simtrain.runs.forks import gone_on
 from simtrain.runs.judge import judge
 from simtrain.runs.rollout import hosted
 from simtrain.runs.run_folder import read_facts
@@ -28,11 +29,18 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
 
     Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
     """
-    facts = read_facts(run)
-    episode = _episode(_scenario(facts, trajectory, run), trajectory)
-    recorded = facts["agent"]
+    recorded = read_facts(run)["agent"]
     agent = build_agent(str(recorded["name"]), recorded["knobs"])
-    return asyncio.run(_played(episode, agent, str(recorded["name"])))
+    return asyncio.run(_played(recorded_episode(run, trajectory), agent, str(recorded["name"])))
+
+
+def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
+    """Return the episode that a trajectory of a run is the record of; one that was forked goes on from where it was.
+
+    Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
+    """
+    episode = episode_of(_scenario(read_facts(run), trajectory, run), trajectory)
+    return gone_on(episode, trajectory.turns, trajectory.forks) if trajectory.forks else episode
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
@@ -67,7 +75,8 @@ def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:
     raise InputError(f"run.json does not name the scenario {trajectory.scenario!r} in this arm", file=run)
 
 
-def _episode(scenario: Scenario, trajectory: Trajectory) -> Episode:
+def episode_of(scenario: Scenario, trajectory: Trajectory) -> Episode:
+    """Return the episode of a scenario that a trajectory is the record of, its forks aside. Raises InputError."""
     for episode in paradigm_of(scenario).episodes(scenario, seed=trajectory.seed, attempts=1):
         arm = episode.scenario.arm
         if episode.id == trajectory.episode and (arm.name if arm else "") == trajectory.arm:

@@ -70,6 +70,8 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
             )
     if recorded.get("curriculum") != asked.get("curriculum"):
         yield _another_curriculum(recorded.get("curriculum"), asked.get("curriculum"))
+    if recorded.get("forks") != asked.get("forks"):
+        yield "it was forked from another step or episode, or otherwise"
     if seeds[0] != seeds[1]:
         yield f"it was played with seed {seeds[0]}, not {seeds[1]}"
     for name in sorted({*names, *wanted}):

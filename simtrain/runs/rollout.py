@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from time import perf_counter
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from simtrain.contracts.trajectory import Stop, Trajectory, WorldFacts
 from simtrain.contracts.transport import Connect
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.grading.reward import grade
+from simtrain.runs.restoring import restore
 from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import AgentFault, InputError, ModelFault, SimtrainError, SimulatorFault
@@ -72,7 +74,11 @@ async def rollout(
         except Exception as error:
             return unopened(episode, error, facts)
         journal = Journal(environment, episode.limits)
-        stop = await _play(agent, briefing, journal)
+        if episode.fork is not None:
+            await restore(journal, episode.fork)
+            if journal.turns:
+                await journal.act()
+        stop = journal.stop or await _play(agent, replace(briefing, heard=tuple(journal.turns)), journal)
         finished = environment.finished()
         played = perf_counter() - clock
         trajectory = record(episode, environment, briefing, journal, stop, finished, facts)
@@ -150,6 +156,7 @@ def record(
 def _unplayed(episode: Episode, world: World, stop: Stop, agent: JsonObject) -> Trajectory:
     """Return a trajectory with all that is known before the first turn."""
     scenario = episode.scenario
+    later = episode.fork.armed if episode.fork else ()
     return Trajectory(
         scenario=scenario.name,
         scenario_digest=scenario.digest,
@@ -168,6 +175,7 @@ def _unplayed(episode: Episode, world: World, stop: Stop, agent: JsonObject) -> 
         stop=stop,
         impossible=scenario.spec.impossible,
         arm=scenario.arm.name if scenario.arm else "",
-        perturbations=tuple(armed.label for armed in scenario.perturbations),
+        perturbations=tuple(armed.label for armed in (*scenario.perturbations, *chain(*later))),
+        forks=episode.forks,
         version=VERSION,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +14,16 @@ from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent, Outsider
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode, Scenario
-from simtrain.contracts.trajectory import SUCCESS
+from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.curricula.stages import Curriculum, StagedRun
 from simtrain.files.jsonl import write_whole
+from simtrain.runs.forks import ForkOptions, check_continuing, forked
+from simtrain.runs.restoring import rehearse
 from simtrain.runs.resume import Key, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
-from simtrain.runs.schedule import Deal, deal
+from simtrain.runs.schedule import deal
 from simtrain.runs.summary import summarise
 from simtrain.runs.trajectory_files import read_rows, run_writers
 from simtrain.runs.workers import Crew
@@ -99,13 +101,11 @@ def run(
         resolve("transports", options.via)
         if isinstance(player, Outsider):
             raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
-    asyncio.run(_check(scenarios, player, episodes))
+    asyncio.run(_check(scenarios, player, episodes.firsts))
     staged = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
-    folder = open_run(out, facts, resume=resume)
-    try:
+    with _seated(player, options, out, facts, resume, on_played) as session:
         finished = finished_keys(out)
-        session = _Session(player, options, folder, on_played)
         if staged is None:
             missing = _missing(episodes, range(len(episodes)), finished)
             planned = len(missing)
@@ -115,14 +115,62 @@ def run(
             planned = len(episodes) - len(finished)
             on_planned(planned)
             session.follow(staged, finished)
-        summary = summarise(read_rows(out))
-        write_whole(out / SUMMARY_FILE, summary)
+    return session.result(planned, of=len(episodes))
+
+
+def run_forks(
+    episode: Episode,
+    trajectory: Trajectory,
+    forking: ForkOptions,
+    options: RunOptions,
+    out: Path,
+    *,
+    source: str,
+    agent: Agent | None = None,
+    resume: bool = False,
+    on_played: Callable[[FinishedRollout], None] = lambda _: None,
+    on_planned: Callable[[int], None] = lambda _: None,
+) -> RunResult:
+    """Play what goes on from steps of a trajectory of an episode into a run folder, in this process.
+
+    `source` is the run folder that the trajectory is from. Raises InputError for bad input, and then leaves no new folder behind.
+    """
+    player = agent or build_agent(options.agent, options.knobs)
+    check_continuing(player, options.agent)
+    episodes = forked(episode, trajectory, forking)
+    asyncio.run(_check([episodes[0].scenario], player, episodes[:1]))
+    for place in range(0, len(episodes), forking.branches):
+        asyncio.run(rehearse(episodes[place]))
+    facts = run_facts([episode.scenario], options, player.facts(), episodes=len(episodes))
+    parent: JsonObject = {"run": source, "episode": trajectory.episode, "attempt": trajectory.attempt}
+    facts["forks"] = parent | forking.facts()
+    with _seated(player, options, out, facts, resume, on_played) as session:
+        missing = _missing(episodes, range(len(episodes)), finished_keys(out))
+        on_planned(len(missing))
+        session.play((), episodes, missing)
+    return session.result(len(missing), of=len(episodes))
+
+
+@contextmanager
+def _seated(
+    agent: Agent,
+    options: RunOptions,
+    out: Path,
+    facts: JsonObject,
+    resume: bool,
+    on_played: Callable[[FinishedRollout], None],
+) -> Generator[_Session]:
+    """Hold a run folder for the block, and write its figures at the end. Raises InputError."""
+    folder = open_run(out, facts, resume=resume)
+    try:
+        session = _Session(agent, options, folder, on_played)
+        yield session
+        write_whole(out / SUMMARY_FILE, session.summarised())
     finally:
         folder.close()
-    return RunResult(out, summary, session.played, len(episodes) - planned, session.failed, session.played < planned)
 
 
-def _missing(episodes: Deal, places: range, finished: Container[Key]) -> array[int]:
+def _missing(episodes: Sequence[Episode], places: range, finished: Container[Key]) -> array[int]:
     return array("L", (place for place in places if episodes[place].key not in finished))
 
 
@@ -134,12 +182,23 @@ class _Session:
     ) -> None:
         self.played = 0
         self.failed = 0
+        self._summary: JsonObject = {}
         self._agent = agent
         self._options = options
         self._folder = folder
         self._on_played = on_played
 
-    def play(self, scenarios: Sequence[Scenario], episodes: Deal, missing: array[int]) -> bool:
+    def summarised(self) -> JsonObject:
+        """Return the figures of all that is in the run folder, and keep them for the result."""
+        self._summary = summarise(read_rows(self._folder.path))
+        return self._summary
+
+    def result(self, planned: int, *, of: int) -> RunResult:
+        """Return what came of the sitting, in which some of all episodes were planned."""
+        out, summary = self._folder.path, self._summary
+        return RunResult(out, summary, self.played, of - planned, self.failed, self.played < planned)
+
+    def play(self, scenarios: Sequence[Scenario], episodes: Sequence[Episode], missing: array[int]) -> bool:
         """Play the missing places of a deal. False when it was stopped before the last."""
         options, out, stopper = self._options, self._folder.path, Stopper()
         budget = None if options.max_cost is None else options.max_cost - spent(out)
@@ -191,9 +250,9 @@ def _check_prompts(cases: Iterable[Episode]) -> None:
             raise episode.scenario.document.relocate(error, ("prompt",)) from None
 
 
-async def _check(scenarios: Sequence[Scenario], agent: Agent, episodes: Deal) -> None:
+async def _check(scenarios: Sequence[Scenario], agent: Agent, firsts: Iterable[Episode]) -> None:
     try:
-        await make_ready(scenarios, agent, firsts=episodes.firsts)
+        await make_ready(scenarios, agent, firsts=firsts)
     finally:
         await agent.close()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from simtrain.contracts.perturbation import Ramp
-from simtrain.contracts.scenario import Answering, Armed, PackSpec, Scenario
+from simtrain.contracts.perturbation import Armed, Ramp
+from simtrain.contracts.scenario import Answering, PackSpec, Scenario
 from simtrain.contracts.tool_globs import matches
 from simtrain.files.yaml_files import read_document
 from simtrain.perturbations.attacks.grading import with_attacks

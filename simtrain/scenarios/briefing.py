@@ -20,12 +20,15 @@ Change nothing beyond what the task asks for."""
 def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
     """Return the briefing. A plan that has to be found for the case is searched for if it is `planned`."""
     scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
+    # One that goes on from another draws as that one did, until a fork gives it another seed.
+    seed = next((fork.seed for fork in reversed(episode.forks) if fork.seed is not None), episode.seed)
+    attempt = episode.forks[0].attempt if episode.forks else episode.attempt
     return Briefing(
         system=scenario.spec.system if scenario.spec.system is not None else f"{SYSTEM}\n\n{ANSWER_FORMAT}",
         prompt=environment.asks(scenario.prompt.render(episode.case)),
         tools=environment.tools,
         stated={name: value for name, value in episode.case.items() if name in scenario.stated},
-        seed=derive(episode.seed, scenario.name, episode.id, "agent", episode.attempt),
+        seed=derive(seed, scenario.name, episode.id, "agent", attempt),
         reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
         wrong=scenario.spec.wrong,
         equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},

@@ -14,11 +14,10 @@ from pydantic import BaseModel
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.paradigm import Paradigm
-from simtrain.contracts.perturbation import Perturbation
+from simtrain.contracts.perturbation import Armed, Perturbation
 from simtrain.contracts.registry import known, resolve
 from simtrain.contracts.scenario import (
     Answering,
-    Armed,
     Grading,
     PackSpec,
     PackUse,

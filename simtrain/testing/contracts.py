@@ -18,10 +18,10 @@ from simtrain.contracts.domain import Domain
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.kinds import kind_of
-from simtrain.contracts.perturbation import Perturbation, When, right_response
+from simtrain.contracts.perturbation import Armed, Perturbation, When, right_response
 from simtrain.contracts.plugin import Plugin
 from simtrain.contracts.request import Request
-from simtrain.contracts.scenario import Armed, Episode, PerturbationUse
+from simtrain.contracts.scenario import Episode, PerturbationUse
 from simtrain.contracts.trajectory import Reward, Trajectory, to_line
 from simtrain.contracts.world import FinishedWorld
 from simtrain.files.json_schemas import validator

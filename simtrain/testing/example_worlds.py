@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent, Briefing, Loop, StepFunction
 from simtrain.contracts.grader import Grader
-from simtrain.contracts.scenario import Armed, Episode, Scenario
+from simtrain.contracts.perturbation import Armed
+from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld
 from simtrain.public import episode, load_scenario

@@ -84,13 +84,15 @@ class Action:
     """One tool call by an agent. `id` is unique in its episode.
 
     `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty. Behind
-    WHOLE_CALL it holds the call itself, which was a JSON object, but not one of `name` and `arguments`.
+    WHOLE_CALL it holds the call itself, which was a JSON object, but not one of `name` and `arguments`. `written` is the text of
+    the arguments where the agent wrote them otherwise than `encode` does, so that its own words can be given back to it.
     """
 
     id: str
     tool: str
     arguments: JsonObject
     malformed: str | None = None
+    written: str | None = None
 
     @property
     def mistake(self) -> str | None:

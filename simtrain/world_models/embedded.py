@@ -15,6 +15,7 @@ class Embedded(WorldModel):
     """The world's own engine: every reply is computed from its state."""
 
     stateless = True
+    repeatable = True
 
     @asynccontextmanager
     async def session(

@@ -35,6 +35,8 @@ class Replay(WorldModel):
     The world behind it is never queried and never changes.
     """
 
+    repeatable = True
+
     example: ClassVar[JsonObject] = {"with": {"recording": "session.jsonl"}}
 
     recording: BesidePath = Field(description="The recording (.jsonl) or manifest (.json), beside this file.")

@@ -58,6 +58,8 @@ class Scripted(WorldModel):
     The world is never queried and never changes.
     """
 
+    repeatable = True
+
     example: ClassVar[JsonObject] = {"with": {"answers": [{"tool": "orders.list", "text": "none"}]}}
 
     answers: list[ScriptedAnswer] = Field(description="The answers, in order.")

@@ -17,8 +17,7 @@ from raw_http import STREAM, Asked, RawServer, chunks, fetch, opened, reply
 from serving_bakery import bakery_scenario, serving
 from twice import Breaks, Twice
 
-from simtrain.contracts.perturbation import Perturbation, When
-from simtrain.contracts.scenario import Armed
+from simtrain.contracts.perturbation import Armed, Perturbation, When
 from simtrain.mcp.relay.http_relay import HttpRelay
 from simtrain.mcp.relay.journal import RelayJournal
 from simtrain.mcp.relay.perturb import Perturber, RelayRules

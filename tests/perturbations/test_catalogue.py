@@ -18,9 +18,8 @@ from pydantic import ValidationError as PydanticError
 from serving_bakery import serving
 
 from simtrain import as_agent, load_scenario, rollout, run
-from simtrain.contracts.perturbation import Perturbation, right_response
+from simtrain.contracts.perturbation import Armed, Perturbation, right_response
 from simtrain.contracts.registry import resolve
-from simtrain.contracts.scenario import Armed
 from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.mcp.relay.http_relay import HttpRelay
 from simtrain.mcp.relay.journal import RelayJournal

@@ -14,8 +14,8 @@ from serving_bakery import serving
 
 from simtrain import load_scenario, rollout, run
 from simtrain.cli import main
-from simtrain.contracts.perturbation import Perturbation, Traits
-from simtrain.contracts.scenario import Armed, Scenario, When
+from simtrain.contracts.perturbation import Armed, Perturbation, Traits, When
+from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import trajectory_of
 from simtrain.runs.run_folder import read_run
 from simtrain.scenarios.load import load_scenario_file

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from simtrain.contracts.scenario import Armed
+from simtrain.contracts.perturbation import Armed
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.frames import encode_frame
 from simtrain.values.seeding import Stream, derive

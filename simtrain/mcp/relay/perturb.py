@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from simtrain.contracts.perturbation import Call, Perturbation
+from simtrain.contracts.perturbation import Armed, Call, Perturbation
 from simtrain.contracts.request import Answer, Request, no_tool
-from simtrain.contracts.scenario import Armed
 from simtrain.contracts.trajectory import Changed
 from simtrain.episodes.active_perturbation import Active, PerturbationKind
 from simtrain.episodes.firing import PerturbationChain, PerturbedCall, same_reply

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from simtrain.contracts.environment import Environment
+from simtrain.contracts.perturbation import Armed
 from simtrain.contracts.request import Answer
 from simtrain.contracts.trajectory import Step
 from simtrain.contracts.transport import Connect, Transport
@@ -139,6 +140,10 @@ class _Through:
     def begin_turn(self) -> None:
         """Begin a new assistant message."""
         self._inner.begin_turn()
+
+    def rearm(self, armed: Sequence[Armed], *, seed: int | None = None) -> None:
+        """Let more perturbations change the calls from here on."""
+        self._inner.rearm(armed, seed=seed)
 
     def finished(self) -> FinishedWorld:
         """Return the world in its initial and in its present state."""

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from simtrain.contracts.grader import Grader
+from simtrain.contracts.perturbation import Armed
 from simtrain.contracts.registry import resolve
-from simtrain.contracts.scenario import Armed, Grading
+from simtrain.contracts.scenario import Grading
 from simtrain.perturbations.attacks.goal import Goal, shipped
 
 LABEL = "attack"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent
-from simtrain.contracts.scenario import Armed, Episode, Scenario
+from simtrain.contracts.perturbation import Armed
+from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.runs.rollout import rollout
 from simtrain.runs.solvability.search import Label, Solution, solve

@@ -1,15 +1,15 @@
 """Play the calls of an episode again without perturbations, to find the first reply that differs."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Step, Trajectory
+from simtrain.episodes.toolbox import as_read
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import SimulatorFault
-from simtrain.values.types import JsonValue, Observation, ToolSpec
+from simtrain.values.types import Observation
 
 BEFORE = -1
 """The place of what an agent reads before its first call."""
@@ -33,7 +33,7 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
     try:
         async with paradigm_of(unarmed.scenario).open(unarmed) as environment:
             asked = environment.asks(episode.scenario.prompt.render(episode.case))
-            if asked != trajectory.prompt or _read(environment.tools) != _read(trajectory.tools):
+            if asked != trajectory.prompt or as_read(environment.tools) != as_read(trajectory.tools):
                 return BEFORE
             for turn in trajectory.turns:
                 environment.begin_turn()
@@ -44,11 +44,6 @@ async def first_difference(episode: Episode, trajectory: Trajectory) -> int | No
     except SimulatorFault:
         return _recorded(trajectory)
     return None
-
-
-def _read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
-    """Return the parts of tools that an agent reads; their output schemas are not among them."""
-    return [[tool.name, tool.description, tool.input_schema] for tool in tools]
 
 
 def _recorded(trajectory: Trajectory) -> int | None:

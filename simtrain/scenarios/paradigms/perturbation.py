@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from simtrain.contracts.scenario import Armed, Episode, Scenario
+from simtrain.contracts.perturbation import Armed
+from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.perturbations.attacks.grading import with_attacks
 from simtrain.scenarios.paradigms.impersonation import Impersonation
 from simtrain.values.arm import CLEAN, Arm

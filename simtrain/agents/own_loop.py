@@ -60,7 +60,7 @@ class _Door:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = asyncio.Lock()
-        self._count = len(journal.environment.steps)
+        self._count = sum(len(turn.steps) for turn in journal.turns)
         self._notified = False
         self.playing: asyncio.Future[Message] | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -21,13 +21,13 @@ from simtrain.contracts.user import ASKING
 from simtrain.contracts.world import FinishedWorld, World, WorldState
 from simtrain.episodes.active_perturbation import Active, PerturbationKind, kinds_armed, kinds_of
 from simtrain.episodes.firing import Found, PerturbationChain, PerturbedCall
+from simtrain.episodes.recordable import recordable
 from simtrain.episodes.toolbox import Toolbox, as_read
 from simtrain.values.errors import InputError, SimtrainError, SimulatorFault
 from simtrain.values.seeding import Root, Stream, counted, derive
-from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec, encode, is_list, is_object
+from simtrain.values.types import Action, JsonObject, Observation, Provenance, ToolSpec
 
 PROXY = Provenance("proxy")
-MAX_MALFORMED = 2000
 
 TIMEOUT = "The request timed out after {seconds:g} seconds."
 """What a client says of a reply that it no longer waits for; whatever the call did stays done."""
@@ -370,37 +370,3 @@ def _refusal(text: str, channel: str | int) -> Observation:
         wire: JsonObject = {"error": {"code": channel, "message": text}}
         return Observation(text, is_error=True, provenance=PROXY, wire=wire)
     return Observation(text, is_error=channel == "error", provenance=PROXY)
-
-
-def recordable(action: Action) -> Action:
-    """Return the action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
-
-    Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
-    """
-    if is_object(action.arguments):
-        try:
-            encode([action.tool, action.arguments])
-            return action
-        except TypeError:
-            with suppress(OverflowError, RecursionError, TypeError):
-                nearest = _in_reach(action.arguments)
-                encode([action.tool, nearest])
-                return replace(action, arguments=nearest)
-    return Action(action.id, readable(action.tool), {}, readable(action.arguments)[:MAX_MALFORMED])
-
-
-def _in_reach(value: object) -> object:
-    """Return the value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return float(value)
-    if is_list(value):
-        return [_in_reach(item) for item in value]
-    if is_object(value):
-        return {key: _in_reach(item) for key, item in value.items()}
-    return value
-
-
-def readable(value: object) -> str:
-    """Return any object as text that can be written: itself where it is text, else as Python shows it."""
-    text = value if isinstance(value, str) else repr(value)
-    return text.encode("utf-8", "replace").decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from simtrain.episodes.proxy import readable
+from simtrain.episodes.recordable import readable
 from simtrain.mcp.verify.listing_comparison import Count, ShownAlike
 from simtrain.mcp.verify.subject import GeneratedCall
 from simtrain.values.types import JsonObject, JsonValue, encode

@@ -1,7 +1,5 @@
 """`simtrain fork`: go on from a step of a recorded episode."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

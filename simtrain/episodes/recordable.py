@@ -1,7 +1,5 @@
 """Actions as they can be recorded, whatever an agent hands over."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

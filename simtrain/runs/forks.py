@@ -1,7 +1,5 @@
 """Forks: episodes that go on from a step of a recorded one, by another agent, under more perturbations or with another seed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Restoring an episode up to a step of its record: the recorded calls are made again, and must get the recorded replies."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import orjson

@@ -1,7 +1,5 @@
 """The grade of an episode that was played, with what is known of whether it can be done."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from simtrain.contracts.scenario import Episode, Scenario

@@ -104,6 +104,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "preference": "simtrain.runs.exporters.preference:Preference",
         "trl": "simtrain.runs.exporters.trl:Trl",
         "hard_negatives": "simtrain.runs.exporters.hard_negatives:HardNegatives",
+        "rendered": "simtrain.runs.exporters.rendered:Rendered",
+        "tokens": "simtrain.runs.exporters.token_rows:TokenRows",
     },
     "agents": {
         "chat": "simtrain.agents.chat:ChatPolicy",

@@ -9,6 +9,8 @@ import orjson
 from simtrain.contracts.journal import Limits
 from simtrain.llm.client import ChatClient, WireMessage
 from simtrain.llm.retries import ModelError
+from simtrain.llm.token_ids import ASKED_OF_CHAT, ASKED_OF_COMPLETIONS
+from simtrain.llm.tokenizing import tokenized
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_object
 
@@ -21,13 +23,29 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FirstPrompt:
-    """The input of a model's first turn: messages, the tools on the wire, and the limits of what may follow."""
+    """The input of a model's first turn: messages or a text, the tools on the wire, and the limits of what may follow."""
 
     scenario: str
-    messages: Sequence[WireMessage]
+    messages: Sequence[WireMessage] | str
     tools: orjson.Fragment | None
     tool_count: int
     limits: Limits
+
+
+async def check_token_ids(client: ChatClient, opening: FirstPrompt, sampling: JsonObject) -> None:
+    """Refuse, with an InputError, a server that does not tell the ids of the tokens that it samples."""
+    remedy = "serve the model with vLLM, SGLang or llama.cpp, or leave token_ids out"
+    try:
+        if isinstance(opening.messages, str):
+            fields = {**ASKED_OF_COMPLETIONS, **sampling, "max_tokens": 1}
+            found = await client.continue_text(await tokenized(client, opening.messages), **fields)
+        else:
+            asked: JsonObject = {**ASKED_OF_CHAT, **sampling, "max_tokens": 1}
+            found = await client.complete(opening.messages, tools=opening.tools, **asked)
+    except ModelError as error:
+        raise InputError(f"token ids cannot be had: {error}", remedy=remedy, place=opening.scenario) from None
+    if found.tokens is None:
+        raise InputError(f"{client.server} tells no token ids", remedy=remedy, place=opening.scenario)
 
 
 async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObject) -> None:
@@ -90,10 +108,13 @@ def _check_limits(
 
 
 async def _counted(
-    client: ChatClient, messages: Sequence[WireMessage], tools: orjson.Fragment | None, probe: JsonObject
+    client: ChatClient, messages: Sequence[WireMessage] | str, tools: orjson.Fragment | None, probe: JsonObject
 ) -> int:
     """Return the tokens of a prompt; 0 where the server does not count."""
-    completion = await client.complete(messages, tools=tools, **probe)
+    if isinstance(messages, str):
+        completion = await client.continue_text(messages, **probe)
+    else:
+        completion = await client.complete(messages, tools=tools, **probe)
     return completion.usage.prompt_tokens if completion.usage is not None else 0
 
 

@@ -11,6 +11,7 @@ from simtrain.contracts.environment import Environment
 from simtrain.contracts.request import Answer
 from simtrain.contracts.trajectory import Step, Stop, Turn
 from simtrain.values.errors import SimulatorFault
+from simtrain.values.tokens import behind
 from simtrain.values.types import CUT, Action, Message, Usage
 
 
@@ -57,7 +58,17 @@ class Journal:
     def say(self, message: Message) -> Stop | None:
         """Write down an assistant message; a Stop when it, or a limit, ends the episode."""
         self.message = message
-        self.turns.append(Turn(message.text, message.reasoning, message.usage, finish_reason=message.finish_reason))
+        tokens = None if message.tokens is None else behind(message.tokens, self.turns)
+        self.turns.append(
+            Turn(
+                message.text,
+                message.reasoning,
+                message.usage,
+                finish_reason=message.finish_reason,
+                written=message.written,
+                tokens=tokens,
+            )
+        )
         self.environment.begin_turn()
         if message.usage is not None:
             self.usage = message.usage if self.usage is None else self.usage + message.usage

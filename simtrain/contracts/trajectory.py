@@ -10,6 +10,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from simtrain.values.errors import InputError
+from simtrain.values.tokens import Tokens
 from simtrain.values.types import Action, Change, JsonObject, Observation, ToolSpec, Usage, as_object
 
 FORMAT = "simtrain/1"
@@ -61,7 +62,8 @@ class Step:
 class Turn:
     """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps.
 
-    `finish_reason` is why the model stopped, as its server says it.
+    `finish_reason` is why the model stopped, as its server says it. `written` is what the model wrote, where its chat template
+    writes the same otherwise, and `tokens` its token ids; a record without them has no such key.
     """
 
     text: str = ""
@@ -69,6 +71,15 @@ class Turn:
     usage: Usage | None = None
     steps: list[Step] = field(default_factory=list[Step])
     finish_reason: str | None = None
+    written: str | None = None
+    tokens: Tokens | None = None
+
+    def __post_init__(self) -> None:
+        # The attribute of the class answers for what is deleted here, and nothing is written of it.
+        if self.written is None:
+            del self.written
+        if self.tokens is None:
+            del self.tokens
 
 
 @dataclass(frozen=True)

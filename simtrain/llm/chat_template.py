@@ -82,24 +82,34 @@ class ChatTemplate:
         listed = compact_listing(conversation.tools, self.call_example)
         return with_system(conversation.messages, listed), None
 
-    def turns(self, conversation: Conversation) -> list[Span]:
+    def turns(self, conversation: Conversation, *, generate: bool = False) -> list[Span]:
         """Return the conversation in spans, read and written by turns: the prompt, what the model wrote, the replies, ...
 
-        What follows the model's last turn is left out. Raises NotCarried when a turn does not come back from its text
-        as it was, or when the template writes an earlier turn otherwise once another follows.
+        What follows the model's last turn is left out; with `generate` it is the last span, up to where the next turn
+        begins, and the text of all spans is what the model continues. Raises NotCarried when a turn does not come back
+        from its text as it was, or when the template writes an earlier turn otherwise once another follows.
         """
-        spans, _ = self._spans(conversation)
-        return spans
-
-    def prompt(self, conversation: Conversation) -> str:
-        """Return the text that the model continues with its next turn: all spans so far, and what came after them.
-
-        Raises NotCarried as `turns` does.
-        """
-        spans, seen = self._spans(conversation)
         messages, tools = self.messages(conversation)
-        text = self._render(messages, tools, True)
-        return "".join(span.text for span in spans) + self._behind(text, seen, len(messages))
+        shift = len(messages) - len(conversation.messages)
+        spans, seen = list[Span](), ""
+        for at in _said(messages):
+            raw = conversation.written.get(at - shift)
+            prompt, completion = self._turn(conversation, messages, tools, at, check=raw is None)
+            spans.append(Span(self._behind(prompt, seen, at), False))
+            spans.append(Span(completion if raw is None else raw, True))
+            # A reply that was cut off has no end of its own.
+            if raw is not None and not raw.endswith(self.stop):
+                spans.append(Span(self._end(completion), False))
+            seen = prompt + completion
+        if generate:
+            spans.append(Span(self._behind(self._render(messages, tools, True), seen, len(messages)), False))
+        return _merged(spans)
+
+    def ended(self, text: str, *, calls: bool) -> str:
+        """Return a turn as the model wrote it, with the end that a server keeps to itself; `calls` says whether it has calls."""
+        if not self.stop or text.endswith(self.stop):
+            return text
+        return text + self.stop[-1 if calls else 0]
 
     def prompted(self, conversation: Conversation) -> list[tuple[str, str]]:
         """Return each turn with all that stood before it, as a server renders it: for templates that rewrite earlier turns.
@@ -107,7 +117,7 @@ class ChatTemplate:
         Raises NotCarried when a turn does not come back from its text.
         """
         messages, tools = self.messages(conversation)
-        return [self._turn(conversation, messages, tools, at) for at in _said(messages)]
+        return [self._turn(conversation, messages, tools, at, check=True) for at in _said(messages)]
 
     def parse(self, text: str, schemas: Schemas | None = None) -> AssistantMessage:
         """Return the words, the thinking and the calls in a completion; any text is read, and a call that is none is malformed.
@@ -134,33 +144,22 @@ class ChatTemplate:
     def _lists_tools(self) -> bool:
         return _ABOUT in self._render(_TASK, (_TOOL,), True)
 
-    def _spans(self, conversation: Conversation) -> tuple[list[Span], str]:
-        """Return the spans, and the text so far as the template writes it."""
-        messages, tools = self.messages(conversation)
-        spans, seen = list[Span](), ""
-        for at in _said(messages):
-            prompt, completion = self._turn(conversation, messages, tools, at)
-            read = self._behind(prompt, seen, at)
-            raw = conversation.written.get(at - len(messages) + len(conversation.messages))
-            if raw is None:
-                spans += [Span(read, False), Span(completion, True)]
-            else:
-                # A reply that was cut off, or whose server keeps the end of turn, has none of its own.
-                end = "" if raw.endswith(self.stop) else self._end(completion)
-                spans += [Span(read, False), Span(raw, True), Span(end, False)]
-            seen = prompt + completion
-        return _merged(spans), seen
-
     def _turn(
-        self, conversation: Conversation, messages: Sequence[JsonObject], tools: Sequence[JsonObject] | None, at: int
+        self,
+        conversation: Conversation,
+        messages: Sequence[JsonObject],
+        tools: Sequence[JsonObject] | None,
+        at: int,
+        *,
+        check: bool,
     ) -> tuple[str, str]:
-        """Return one turn's prompt and completion."""
+        """Return one turn's prompt and completion; `check` that the turn can be read back from it."""
         prompt = self._render(messages[:at], tools, True)
         whole = self._render(messages[: at + 1], tools, False)
         if not whole.startswith(prompt):
             raise self._not_carried(at, "the prompt for it is not how the template writes what came before it")
         completion = whole[len(prompt) :].rstrip()
-        lost = _difference(messages[at], self._wire.read(completion, conversation.schemas))
+        lost = _difference(messages[at], self._wire.read(completion, conversation.schemas)) if check else None
         if lost is not None:
             raise self._not_carried(at, f"{lost} cannot be read back from it")
         return prompt, completion

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simtrain.llm.completion import Completion, Malformed, Price, read_completion, read_error
+from simtrain.llm.completion import Completion, Malformed, Price, read_completion, read_error, read_text_completion
 from simtrain.llm.http_limits import ACCEPTED, Unfit, retry_after, system_error, unpacked
-from simtrain.llm.retries import LONGEST_RETRY_AFTER, ModelError, Retryable, with_retries
+from simtrain.llm.retries import LONGEST_RETRY_AFTER, ModelError, Result, Retryable, with_retries
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, JsonValue
@@ -101,6 +101,24 @@ class ChatClient:
             body["tools"] = tools
         return await self._complete(orjson.dumps(body), attempts=self.attempts)
 
+    async def continue_text(self, prompt: str | Sequence[int], **sampling: JsonValue) -> Completion:
+        """Return what the model writes behind a text, or behind token ids, by `/completions`. Raises ModelError as `complete` does."""
+        body: JsonObject = {"model": self.model, "prompt": prompt, **sampling}
+        return await self._complete(orjson.dumps(body), attempts=self.attempts, path="/completions")
+
+    async def ask(self, path: str, body: JsonObject) -> JsonValue:
+        """Return the JSON reply of a route of the server that is not OpenAI's, such as `/tokenize`. Raises ModelError."""
+        content = orjson.dumps({**body, "model": self.model})
+        url = self.base_url.removesuffix("/v1") + path
+
+        async def attempt(number: int) -> JsonValue:
+            try:
+                return orjson.loads(await self._send("post", url, content, within=self.timeout))
+            except orjson.JSONDecodeError:
+                raise Retryable(f"{self.server}: the reply of {path} is not JSON") from None
+
+        return await self._tried(attempt, self.attempts)
+
     async def ready(self) -> None:
         """Check that the server answers, takes the key and has the model. Raises InputError, one line, when not.
 
@@ -129,19 +147,24 @@ class ChatClient:
         # Connections stay with their process; a copy opens its own.
         return {**self.__dict__, "_open": {}}
 
-    async def _complete(self, content: bytes, *, attempts: int) -> Completion:
+    async def _complete(self, content: bytes, *, attempts: int, path: str = "/chat/completions") -> Completion:
+        read = read_completion if path == "/chat/completions" else read_text_completion
+
         async def attempt(number: int) -> Completion:
-            body = await self._send("post", "/chat/completions", content, within=self.timeout)
+            body = await self._send("post", self.base_url + path, content, within=self.timeout)
             try:
-                return read_completion(body, price=self.price, attempts=number)
+                return read(body, price=self.price, attempts=number)
             except Malformed as error:
                 raise Retryable(f"{self.server}: {error}") from None
 
+        return await self._tried(attempt, attempts)
+
+    async def _tried(self, attempt: Callable[[int], Awaitable[Result]], attempts: int) -> Result:
         return await with_retries(
             attempt, attempts=attempts, backoff=self._backoff, jitter=self._jitter, sleep=self._sleep
         )
 
-    async def _send(self, method: str, path: str, content: bytes | None, *, within: float) -> bytes:
+    async def _send(self, method: str, url: str, content: bytes | None, *, within: float) -> bytes:
         import aiohttp
         import httpx2
 
@@ -150,9 +173,7 @@ class ChatClient:
         try:
             async with asyncio.timeout(within):
                 response = await connection.http.send(
-                    connection.http.build_request(
-                        method, self.base_url + path, content=content, headers=connection.headers
-                    ),
+                    connection.http.build_request(method, url, content=content, headers=connection.headers),
                     stream=True,
                 )
                 try:
@@ -249,7 +270,7 @@ class ChatClient:
         Raises InputError when it cannot be reached or refuses the key.
         """
         try:
-            body = await self._send("get", "/models", None, within=min(MODELS_TIMEOUT, self.timeout))
+            body = await self._send("get", self.base_url + "/models", None, within=min(MODELS_TIMEOUT, self.timeout))
         except ModelError as error:
             if error.status is None or error.status in (401, 403):
                 raise self._explain(error, []) or error from None

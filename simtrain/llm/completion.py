@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import orjson
 
+from simtrain.llm.token_ids import read_tokens
+from simtrain.values.tokens import Tokens
 from simtrain.values.types import CUT, JsonObject, JsonValue, Usage, encode, is_list, is_object
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*?)\n?```\Z", re.DOTALL)
@@ -49,6 +51,7 @@ class Completion:
     usage: Usage | None
     finish_reason: str | None
     attempts: int = 1
+    tokens: Tokens | None = None
 
     @property
     def cut(self) -> bool:
@@ -89,7 +92,8 @@ def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise Malformed("the reply is not JSON") from None
-    message, reason = _first_choice(_mapping(data))
+    choice = _first_choice(_mapping(data))
+    message, reason = _mapping(choice.get("message")), choice.get("finish_reason")
     written, thought = split_thinking(_text(message.get("content")))
     given = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
     return Completion(
@@ -97,8 +101,33 @@ def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 
         reasoning="\n".join(part for part in (given, thought) if part) or None,
         calls=tuple(_calls(message.get("tool_calls"))),
         usage=_usage(data.get("usage"), price),
-        finish_reason=reason,
+        finish_reason=reason if isinstance(reason, str) else None,
         attempts=attempts,
+        tokens=read_tokens(data, choice),
+    )
+
+
+def read_text_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:
+    """Return the completion in the body of the older `/completions`: its text as it was written, thinking and calls included.
+
+    Raises Malformed.
+    """
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Malformed("the reply is not JSON") from None
+    choice = _first_choice(_mapping(data))
+    text, reason = choice.get("text"), choice.get("finish_reason")
+    if not isinstance(text, str):
+        raise Malformed("the completion has no text")
+    return Completion(
+        text=text,
+        reasoning=None,
+        calls=(),
+        usage=_usage(data.get("usage"), price),
+        finish_reason=reason if isinstance(reason, str) else None,
+        attempts=attempts,
+        tokens=read_tokens(data, choice),
     )
 
 
@@ -118,12 +147,10 @@ def split_thinking(text: str) -> tuple[str, str]:
     return _THINKING.sub("", text).strip(), "\n".join(part.strip() for part in thoughts)
 
 
-def _first_choice(data: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], str | None]:
+def _first_choice(data: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
     choices = data.get("choices")
     if is_list(choices) and choices:
-        choice = _mapping(choices[0])
-        reason = choice.get("finish_reason")
-        return _mapping(choice.get("message")), reason if isinstance(reason, str) else None
+        return _mapping(choices[0])
     error = data.get("error")
     problem = error.get("message") if is_object(error) else error
     raise Malformed(f"the reply has no choices: {problem}" if problem else "the reply has no choices")

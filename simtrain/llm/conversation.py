@@ -45,13 +45,15 @@ class Conversation:
     """Messages in the form of chat templates, and the tools that are offered, as function definitions.
 
     In a message content is a text, the arguments of calls are objects and a reply names its tool. `written` holds what
-    the model wrote, by message, where that is known and no template writes it so.
+    the model wrote, by message, where that is known and no template writes it so; `malformed` has the messages with a
+    call that was none, which stands there as the agent was shown it.
     """
 
     messages: tuple[JsonObject, ...]
     tools: tuple[JsonObject, ...] = ()
     listing: Listing = "full"
     written: Mapping[int, str] = field(default_factory=dict[int, str])
+    malformed: frozenset[int] = frozenset()
 
     def upto(self, count: int) -> Conversation:
         """Return the conversation of the first messages alone."""
@@ -76,14 +78,19 @@ def conversation_of(
     messages: list[JsonObject] = [{"role": "system", "content": transcript.system}] if transcript.system else []
     messages.append({"role": "user", "content": transcript.prompt})
     written: dict[int, str] = {}
+    malformed: set[int] = set()
     for turn in transcript.turns:
         if not turn.text and not turn.steps:
             continue
+        if turn.written is not None and not apart:
+            written[len(messages)] = turn.written
         for place, steps in enumerate([[step] for step in turn.steps] if apart and turn.steps else [turn.steps]):
+            if any(step.action.malformed is not None for step in steps):
+                malformed.add(len(messages))
             messages.append(_said(turn, steps, names, first=not place, reasoning=reasoning))
             messages.extend(_reply(step, names) for step in steps)
     tools = tuple(definition(tool, names[tool.name]) for tool in transcript.tools)
-    return Conversation(tuple(messages), tools, listing, written)
+    return Conversation(tuple(messages), tools, listing, written, frozenset(malformed))
 
 
 def names_of(transcript: Transcript) -> dict[str, str]:

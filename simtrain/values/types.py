@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
+from simtrain.values.tokens import Tokens
+
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
@@ -174,7 +176,8 @@ class Message:
     """One turn of an agent: its text, its thinking apart, and its calls in order.
 
     A message without calls ends the episode: `answer` is what it answers (None: the whole text), `abstain` marks an answer
-    that declines the task. `finish_reason` is why the model stopped, as its server says it.
+    that declines the task. `finish_reason` is why the model stopped, as its server says it. `written` and `tokens` are those of
+    a Turn.
     """
 
     text: str = ""
@@ -184,6 +187,8 @@ class Message:
     abstain: bool = False
     answer: str | None = None
     finish_reason: str | None = None
+    written: str | None = None
+    tokens: Tokens | None = None
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def test_every_prompt_continues_the_one_before_it_or_the_template_is_refused(nam
     assert [span.written for span in spans] == [False, True] * 3
     for place in range(len(conversation.messages)):
         if conversation.messages[place]["role"] == "assistant":
-            prompt = one.prompt(conversation.upto(place))
+            prompt = "".join(span.text for span in one.turns(conversation.upto(place), generate=True))
             assert prompt.startswith(so_far) and prompt == one.render(conversation.upto(place), generate=True)
             so_far = prompt
     assert one.render(conversation).rstrip() == "".join(span.text for span in spans)

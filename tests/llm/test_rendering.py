@@ -138,9 +138,8 @@ def test_what_the_model_wrote_itself_stands_in_place_of_what_a_template_makes_of
     assert [span.text for span in spans if span.written] == [raw, known[3].text]
     # The end that the server kept to itself was read, not written.
     assert spans[2].text == "<|im_end|>" + known[2].text
-    assert hermes.prompt(type(plain)(plain.messages[:4], plain.tools, "full", {2: raw})) == "".join(
-        span.text for span in spans[:3]
-    )
+    asked = hermes.turns(type(plain)(plain.messages[:4], plain.tools, "full", {2: raw}), generate=True)
+    assert asked == spans[:3]
 
 
 def test_a_compact_listing_is_a_fraction_of_the_full_one_and_says_how_to_call() -> None:

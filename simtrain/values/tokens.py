@@ -1,0 +1,47 @@
+"""The token ids of a model's turns, as they were sampled: nothing downstream makes them anew from text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The token ids of one turn, as the model's server had them.
+
+    `prompt_ids` is what the model read: with `continues` only what it read since the turn before, whose ids the prompt
+    began with, unchanged; else the whole prompt. `completion_ids` is what it wrote, its end of turn included.
+    `logprobs` has the natural logarithm of the probability of each of them, or nothing.
+    """
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...] = ()
+    continues: bool = False
+
+
+class HasTokens(Protocol):
+    """A turn."""
+
+    @property
+    def tokens(self) -> Tokens | None: ...
+
+
+def ids_so_far(turns: Sequence[HasTokens]) -> tuple[int, ...]:
+    """Return all ids up to the end of the last turn; none if that is unknown."""
+    ids: tuple[int, ...] = ()
+    for turn in turns:
+        found = turn.tokens
+        earlier = ids if found is not None and found.continues else ()
+        ids = () if found is None else (*earlier, *found.prompt_ids, *found.completion_ids)
+    return ids
+
+
+def behind(tokens: Tokens, turns: Sequence[HasTokens]) -> Tokens:
+    """Return the tokens of a whole prompt as they follow earlier turns: shortened if the prompt begins with all ids before."""
+    before = ids_so_far(turns)
+    if not before or tokens.continues or tokens.prompt_ids[: len(before)] != before:
+        return tokens
+    return replace(tokens, prompt_ids=tokens.prompt_ids[len(before) :], continues=True)

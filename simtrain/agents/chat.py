@@ -42,8 +42,8 @@ class ChatPolicy(ModelKnobs, Policy):
 
     protocol: Literal["native", "text", "template", "completions"] = Field(
         "native",
-        description="Tool calls in the wire's own fields, as fenced blocks, as the chat template writes them, or the same "
-        "with the whole conversation rendered here and sent to /completions.",
+        description="Calls in the wire's own fields, as fenced blocks, or as the chat template writes them; "
+        "`completions` renders the whole conversation here.",
     )
     chat_template: str = Field(
         "hermes", description="For `template` and `completions`: hermes, qwen, a .jinja file or a tokenizer's folder."

@@ -162,10 +162,13 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
     import httpx
 
     url, token = _read(control)
-    headers = {"authorization": f"Bearer {token}"}
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    socket = url.removeprefix("unix:") if url.startswith("unix:") else None
+    base = url if socket is None else "http://localhost"
     try:
-        with httpx.Client(timeout=TIMEOUT, headers=headers, trust_env=False) as client:
-            reply = client.get(url + path) if body is None else client.post(url + path, json=body)
+        transport = httpx.HTTPTransport(uds=socket)
+        with httpx.Client(transport=transport, timeout=TIMEOUT, headers=headers, trust_env=False) as client:
+            reply = client.get(base + path) if body is None else client.post(base + path, json=body)
     except httpx.ConnectError as error:
         # A file that a killed run has left behind: the next one writes its own in its place.
         raise _not_there(f"the control plane at {url} cannot be reached: {error}", control) from None
@@ -183,14 +186,14 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
     return content
 
 
-def _read(control: Path) -> tuple[str, str]:
+def _read(control: Path) -> tuple[str, str | None]:
     import orjson
 
     from simtrain.files.file_bytes import file_bytes
 
     try:
         facts = orjson.loads(file_bytes(control, most=100_000))
-        return str(facts["url"]), str(facts["token"])
+        return str(facts["url"]), None if facts["token"] is None else str(facts["token"])
     except FileNotFoundError:
         raise _not_there("there is no control file", control) from None
     except OSError as error:

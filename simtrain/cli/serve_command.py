@@ -22,6 +22,8 @@ Over HTTP, /mcp is one episode for whoever connects; every other episode is
 at /w/EPISODE/mcp (and one of several servers at /w/EPISODE/SERVER/mcp).
 Episodes are opened, inspected, graded and closed over the control plane,
 on a port of its own and behind a token: see simtrain episode --help.
+With --sessions any scenario is opened on demand, and played over that plane
+call by call, from Python of any kind: see docs/sessions.md.
 
 \b
 Examples:
@@ -31,23 +33,35 @@ Examples:
   simtrain serve servers.json --write-config mcp.json
   simtrain serve servers.json --replay recording.jsonl --chat MODEL
   simtrain serve helpdesk --perturb uncertain_writes --seed 7
+  simtrain serve --sessions --socket /tmp/simtrain.sock
 """
 
 
 def command(
     targets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Worlds, scenarios (suites end in /), files, manifests (.json), recordings (.jsonl).",
             metavar="NAME|FILE...",
         ),
-    ],
+    ] = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Serve one episode on standard input and output.")] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="Serve sessions; of all scenarios where none is named.")
+    ] = False,
+    socket: Annotated[
+        Path | None, typer.Option("--socket", help="With --sessions: a Unix socket for you alone, instead of a port.")
+    ] = None,
     server: Annotated[
         str | None, typer.Option("--server", help="With --stdio: one of the world's servers; all of them without it.")
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="MCP port; 0 takes a free one.")] = 8765,
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", "-p", min=0, max=65535, help="MCP port, with --sessions that of sessions; 0 takes a free one."
+        ),
+    ] = 8765,
     control_port: Annotated[
         int, typer.Option("--control-port", min=-1, max=65535, help="Control port; 0 takes a free one, -1 has none.")
     ] = 0,
@@ -80,7 +94,7 @@ def command(
     base_url: Annotated[str | None, typer.Option("--base-url", help="Server of the chat model.")] = None,
     token_env: Annotated[
         str | None,
-        typer.Option("--token-env", help="Environment variable with a bearer token that every MCP client must send."),
+        typer.Option("--token-env", help="Environment variable with a bearer token that every client must send."),
     ] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Another name under which this machine may be addressed.")
@@ -103,19 +117,23 @@ def command(
     from simtrain.runs.episode_host import HostOptions
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
-    scenarios = _load(targets, replay or [], chat, base_url, perturb or [])
-    options = HostOptions(seed=seed, case=case, idle=idle or None, real_time=real_time)
+    _refuse_idle_sessions(targets or [], socket, sessions=sessions, stdio=stdio)
+    scenarios = _load(targets or [], replay or [], chat, base_url, perturb or [])
+    options = HostOptions(seed=seed, case=case, idle=idle or None, real_time=real_time, any_scenario=not targets)
     if stdio:
         asyncio.run(_on_stdio(scenarios, options, server, out, page_size))
         return
     listening = Listening(
         host=host,
-        port=port,
-        control_port=None if control_port < 0 else control_port,
+        port=0 if sessions else port,
+        control_port=port if sessions else None if control_port < 0 else control_port,
+        control_socket=socket,
+        control_token=_token(token_env) if sessions else None,
         token=_token(token_env),
         hosts=(*LOOPBACK, host, *(allow_host or [])),
         max_body=max_body or MAX_BODY,
-        json_replies=not _says_more(scenarios),
+        json_replies=bool(scenarios) and not _says_more(scenarios),
+        default=not sessions,
     )
     files = _Files(out, control_file, write_config, token_env)
     asyncio.run(_on_http(scenarios, options, listening, files, page_size, as_json=as_json))
@@ -144,6 +162,18 @@ def _refuse_idle_options(
         raise InputError("--write-config goes with serving over HTTP", remedy="leave --stdio out")
     if control_file is not None and not controlled:
         raise InputError("there is no control plane to write a --control-file of", remedy="leave one of them out")
+
+
+def _refuse_idle_sessions(targets: list[str], socket: Path | None, *, sessions: bool, stdio: bool) -> None:
+    """Raise InputError where nothing is served, and for options of sessions that are not."""
+    from simtrain.values.errors import InputError
+
+    if not sessions and not targets:
+        raise InputError("nothing is named to be served", remedy="name a world or a scenario, or add --sessions")
+    if not sessions and socket is not None:
+        raise InputError("--socket goes with --sessions", remedy="add --sessions, or leave it out")
+    if sessions and stdio:
+        raise InputError("--sessions goes with serving over HTTP or a socket", remedy="leave --stdio out")
 
 
 def _load(
@@ -252,22 +282,24 @@ async def _on_http(
         sockets = stack.enter_context(bind(listening))
         stage = await stack.enter_async_context(open_session(scenarios, options, out=files.out, page_size=page_size))
         door = await stack.enter_async_context(listen(stage, listening, sockets))
-        servers = server_urls(scenarios[0].source.build(), door.url)
+        # Of the default episode, which sessions do without.
+        servers = server_urls(scenarios[0].source.build(), door.url) if listening.default else {}
         if publish is not None:
             publish(door)
         if configure is not None:
             configure(servers)
-        _announce(scenarios, door, servers, files, as_json=as_json)
+        _announce(scenarios, door, servers, files, sessions=not listening.default, as_json=as_json)
         await over.wait()
 
 
-def _announce(scenarios: list[Scenario], door: Door, servers: dict[str, str], files: _Files, *, as_json: bool) -> None:
-
+def _announce(
+    scenarios: list[Scenario], door: Door, servers: dict[str, str], files: _Files, *, sessions: bool, as_json: bool
+) -> None:
     from simtrain.cli.options import console, print_json_line
 
     if as_json:
         facts = {
-            "mcp": f"{door.url}/mcp",
+            "mcp": f"{door.url}/w/EPISODE/mcp" if sessions else f"{door.url}/mcp",
             "servers": servers,
             "control": door.control_url,
             "control_token": None if files.control else door.control_token,
@@ -276,13 +308,24 @@ def _announce(scenarios: list[Scenario], door: Door, servers: dict[str, str], fi
         print_json_line(facts)
         return
     screen = console()
-    screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
+    if sessions:
+        screen.print(f"MCP      {door.url}/w/EPISODE/mcp", soft_wrap=True)
+    else:
+        screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
     if len(servers) > 1:
         for name, url in servers.items():
             screen.print(f"         {url}    {name} alone", soft_wrap=True, markup=False)
     if files.config is not None:
         screen.print(f"Clients  {files.config} names them", soft_wrap=True, markup=False)
     if door.control_url is not None:
-        secret = f"--control {files.control}" if files.control else f"token {door.control_token}"
-        screen.print(f"Control  {door.control_url}    {secret}", soft_wrap=True)
-    screen.print(f"Serving  {', '.join(scenario.name for scenario in scenarios)}; Ctrl-C ends it.")
+        word = "Sessions" if sessions else "Control "
+        screen.print(f"{word} {door.control_url}    {_secret(door, files)}".rstrip(), soft_wrap=True, markup=False)
+    named = ", ".join(scenario.name for scenario in scenarios) or "every scenario by its name"
+    screen.print(f"Serving  {named}; Ctrl-C ends it.", markup=False)
+
+
+def _secret(door: Door, files: _Files) -> str:
+    """Return how a client is let into the control plane."""
+    if files.control:
+        return f"--control {files.control}"
+    return f"token {door.control_token}" if door.control_token else ""

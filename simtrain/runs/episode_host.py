@@ -107,7 +107,7 @@ class EpisodeHost:
     async def _scenario(self, wanted: str | Path | Scenario | None) -> Scenario:
         if isinstance(wanted, Scenario):
             return wanted
-        if wanted is None and self.scenarios:
+        if wanted is None and self.scenarios and not self.options.any_scenario:
             return next(iter(self.scenarios.values()))
         if wanted is None:
             raise InputError("no scenario is named", remedy="name one, such as 'helpdesk/refund'")

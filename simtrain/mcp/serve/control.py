@@ -1,4 +1,7 @@
-"""The control plane: opens, lists, inspects, forks, grades and closes episodes; apart from the MCP side, behind a token."""
+"""The control plane: opens, plays, lists, inspects, forks, grades and closes episodes; apart from the MCP side, behind a token.
+
+It is what sessions are played over from other processes.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,11 @@ from simtrain.mcp.serve.guard import HostGuard, bearer, same
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp_wire.http_server import MAX_BODY
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.runs.episode_host import EpisodeCall
 from simtrain.runs.held_episode import HeldEpisode
-from simtrain.values.errors import InputError, ModelFault, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, Message, Usage
+from simtrain.values.errors import InputError, ModelFault, SimtrainError, SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Message, Observation, Usage
+from simtrain.values.version import VERSION
 
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
@@ -30,6 +35,12 @@ LONG_POLL = 20.0
 
 NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
 """What an episode may be called. A name is an argument of commands: none begins like an option."""
+
+PROTOCOL = "1"
+"""Counts up with every change after which a client of sessions cannot go on as it was written."""
+
+SPEAKS = "simtrain-sessions"
+"""The header by which a client of sessions says which protocol it speaks."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -41,7 +52,7 @@ class _Body(BaseModel):
 class OpenRequest(_Body):
     """What to open: a scenario (the first unless named), one of its cases, a seed, an attempt; under a name of the caller's choice.
 
-    `token` true gives the episode a bearer token of its own, without which nobody reaches it.
+    `token` true gives the episode a bearer token of its own, without which nobody reaches it. `tools` true has its tools told.
     """
 
     scenario: str | None = None
@@ -50,6 +61,21 @@ class OpenRequest(_Body):
     attempt: int = Field(0, ge=0)
     name: str | None = Field(None, pattern=NAME)
     token: bool = False
+    tools: bool = False
+
+
+class CallRequest(_Body):
+    """One call in an episode."""
+
+    episode: str
+    tool: str
+    arguments: JsonObject = Field(default_factory=dict)
+
+
+class Batch(_Body):
+    """Calls in any number of episodes: those of one episode are made in order, the others concurrently."""
+
+    calls: list[CallRequest]
 
 
 class Forking(_Body):
@@ -88,32 +114,40 @@ class StateQuery(_Body):
 
 
 class Control:
-    """The control plane of one serving session. `token` is wanted with every request; `base` is the URL of the MCP side."""
+    """The control plane of one serving session. `base` is the URL of the MCP side.
 
-    def __init__(self, serving: ServingSession, *, token: str, base: str) -> None:
+    `token` is wanted with every request; without one, whatever it is served on must let in nobody else.
+    """
+
+    def __init__(self, serving: ServingSession, *, token: str | None, base: str) -> None:
         self._serving = serving
         self._token = token
         self._base = base.rstrip("/")
 
-    def app(self, *, hosts: tuple[str, ...], arrival: float = ARRIVAL) -> HostGuard:
+    def app(self, *, hosts: tuple[str, ...], max_body: int = MAX_BODY, arrival: float = ARRIVAL) -> HostGuard:
         """Return the ASGI application."""
         routes = [
+            Route("/calls", self._guarded(self.calls), methods=["POST"]),
             Route("/", self._guarded(self.about), methods=["GET"]),
             Route("/episodes", self._guarded(self.list_episodes), methods=["GET"]),
             Route("/episodes", self._guarded(self.open), methods=["POST"]),
             Route("/episodes/next", self._guarded(self.take), methods=["POST"]),
             Route("/episodes/{name}", self._guarded(self.inspect), methods=["GET"]),
+            Route("/episodes/{name}", self._guarded(self.drop), methods=["DELETE"]),
             Route("/episodes/{name}/fork", self._guarded(self.fork), methods=["POST"]),
             Route("/episodes/{name}/query", self._guarded(self.query), methods=["POST"]),
             Route("/episodes/{name}/grade", self._guarded(self.grade), methods=["POST"]),
             Route("/episodes/{name}/close", self._guarded(self.close), methods=["POST"]),
         ]
-        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=MAX_BODY, arrival=arrival), hosts=hosts)
+        return HostGuard(WholeBodies(Starlette(routes=routes), max_body=max_body, arrival=arrival), hosts=hosts)
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
-            if not same(bearer(request.scope), self._token):
+            if self._token is not None and not same(bearer(request.scope), self._token):
                 return _json({"error": "the control token is needed as a bearer token"}, 401)
+            spoken = request.headers.get(SPEAKS, PROTOCOL)
+            if spoken != PROTOCOL:
+                return _json({"error": _other_protocol(spoken)}, 400)
             try:
                 return await handler(request)
             except InputError as error:
@@ -129,7 +163,7 @@ class Control:
         name = request.path_params["name"]
         held = self._serving.episodes.find(name)
         if held is None:
-            raise LookupError(f"no episode {name!r} is open")
+            raise LookupError(_unknown(name)["error"])
         return held
 
     def _facts(self, held: HeldEpisode) -> JsonObject:
@@ -139,10 +173,15 @@ class Control:
         return facts if held.token is None else facts | {"token": held.token}
 
     async def about(self, request: Request) -> Response:
-        """Return what is served."""
-        return _json(
-            {"scenarios": list(self._serving.host.scenarios), "open": len(self._serving.episodes), "mcp": self._base}
-        )
+        """Return what is served, and by which version."""
+        facts: JsonObject = {
+            "simtrain": VERSION,
+            "sessions": PROTOCOL,
+            "scenarios": list(self._serving.host.scenarios),
+            "open": len(self._serving.episodes),
+            "mcp": self._base,
+        }
+        return _json(facts)
 
     async def list_episodes(self, request: Request) -> Response:
         """Return all open episodes."""
@@ -159,7 +198,23 @@ class Control:
             name=body.name,
             token=token_urlsafe(24) if body.token else None,
         )
-        return _json(self._facts(held), 201)
+        return _json(self._facts(held) | ({"tools": held.environment.tools} if body.tools else {}), 201)
+
+    async def calls(self, request: Request) -> Response:
+        """Make a batch of calls; the observation of each in its place, or what kept it from being made."""
+        body = await _read(request, Batch)
+        found = [self._serving.episodes.find(call.episode) for call in body.calls]
+        made = [
+            EpisodeCall(held, call.tool, call.arguments)
+            for held, call in zip(found, body.calls, strict=True)
+            if held is not None
+        ]
+        replies = iter(await self._serving.host.carry_out(made))
+        results = [
+            _unknown(call.episode) if held is None else _reply(next(replies))
+            for held, call in zip(found, body.calls, strict=True)
+        ]
+        return _json({"results": results})
 
     async def take(self, request: Request) -> Response:
         """Return the next episode of a run that waits for an agent; 204 when there was none for a while."""
@@ -180,7 +235,13 @@ class Control:
         """Return one episode with its steps and what it changed so far."""
         held = self._held(request)
         finished = held.environment.finished()
-        return _json({**self._facts(held), "turns": held.journal.turns, "changes": finished.changes})
+        told: JsonObject = {"tools": held.environment.tools, "turns": held.journal.turns, "changes": finished.changes}
+        return _json({**self._facts(held), **told})
+
+    async def drop(self, request: Request) -> Response:
+        """Free an episode that leaves no trajectory."""
+        await self._serving.episodes.drop(self._held(request))
+        return Response(status_code=204)
 
     async def fork(self, request: Request) -> Response:
         """Return an independent copy of an episode in its present state."""
@@ -204,6 +265,21 @@ class Control:
         """End, grade and free an episode; its trajectory."""
         body, held = await _read(request, EndRequest), self._held(request)
         return _json(await self._serving.host.finish(held, body.message, failed=body.failed))
+
+
+def _other_protocol(spoken: str) -> str:
+    theirs = f"the client speaks version {spoken} of the protocol of sessions, simtrain {VERSION} speaks {PROTOCOL}"
+    return f"{theirs}; install simtrain-client {VERSION}"
+
+
+def _unknown(episode: str) -> JsonObject:
+    return {"error": f"no episode {episode!r} is open", "kind": "LookupError"}
+
+
+def _reply(result: Observation | SimtrainError) -> JsonObject:
+    if isinstance(result, SimtrainError):
+        return {"error": str(result), "kind": type(result).__name__}
+    return {"text": result.text, "is_error": result.is_error, "structured": result.structured, "json": result.json}
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from errno import EADDRINUSE
 from functools import partial
+from pathlib import Path
 from secrets import token_urlsafe
 from typing import cast
 
@@ -21,6 +22,7 @@ from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp.serve.shutdown import OrderlyShutdown
 from simtrain.mcp.serve.slow_heads import BriskProtocol
+from simtrain.mcp.serve.unix_socket import unix_socket
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
 from simtrain.mcp_wire.validation import ARRIVAL
@@ -40,6 +42,9 @@ STOPPING = 5
 class Listening:
     """Where to listen and who is let in. Port 0 takes a free one; `control_port` None leaves the control plane out.
 
+    With `control_socket` the control plane is on a Unix socket at that path, for this user alone, without a token. Else `control_token` is
+    its token, or a random one.
+
     `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed. `patience` is how many
     seconds the head of a request may take to arrive, and then its body.
     """
@@ -47,6 +52,8 @@ class Listening:
     host: str = "127.0.0.1"
     port: int = 0
     control_port: int | None = 0
+    control_socket: Path | None = None
+    control_token: str | None = None
     token: str | None = None
     hosts: tuple[str, ...] = LOOPBACK
     max_body: int = MAX_BODY
@@ -57,11 +64,11 @@ class Listening:
 
 @dataclass(frozen=True)
 class Door:
-    """The URLs of a listening session: MCP, and the control plane with its token."""
+    """The URLs of a listening session: MCP, and the control plane with its token, which a Unix socket (`unix:PATH`) has none of."""
 
     url: str
     control_url: str | None
-    control_token: str
+    control_token: str | None
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Sockets:
 def bind(options: Listening) -> Generator[Sockets]:
     """Take the ports while the block runs. Raises InputError for one that is unavailable."""
     with _bind(options.host, options.port) as main:
+        if options.control_socket is not None:
+            with unix_socket(options.control_socket, backlog=BACKLOG) as control:
+                yield Sockets(main, control)
+            return
         if options.control_port is None:
             yield Sockets(main, None)
             return
@@ -91,7 +102,8 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
             async with listen(serving, options, own) as door:
                 yield door
         return
-    url, token = _url(options.host, sockets.main), token_urlsafe(24)
+    url = _url(options.host, sockets.main)
+    token = None if options.control_socket else options.control_token or token_urlsafe(24)
     async with http_endpoint(
         json_replies=options.json_replies, max_body=options.max_body, arrival=options.patience
     ) as endpoint:
@@ -107,9 +119,10 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
                 yield Door(url, None, token)
                 return
             control = Control(serving, token=token, base=url)
-            app = control.app(hosts=options.hosts, arrival=options.patience)
+            app = control.app(hosts=options.hosts, max_body=options.max_body, arrival=options.patience)
+            at = f"unix:{options.control_socket}" if options.control_socket else _url(options.host, sockets.control)
             async with served(app, sockets.control, options.patience):
-                yield Door(url, _url(options.host, sockets.control), token)
+                yield Door(url, at, token)
 
 
 @asynccontextmanager

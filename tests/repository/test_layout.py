@@ -22,9 +22,11 @@ NOT_MIRRORED = {"support", "repository", "fuzz", "mutation", "real"}
 
 @lru_cache
 def modules() -> dict[str, ast.Module]:
-    """Every module of the package by its dotted name, parsed."""
+    """Every module of the package by its dotted name, parsed; a folder with a pyproject.toml of its own is another package."""
     found: dict[str, ast.Module] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
+        if (path.parent / "pyproject.toml").exists():
+            continue
         parts = path.relative_to(ROOT).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_text())
     return found

@@ -190,6 +190,8 @@ class Control:
     async def open(self, request: Request) -> Response:
         """Open an episode."""
         body = await _read(request, OpenRequest)
+        if self._serving.counter is not None:
+            raise InputError("the episodes of a run are dealt", remedy="ask for the next one with POST /episodes/next")
         held = await self._serving.host.open(
             body.scenario,
             case=body.case,

@@ -100,3 +100,7 @@ clean: ## remove what these targets made
 .venv/.real: .venv/.dev
 	@sh .ci/install real "$(PYTHON)"
 	@touch $@
+
+.venv/.train: .venv/.dev
+	@sh .ci/install train "$(PYTHON)"
+	@touch $@

@@ -123,6 +123,14 @@ class Climb:
         """The mean reward that decides when to climb; None before the first reward."""
         return sum(self._recent) / len(self._recent) if self._recent else None
 
+    @property
+    def example(self) -> Episode:
+        """An episode of the easiest level, which is not dealt by being looked at. Raises InputError where it has none."""
+        family = next((family for family in self._families[0] if family.clean), None)
+        if family is None:
+            raise no_questions(self._families[0])
+        return family.clean[0]
+
     def close(self) -> None:
         """Close the ledger."""
         if self._ledger is not None:

@@ -1,0 +1,90 @@
+"""A conversation as token ids: rendered by the one renderer of simtrain, kept as sampled, and never made of text again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from jinja2 import TemplateError
+
+from simtrain.llm.call_formats.reading import AssistantMessage
+from simtrain.llm.chat_template import ChatTemplate
+from simtrain.llm.conversation import Conversation, Listing, LiveTranscript, conversation_of
+from simtrain.public import Session
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+@dataclass(frozen=True)
+class ChatTokens:
+    """A tokenizer and its chat template, with a choice of how tools are listed."""
+
+    tokenizer: Any
+    template: ChatTemplate
+    listing: Listing
+
+    @classmethod
+    def of_trainer(cls, trainer: Any, listing: Listing) -> ChatTokens:
+        """Return the chat of a trainer's tokenizer: its template, or TRL's twin for training where that rewrites earlier turns.
+
+        Raises InputError for a template that cannot be trained with.
+        """
+        tokenizer = trainer.processing_class
+        tokens = {name: token for name in _SPECIAL if (token := getattr(tokenizer, name, None))}
+        source, variables = _source(tokenizer), dict(trainer.chat_template_kwargs or {})
+        return cls(tokenizer, ChatTemplate("of the tokenizer", source, tokens, variables), listing)
+
+    def opening(self, session: Session) -> list[int]:
+        """Return the prompt of an episode. Raises InputError when the template drops the tools."""
+        live = LiveTranscript(session.system, session.prompt, session.tools)
+        return self._ids(self.template.render(conversation_of(live, listing=self.listing), generate=True))
+
+    def read(self, ids: Sequence[int], schemas: dict[str, JsonObject]) -> AssistantMessage:
+        """Return the words and the calls that a model wrote."""
+        return self.template.parse(self.tokenizer.decode(ids, skip_special_tokens=False), schemas)
+
+    def replies(self, replies: Sequence[JsonObject]) -> list[int]:
+        """Return what the template writes between the end of a turn with calls and the model's next one: the replies.
+
+        It is found with a turn that calls tools of these names, since what the model wrote is not rendered.
+        """
+        calls: list[JsonObject] = [
+            {"id": reply["tool_call_id"], "type": "function", "function": {"name": reply["name"], "arguments": {}}}
+            for reply in replies
+        ]
+        called: tuple[JsonObject, ...] = (
+            {"role": "user", "content": "-"},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+        )
+        before, whole = self._rendered(called), self._rendered((*called, *replies), generate=True)
+        if not whole.startswith(before):
+            raise InputError(
+                "the chat template rewrites the model's turn once a reply follows", remedy="take its twin for training"
+            )
+        ends = [before.rindex(end) + len(end) for end in self.template.stop if end in before]
+        return self._ids(whole[max(ends, default=len(before)) :])
+
+    def _rendered(self, messages: Sequence[JsonObject], *, generate: bool = False) -> str:
+        return self.template.render(Conversation(tuple(messages)), generate=generate)
+
+    def _ids(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+
+def _source(tokenizer: Any) -> str:
+    templates: Any = import_module("trl.chat_template_utils")
+    if not tokenizer.chat_template:
+        raise InputError("the tokenizer has no chat template", remedy="set its chat_template")
+    try:
+        if templates.is_chat_template_prefix_preserving(tokenizer):
+            return tokenizer.chat_template
+        return templates.get_training_chat_template(tokenizer)
+    except (ValueError, TemplateError) as error:
+        raise InputError(
+            f"the tokenizer's chat template cannot be trained with: {error}",
+            remedy="take another template, such as hermes",
+        ) from None

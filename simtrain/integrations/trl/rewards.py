@@ -1,0 +1,68 @@
+"""Rewards in TRL's signature: the model's last message, which an environment never sees, ends the episode and is graded with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from math import isfinite
+
+from simtrain.contracts.trajectory import Trajectory
+from simtrain.integrations.trl.environments import ScenarioEnvironment, held_by
+from simtrain.integrations.trl.episodes import last_words
+from simtrain.integrations.trl.playing_again import play_again
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+_logger = logging.getLogger(__name__)
+
+
+def episode_reward(
+    completions: Sequence[Sequence[JsonObject] | str],
+    *,
+    environments: Sequence[ScenarioEnvironment] | None = None,
+    reward: Sequence[float | None] | None = None,
+    **columns: Sequence[JsonValue],
+) -> list[float | None]:
+    """Return the reward of each rollout, 0 to 1; None, which leaves a rollout out of the loss, where the simulator has failed.
+
+    A `reward_funcs` for all three ways: after a `rollout_func` the rewards are there; with an `environment_factory` the episode of each
+    environment is finished with the last message; in the async trainer, which passes no environments, the calls are played again in a
+    fresh episode of the row. Raises InputError when no rollout has a reward, and for rows of no known scenario.
+    """
+    if reward is not None:
+        return list(reward)
+    if environments is not None:
+        pairs = zip(environments, completions, strict=True)
+        return rewards_of([held_by(environment).finish(last_words(said)) for environment, said in pairs])
+    rows = [
+        {name: values[number] for name, values in columns.items() if name in ROW} for number in range(len(completions))
+    ]
+    return rewards_of([play_again(row, said) for row, said in zip(rows, completions, strict=True)])
+
+
+ROW = ("scenario", "world_seed", "case", "seed", "attempt")
+"""The columns that say which episode a row stands for."""
+
+
+def rewards_of(trajectories: Sequence[Trajectory]) -> list[float | None]:
+    """Return the rewards of trajectories; says in one line which have none, and why. Raises InputError if that is all of them."""
+    rewards = [_finite(trajectory.reward) for trajectory in trajectories]
+    lacking = [trajectory for trajectory, reward in zip(trajectories, rewards, strict=True) if reward is None]
+    if not lacking:
+        return rewards
+    why = f"{len(lacking)} of {len(trajectories)} rollouts have no reward, such as {_why(lacking[0])}"
+    if len(lacking) == len(trajectories):
+        raise InputError(why, remedy="see that the world models and graders of the scenario answer")
+    _logger.warning("%s; they are left out of the loss", why)
+    return rewards
+
+
+def _finite(reward: float | None) -> float | None:
+    return reward if reward is not None and isfinite(reward) else None
+
+
+def _why(trajectory: Trajectory) -> str:
+    faults = [f"{found.grader}: {found.error}" for found in trajectory.rewards if found.error is not None]
+    reason = trajectory.stop.detail if trajectory.stop.reason == "failed" else "; ".join(faults)
+    value = "" if trajectory.reward is None else f"its value is {trajectory.reward}"
+    return f"{trajectory.scenario} {trajectory.episode}: {reason or value or 'it was not graded'}"

@@ -1,0 +1,188 @@
+"""Tools as methods that TRL can read: transformers makes a function definition of a method's signature, hints and docstring.
+
+The definition is that of the tool, as far as Python's type hints go; what they cannot say of an argument (bounds, patterns, the
+properties of an object) is written after its description as JSON Schema. The format of the docstrings is that of
+https://huggingface.co/docs/transformers/chat_extras#passing-tools. `OfferedTool` is the same tool without any loss.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from inspect import Parameter, Signature
+from typing import Any, Literal, TypeAlias
+
+from simtrain.llm.tool_names import definition, wire_names
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, encode, is_list, is_object
+
+Carry: TypeAlias = Callable[[Any, str, JsonObject], str]
+"""Carries out a call: the environment, the tool, its arguments; returns the reply as text."""
+
+_TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+
+# A docstring says with these words that a section begins, or which values there are.
+_SECTION = re.compile(r"\b(Args|Returns|Raises|choices):", re.IGNORECASE)
+
+
+class OfferedTool(dict[str, JsonValue]):
+    """A tool as its function definition, which can be called: TRL lists dictionaries as they are, and calls what it lists."""
+
+    def __init__(self, tool: ToolSpec, name: str, call: Callable[[JsonObject], str]) -> None:
+        super().__init__(definition(tool, name))
+        self.__name__ = name
+        self._call = call
+
+    def __call__(self, **arguments: JsonValue) -> str:
+        return self._call(arguments)
+
+
+def method_names(tools: Iterable[str]) -> dict[str, str]:
+    """Return tool name -> name of its method: the name on the wire, unless TRL takes no tool of that name from a class.
+
+    TRL passes over `reset`, `get_reward` and names that begin with an underscore: these get `tool_` before them.
+    """
+    natives = list(dict.fromkeys(tools))
+    taken, shown = set(natives), dict[str, str]()
+    for name in natives:
+        other = name
+        while _passed_over(other) or (other != name and other in taken):
+            other = f"tool_{other}"
+        taken.add(other)
+        shown[name] = other
+    wire = wire_names(shown.values())
+    return {name: wire[other] for name, other in shown.items()}
+
+
+def _passed_over(name: str) -> bool:
+    # On the wire, what is neither a letter nor a digit may become an underscore.
+    return name in ("reset", "get_reward") or not (name[:1].isascii() and name[:1].isalnum())
+
+
+def tool_method(tool: ToolSpec, name: str, carry: Carry) -> Callable[..., str]:
+    """Return the method of a tool, called `name`; `carry` is handed the call under the tool's own names."""
+    schema = tool.input_schema
+    properties = {key: as_object(value) for key, value in as_object(schema.get("properties")).items()}
+    required: JsonValue = schema.get("required") or ()
+    arguments = argument_names(properties)
+    natives = {argument: key for key, argument in arguments.items()}
+
+    def method(self: object, /, **given: JsonValue) -> str:
+        return carry(self, tool.name, {natives.get(argument, argument): value for argument, value in given.items()})
+
+    parameters = [
+        Parameter(
+            arguments[key],
+            Parameter.KEYWORD_ONLY,
+            annotation=hint(value),
+            default=Parameter.empty if key in required else value.get("default"),
+        )
+        for key, value in properties.items()
+    ]
+    receiver = Parameter("self", Parameter.POSITIONAL_ONLY)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = docstring(tool, arguments, properties)
+    method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
+    vars(method)["__signature__"] = Signature([receiver, *parameters], return_annotation=str)
+    return method
+
+
+def argument_names(keys: Iterable[str]) -> dict[str, str]:
+    """Return the key of an argument -> its name in Python: an identifier that is neither a keyword nor `self`, nor taken."""
+    names = list(dict.fromkeys(keys))
+    found = {name: name for name in names if _usable(name)}
+    taken = set(found.values())
+    for name in names:
+        if name not in found:
+            found[name] = _free(name, taken)
+            taken.add(found[name])
+    return found
+
+
+def _usable(name: str) -> bool:
+    # Docstrings are read with `\w+:`; all identifiers of ASCII match it.
+    return (
+        name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name not in ("self", "cls", "return")
+    )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "argument"
+    plain = f"{plain}_" if keyword.iskeyword(plain) or plain in ("self", "cls", "return") else plain
+    plain = plain if _usable(plain) else f"argument_{plain}"
+    while plain in taken:
+        plain += "_"
+    return plain
+
+
+def hint(schema: JsonObject) -> Any:
+    """Return the type hint that comes nearest to a JSON Schema."""
+    if "const" in schema or "enum" in schema:
+        return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
+    for union in ("anyOf", "oneOf"):
+        if schema.get(union):
+            return _either([hint(as_object(one)) for one in schema[union]])
+    kind = schema.get("type")
+    if is_list(kind):
+        return _either([hint({**schema, "type": one}) for one in kind])
+    if kind == "array":
+        items = as_object(schema.get("items"))
+        return list[hint(items)] if items else list
+    if kind == "object":
+        values = schema.get("additionalProperties")
+        return dict[str, hint(values)] if is_object(values) and not schema.get("properties") else dict
+    return _TYPES.get(str(kind), Any)
+
+
+def _choice(values: Sequence[JsonValue]) -> Any:
+    scalar = [value for value in values if isinstance(value, str | int | float | bool) or value is None]
+    return Literal[tuple(scalar)] if scalar and len(scalar) == len(values) else Any
+
+
+def _either(hints: Sequence[Any]) -> Any:
+    if Any in hints or not hints:
+        return Any
+    if set(hints) == {type(None)}:
+        return type(None)
+    bare = [one for one in hints if one is not type(None)]
+    union: Any = reduce(lambda one, other: one | other, bare)
+    return union | None if len(bare) < len(hints) else union
+
+
+def docstring(tool: ToolSpec, arguments: Mapping[str, str], properties: Mapping[str, JsonObject]) -> str:
+    """Return Google's form: what the tool does, then a line for each argument."""
+    lines = [_line(tool.description) or tool.name]
+    if arguments:
+        lines += [
+            "",
+            "Args:",
+            *(f"    {arguments[key]}: {_described(properties[key]) or arguments[key]}" for key in arguments),
+        ]
+    return "\n".join(lines)
+
+
+def _described(schema: JsonObject) -> str:
+    unsaid = _unsaid(schema)
+    parts = [_line(str(schema.get("description") or "")), f"JSON Schema: {encode(unsaid)}" if unsaid else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _unsaid(schema: JsonObject) -> JsonObject:
+    """Return the keywords of an argument's schema that its type hint does not say."""
+    said = {"type", "description", "title", "enum", "const"}
+    if schema.get("type") == "object" and not schema.get("properties"):
+        said |= {"additionalProperties", "properties"}
+    if is_object(schema.get("items")) and not _unsaid(as_object(schema["items"])):
+        said.add("items")
+    for union in ("anyOf", "oneOf"):
+        if is_list(schema.get(union)) and not any(_unsaid(as_object(one)) for one in schema[union]):
+            said.add(union)
+    if hint(schema) is Any:
+        said -= {"type", "enum", "const"}
+    return {keyword: value for keyword, value in schema.items() if keyword not in said}
+
+
+def _line(text: str) -> str:
+    """Return a description on one line, in which no word begins a section of the docstring."""
+    return _SECTION.sub(r"\1 :", " ".join(text.split()))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         open_episode,
         rollout,
         run,
+        serve_sessions,
     )
     from simtrain.values.version import VERSION as __version__
 
@@ -40,6 +41,7 @@ __all__ = [
     "open_episode",
     "rollout",
     "run",
+    "serve_sessions",
 ]
 
 

@@ -35,8 +35,11 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from simtrain.drills.drill import DrillResult
     from simtrain.drills.plan import Kind
+    from simtrain.mcp.serve.listening import Door
 
 
 def open_episode(scenario: Scenario | Episode, *, case: int = 0, seed: int = 0) -> Environment:
@@ -186,6 +189,18 @@ def drill(
     ]
     watch = Watch(on_planned, on_played)
     return play_drill(plan, options, Path(out), agent=made, proving=prove, resume=resume, watch=watch)
+
+
+def serve_sessions(
+    sessions: Sessions, *, socket: str | Path | None = None, port: int = 0, token: str | None = None
+) -> AbstractContextManager[Door]:
+    """Serve open sessions to other processes while the block runs; see docs/sessions.md. Raises InputError.
+
+    At a Unix socket, or at a port of this machine with a token; 0 takes a free one. The block receives where.
+    """
+    from simtrain.mcp.serve.serving_sessions import serve_sessions as serve
+
+    return serve(sessions, socket=socket, port=port, token=token)
 
 
 def grade(run_folder: str | Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:

@@ -47,6 +47,8 @@ def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = Fa
     screen.print()
     screen.print(Panel(Text(trajectory.prompt.strip()), title=Text(key), title_align="left"))
     for number, turn in enumerate(trajectory.turns, start=1):
+        if turn.by is not None:
+            screen.print(Text(f"{number:>3}  by {turn.by}", style="magenta"))
         if turn.reasoning:
             screen.print(Text(f"{number:>3}  thinks: {_cut(turn.reasoning, full)}", style="dim"))
         if turn.text:

@@ -267,10 +267,12 @@ async def _on_http(
     from simtrain.mcp.serve.address_files import client_config, control_file
     from simtrain.mcp.serve.addresses import server_urls
     from simtrain.mcp.serve.listening import bind, listen
-    from simtrain.mcp.serve.session import open_session
+    from simtrain.mcp.serve.session import AGENT, open_session
+    from simtrain.runs.sessions import SESSION
 
     over = asyncio.Event()
     _on_signal(over.set)
+    agent = AGENT if listening.default else SESSION
     async with AsyncExitStack() as stack:
         # What may fail comes first, and the run folder last: nothing is written by a command that cannot serve.
         publish = stack.enter_context(control_file(files.control)) if files.control else None
@@ -280,7 +282,9 @@ async def _on_http(
             else None
         )
         sockets = stack.enter_context(bind(listening))
-        stage = await stack.enter_async_context(open_session(scenarios, options, out=files.out, page_size=page_size))
+        stage = await stack.enter_async_context(
+            open_session(scenarios, options, out=files.out, page_size=page_size, agent=agent)
+        )
         door = await stack.enter_async_context(listen(stage, listening, sockets))
         # Of the default episode, which sessions do without.
         servers = server_urls(scenarios[0].source.build(), door.url) if listening.default else {}

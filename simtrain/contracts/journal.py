@@ -55,8 +55,8 @@ class Journal:
         self.message, self.stop, self.usage = other.message, other.stop, other.usage
         self.timings = list(other.timings)
 
-    def say(self, message: Message) -> Stop | None:
-        """Write down an assistant message; a Stop when it, or a limit, ends the episode."""
+    def say(self, message: Message, *, by: str | None = None) -> Stop | None:
+        """Write down an assistant message, and who says it; a Stop when it, or a limit, ends the episode."""
         self.message = message
         tokens = None if message.tokens is None else behind(message.tokens, self.turns)
         self.turns.append(
@@ -67,9 +67,10 @@ class Journal:
                 finish_reason=message.finish_reason,
                 written=message.written,
                 tokens=tokens,
+                by=by,
             )
         )
-        self.environment.begin_turn()
+        self.begin_turn()
         if message.usage is not None:
             self.usage = message.usage if self.usage is None else self.usage + message.usage
         self.pending = message.calls
@@ -80,6 +81,10 @@ class Journal:
         if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:
             return self.end(Stop("budget", detail=f"more than {self.limits.tokens} tokens"))
         return None
+
+    def begin_turn(self) -> None:
+        """Let the environment know that a new message begins."""
+        self.environment.begin_turn()
 
     def unsay(self) -> None:
         """Take back the last message, none of whose calls was carried out."""

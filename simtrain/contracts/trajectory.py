@@ -63,7 +63,8 @@ class Turn:
     """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps.
 
     `finish_reason` is why the model stopped, as its server says it. `written` is what the model wrote, where its chat template
-    writes the same otherwise, and `tokens` its token ids; a record without them has no such key.
+    writes the same otherwise, and `tokens` its token ids. `by` is who acted, where several acted in the episode. A record without
+    them has no such key.
     """
 
     text: str = ""
@@ -73,6 +74,7 @@ class Turn:
     finish_reason: str | None = None
     written: str | None = None
     tokens: Tokens | None = None
+    by: str | None = None
 
     def __post_init__(self) -> None:
         # The attribute of the class answers for what is deleted here, and nothing is written of it.
@@ -80,6 +82,8 @@ class Turn:
             del self.written
         if self.tokens is None:
             del self.tokens
+        if self.by is None:
+            del self.by
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ def result_of(response: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared; `session` is the
-    handshake era's session id, if there is one. `flawed`: its revision does not allow its params, or needs some and has none;
-    `bare`: it has none."""
+    """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared, and `client` is the name that it
+    gives itself; `session` is the handshake era's session id, if there is one. `flawed`: its revision does not allow its params, or needs
+    some and has none; `bare`: it has none."""
 
     method: str
     params: JsonObject
@@ -48,6 +48,7 @@ class WireRequest:
     session: str | None = None
     flawed: bool = False
     bare: bool = False
+    client: str = ""
 
 
 class ClientLine(Protocol):

@@ -173,7 +173,13 @@ def _wire_request(context: ServerRequestContext[Any, Any], *, modern: bool) -> W
         session,
         flawed=_flawed(context),
         bare=context.params is None,
+        client=_client(context),
     )
+
+
+def _client(context: ServerRequestContext[Any, Any]) -> str:
+    known = context.session.client_params
+    return "" if known is None else known.client_info.name
 
 
 def _sendable(result: JsonObject) -> JsonObject:

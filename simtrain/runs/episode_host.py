@@ -45,6 +45,7 @@ class EpisodeCall:
     held: HeldEpisode
     tool: str
     arguments: JsonObject
+    by: str
 
 
 class EpisodeHost:
@@ -134,7 +135,7 @@ class EpisodeHost:
             for number in numbers:
                 call = calls[number]
                 try:
-                    results[number] = await call.held.step(call.tool, call.arguments)
+                    results[number] = await call.held.step(call.tool, call.arguments, by=call.by)
                 except SimtrainError as error:
                     results[number] = error
 
@@ -142,13 +143,13 @@ class EpisodeHost:
         return [results[number] for number in range(len(calls))]
 
     async def finish(
-        self, held: HeldEpisode, message: Message | None = None, *, failed: str | None = None
+        self, held: HeldEpisode, message: Message | None = None, *, failed: str | None = None, by: str | None = None
     ) -> Trajectory:
-        """End an episode with the agent's last message, or with how it broke down; grade it, write it, free it."""
+        """End an episode with the last message of whoever is named, or with how it broke down; grade it, write it, free it."""
         if failed is not None:
             await held.end(Stop("failed", "agent", failed))
         elif message is not None:
-            await held.say(message)
+            await held.say(message, by=by)
         return await self.episodes.close(held)
 
     async def sweep(self) -> None:

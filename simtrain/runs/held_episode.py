@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
@@ -11,7 +12,7 @@ from simtrain.contracts.environment import Environment
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.request import Answer
 from simtrain.contracts.scenario import Episode
-from simtrain.contracts.trajectory import Stop, Trajectory
+from simtrain.contracts.trajectory import Stop, Trajectory, Turn
 from simtrain.runs.judge import judge
 from simtrain.runs.rollout import failure, record
 from simtrain.scenarios.briefing import brief
@@ -46,25 +47,33 @@ class HeldEpisode:
         self._lock = asyncio.Lock()
         self._closed = False
 
-    async def step(self, tool: str, arguments: JsonObject) -> Observation:
-        """Make one call. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could answer."""
+    async def step(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
+        """Make one call, for whoever is named. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could
+        answer.
+        """
         self.used = monotonic()
         async with self._lock:
-            return await self._carry_out(tool, arguments, None)
+            return await self._carry_out(tool, arguments, None, by)
 
-    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+    async def call(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
         """Make one call as `step` does. One that was begun is carried out and recorded, even when whoever made it no longer waits."""
-        return await self._whole(tool, arguments, None)
+        return await self._whole(tool, arguments, None, by)
 
-    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+    async def read(self, name: str, arguments: JsonObject, answer: Answer, *, by: str) -> Observation:
         """Read something: `answer` gives the reply. Else as `call`."""
-        return await self._whole(name, arguments, answer)
+        return await self._whole(name, arguments, answer, by)
 
-    async def _whole(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+    async def act(self, message: Message, *, by: str) -> Turn:
+        """Carry out all calls of a message, in one turn. Raises as `step` does."""
+        self.used = monotonic()
+        async with self._lock:
+            return await self._turn(message, None, by)
+
+    async def _whole(self, name: str, arguments: JsonObject, answer: Answer | None, by: str) -> Observation:
         self.used = monotonic()
         # Released by the task and not by a `with`: a client may hang up while it waits, and the call it began still runs alone.
         await self._lock.acquire()
-        begun = asyncio.create_task(self._carry_out(name, arguments, answer))
+        begun = asyncio.create_task(self._carry_out(name, arguments, answer, by))
         begun.add_done_callback(self._carried_out)
         return await asyncio.shield(begun)
 
@@ -74,25 +83,40 @@ class HeldEpisode:
         if not begun.cancelled():
             begun.exception()
 
-    async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None) -> Observation:
+    async def _carry_out(self, name: str, arguments: JsonObject, answer: Answer | None, by: str) -> Observation:
+        turn = await self._turn(Message(calls=(Action("", name, arguments),)), answer, by)
+        return turn.steps[-1].observation
+
+    async def _turn(self, message: Message, answer: Answer | None, by: str) -> Turn:
         journal = self.journal
         if journal.stop is not None or self._closed:
             raise EpisodeOver(self._why())
-        number = len(self.environment.steps) + 1
-        before = number - 1
-        journal.say(Message(calls=(Action(f"call_{number}", name, arguments),)))
+        stop = journal.say(self._numbered(message), by=by)
+        turn = journal.turns[-1]
         try:
-            stop = await journal.act(answer)
+            stop = stop or await journal.act(answer)
         except ModelFault:
-            journal.unsay()
+            if not turn.steps:
+                journal.unsay()
             raise
         self.used = monotonic()
         if stop is not None:
             self.over.set()
-        if len(self.environment.steps) == before:
+        if not turn.steps:
             fault = stop is not None and stop.blame == "simulator"
             raise (SimulatorFault if fault else EpisodeOver)(self._why())
-        return self.environment.steps[-1].observation
+        return turn
+
+    def _numbered(self, message: Message) -> Message:
+        """Return the message, its calls with ids that nobody else has used in this episode."""
+        first = len(self.environment.steps) + 1
+        calls = (replace(call, id=f"call_{number}") for number, call in enumerate(message.calls, first))
+        return replace(message, calls=tuple(calls))
+
+    @property
+    def opener(self) -> str:
+        """Who acts where nobody else is named."""
+        return str(self.agent["name"])
 
     def _why(self) -> str:
         stop = self.journal.stop
@@ -115,11 +139,11 @@ class HeldEpisode:
             "idle": round(monotonic() - self.used, 3),
         }
 
-    async def say(self, message: Message) -> None:
-        """Record the agent's last message; ignored after the end."""
+    async def say(self, message: Message, *, by: str | None = None) -> None:
+        """Record the last message, of whoever is named or else opened the episode; ignored after the end."""
         async with self._lock:
             if self.journal.stop is None:
-                self.journal.say(message)
+                self.journal.say(message, by=by or self.opener)
 
     async def end(self, stop: Stop) -> None:
         """End the episode, unless it has ended."""
@@ -144,7 +168,8 @@ class HeldEpisode:
     async def _graded(self) -> Trajectory:
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
         finished = self.environment.finished()
-        trajectory = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
+        played = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
+        trajectory = replace(played, turns=_told_apart(played.turns))
         try:
             found = await judge(self.episode, trajectory, finished)
         except Exception as error:
@@ -162,3 +187,9 @@ class HeldEpisode:
             if not self._closed:
                 self._closed = True
                 await self.environment.__aexit__(None, None, None)
+
+
+def _told_apart(turns: Sequence[Turn]) -> list[Turn]:
+    """Return copies of the turns, which say who acted only where several did."""
+    alone = len({turn.by for turn in turns}) < 2
+    return [replace(turn, steps=list(turn.steps), by=None if alone else turn.by) for turn in turns]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
 from threading import Thread, current_thread
 from typing import Any, TypeVar
 from weakref import finalize
@@ -34,6 +36,26 @@ class LoopThread:
             raise problem
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
+    @contextmanager
+    def within(self, block: AbstractAsyncContextManager[ResultT]) -> Generator[ResultT]:
+        """Keep an asynchronous block going while this one runs. Raises as `run` does, and what entering or leaving raises."""
+        entered: Future[ResultT] = Future()
+        leave = self.run(_event())
+
+        async def keep() -> None:
+            async with block as result:
+                entered.set_result(result)
+                await leave.wait()
+
+        # One task enters and leaves: what is open in it may belong to it.
+        kept = asyncio.run_coroutine_threadsafe(keep(), self._loop)
+        kept.add_done_callback(lambda ended: entered.done() or entered.set_exception(_raised(ended)))
+        try:
+            yield entered.result()
+        finally:
+            self._loop.call_soon_threadsafe(leave.set)
+            kept.result()
+
     def _problem(self) -> Exception | None:
         if not self._end.alive:
             return InputError(f"the {self._name} are closed", remedy="make new ones")
@@ -48,6 +70,14 @@ class LoopThread:
         self._end()
         if current_thread() is not self._thread:
             self._thread.join()
+
+
+async def _event() -> asyncio.Event:
+    return asyncio.Event()
+
+
+def _raised(ended: Future[None]) -> BaseException:
+    return ended.exception() or RuntimeError("the block ended before it was entered")
 
 
 def _work(loop: asyncio.AbstractEventLoop) -> None:

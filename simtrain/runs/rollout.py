@@ -78,7 +78,7 @@ async def rollout(
             await restore(journal, episode.fork)
             if journal.turns:
                 await journal.act()
-        stop = journal.stop or await _play(agent, replace(briefing, heard=tuple(journal.turns)), journal)
+        stop = journal.stop or await play(agent, replace(briefing, heard=tuple(journal.turns)), journal)
         finished = environment.finished()
         played = perf_counter() - clock
         trajectory = record(episode, environment, briefing, journal, stop, finished, facts)
@@ -92,12 +92,13 @@ async def rollout(
     return replace(graded, timing=timing)
 
 
-async def _play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
+async def play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
+    """Let an agent play to its stop; what it raises becomes one. Raises InputError."""
     try:
         if isinstance(agent, Policy):
-            from simtrain.agents.loop import play
+            from simtrain.agents import loop
 
-            return await play(agent.player(briefing), journal)
+            return await loop.play(agent.player(briefing), journal)
         assert isinstance(agent, Loop), "an agent is a Policy or a Loop"
         from simtrain.agents.own_loop import host
 

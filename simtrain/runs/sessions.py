@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
 from simtrain.agents.answers import spoken
+from simtrain.contracts.agent import Agent
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Step, Stop, Trajectory
 from simtrain.runs.episode_host import EpisodeCall, EpisodeHost, HostOptions
 from simtrain.runs.episode_recorder import EpisodeRecorder
 from simtrain.runs.held_episode import HeldEpisode
+from simtrain.runs.joining import join
 from simtrain.runs.loop_thread import LoopThread
 from simtrain.values.errors import InputError, SimtrainError
-from simtrain.values.types import JsonObject, Observation, ToolSpec, Usage
+from simtrain.values.types import JsonObject, Message, Observation, ToolSpec, Usage
+
+ResultT = TypeVar("ResultT")
 
 SessionCall: TypeAlias = "tuple[Session, str, JsonObject]"
 """One call of a batch: the session, the name of the tool, its arguments."""
+
+
+SESSION: JsonObject = {"name": "session"}
+"""How a trajectory names whoever plays a session, unless said otherwise."""
 
 
 class Sessions:
@@ -34,10 +43,10 @@ class Sessions:
     """
 
     def __init__(
-        self, *, agent: str = "session", out: str | Path | None = None, most: int = 10_000, real_time: bool = False
+        self, *, agent: str | None = None, out: str | Path | None = None, most: int = 10_000, real_time: bool = False
     ) -> None:
         """Raises InputError if `out` cannot be written, or holds a run."""
-        facts: JsonObject = {"name": agent}
+        facts = SESSION if agent is None else {"name": agent}
         self._recorder = None if out is None else EpisodeRecorder(Path(out), agent=facts)
         self._loop = LoopThread("sessions")
         options = HostOptions(idle=None, most=most, real_time=real_time, any_scenario=True)
@@ -53,6 +62,13 @@ class Sessions:
         held = self._loop.run(self._host.open(scenario, case=case, seed=seed, attempt=attempt))
         return Session(held, self._host, self._loop)
 
+    def join(self, name: str, *, by: str | None = None) -> Session:
+        """Return the open session of a name, to act in it as `by`, beside others. Raises InputError."""
+        held = self._host.episodes.find(name)
+        if held is None:
+            raise InputError(f"no session {name!r} is open", remedy="open one")
+        return Session(held, self._host, self._loop, by=by)
+
     def calls(self, batch: Iterable[SessionCall]) -> list[Observation | SimtrainError]:
         """Return what each call of a batch gives, in order: its observation, or the error that `Session.call` would have raised.
 
@@ -61,9 +77,15 @@ class Sessions:
         found = list(batch)
         results: list[Observation | SimtrainError | None] = [session.problem for session, _, _ in found]
         opened = [number for number, result in enumerate(results) if result is None]
-        made = [EpisodeCall(found[number][0].held, found[number][1], found[number][2]) for number in opened]
+        made = [_asked(*found[number]) for number in opened]
         given = iter(self._loop.run(self._host.carry_out(made)))
         return [result or next(given) for result in results]
+
+    @contextmanager
+    def within(self, block: Callable[[EpisodeHost], AbstractAsyncContextManager[ResultT]]) -> Generator[ResultT]:
+        """Keep an asynchronous block over the open episodes going in the sessions' own thread, such as a server of them."""
+        with self._loop.within(block(self._host)) as entered:
+            yield entered
 
     def __len__(self) -> int:
         return len(self._host.episodes)
@@ -90,9 +112,11 @@ class Sessions:
 class Session:
     """One open episode: its task, and how it is played. Calls made at once are carried out one after the other."""
 
-    def __init__(self, held: HeldEpisode, host: EpisodeHost, loop: LoopThread) -> None:
+    def __init__(self, held: HeldEpisode, host: EpisodeHost, loop: LoopThread, *, by: str | None = None) -> None:
+        """`by` is who acts here, where several act in the episode; the one who opened it unless said otherwise."""
         self.held = held
         """The episode itself, which belongs to the thread of its sessions."""
+        self.by = by or held.opener
         self._host = host
         self._loop = loop
 
@@ -150,20 +174,36 @@ class Session:
         the session is closed.
         """
         self._check()
-        return self._loop.run(self.held.step(tool, arguments))
+        return self._loop.run(self.held.step(tool, arguments, by=self.by))
 
     def finish(
-        self, text: str | None = None, *, abstain: bool = False, failed: str | None = None, usage: Usage | None = None
+        self,
+        text: str | Message | None = None,
+        *,
+        abstain: bool = False,
+        failed: str | None = None,
+        usage: Usage | None = None,
     ) -> Trajectory:
         """End the episode with the agent's last message, close the session, and return the graded trajectory; its `reward` is None if
         the simulator is to blame.
 
-        The text is read like any agent's, by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task. `failed` says how
-        the agent broke down instead. Without any of them no answer was given. Raises InputError when the session is closed.
+        The text is read like any agent's, by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task. What `play` has
+        returned is taken as it is. `failed` says how the agent broke down instead. Without any of them no answer was given.
+
+        Raises InputError when the session is closed.
         """
         self._check()
-        message = None if text is None else spoken(text, abstain=abstain, usage=usage)
-        return self._loop.run(self._host.finish(self.held, message, failed=failed))
+        message = spoken(text, abstain=abstain, usage=usage) if isinstance(text, str) else text
+        return self._loop.run(self._host.finish(self.held, message, failed=failed, by=self.by))
+
+    def play(self, agent: Agent | str) -> Message:
+        """Let an agent act here until it has said its last message, and return that; the episode goes on, and others may act meanwhile.
+
+        `agent` is one by name (`resilient`), or as `as_agent` makes it of a graph or a function. Raises EpisodeOver if the episode ends
+        first, AgentFault, ModelFault or SimulatorFault for whoever broke down, InputError when the session is closed.
+        """
+        self._check()
+        return self._loop.run(join(self.held, agent, by=self.by))
 
     def grade(self) -> Trajectory:
         """Return the trajectory so far, graded as if it ended here; the episode goes on. Raises InputError when the session is closed."""
@@ -175,7 +215,7 @@ class Session:
         world model cannot be copied.
         """
         self._check()
-        return Session(self._loop.run(self._host.episodes.fork(self.held)), self._host, self._loop)
+        return Session(self._loop.run(self._host.episodes.fork(self.held)), self._host, self._loop, by=self.by)
 
     def close(self) -> None:
         """Free the episode without a trajectory; closing twice is fine."""
@@ -189,6 +229,10 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _asked(session: Session, tool: str, arguments: JsonObject) -> EpisodeCall:
+    return EpisodeCall(session.held, tool, arguments, session.by)
 
 
 async def _hosting(options: HostOptions, agent: JsonObject, recorder: EpisodeRecorder | None) -> EpisodeHost:

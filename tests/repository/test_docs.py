@@ -143,9 +143,10 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
 
 
 def test_the_sessions_of_the_page_are_played(tmp_path: Path) -> None:
-    one, many = (python("-c", block.text, folder=tmp_path) for block in blocks("python", page="sessions.md"))
+    one, many, shared = (python("-c", block.text, folder=tmp_path) for block in blocks("python", page="sessions.md"))
     assert one.splitlines()[-1] == "0.0 abstained 1" and "False {" in one
     assert many.splitlines() == [str([False] * 8), str([0.0] * 8)]
+    assert "['clerk', 'planner', " in shared and shared.splitlines()[-1].endswith("'session'] 1.0")
 
 
 def test_the_training_data_of_the_readme_is_written(tmp_path: Path) -> None:

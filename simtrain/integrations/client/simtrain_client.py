@@ -93,16 +93,16 @@ class Sessions:
         asked = {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "tools": True}
         return Session(self.ask, self._opened, self.ask("POST", "/episodes", asked))
 
-    def join(self, name: str) -> "Session":
-        """Return the open session of a name, to act in it beside others. Raises SessionError."""
-        return Session(self.ask, {}, self.ask("GET", f"/episodes/{quote(name, safe='')}"))
+    def join(self, name: str, *, by: "str | None" = None) -> "Session":
+        """Return the open session of a name, to act in it as `by`, beside others. Raises SessionError."""
+        return Session(self.ask, {}, self.ask("GET", f"/episodes/{quote(name, safe='')}"), by=by)
 
     def calls(self, batch: "Iterable[tuple[Session, str, dict[str, Any]]]") -> "list[Reply | SessionError]":
         """Return what each call of a batch gives, in order: its reply, or the error that `Session.call` would have raised.
 
         Calls of one session are made in order, those of different sessions concurrently. Raises SessionError if the request fails.
         """
-        return _called(self.ask, [(session.name, tool, arguments) for session, tool, arguments in batch])
+        return _called(self.ask, batch)
 
     def close(self) -> None:
         """Close the sessions opened here that were not finished, and the connections; closing twice is fine."""
@@ -164,11 +164,15 @@ class Sessions:
 class Session:
     """One open episode. Calls made at once are carried out one after the other."""
 
-    def __init__(self, ask: "Ask", opened: "dict[str, Session]", facts: dict[str, Any]) -> None:
+    def __init__(
+        self, ask: "Ask", opened: "dict[str, Session]", facts: dict[str, Any], *, by: "str | None" = None
+    ) -> None:
         """`opened` holds the sessions that end with their client."""
         self._send = ask
         self._opened = opened
         self._facts = facts
+        self.by = by
+        """Who acts here, where several act in the episode."""
         self.name: str = facts["episode"]
         opened[self.name] = self
         self.prompt: str = facts["prompt"]
@@ -181,7 +185,7 @@ class Session:
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
         """Make one call. Raises EpisodeOver once a limit has ended the episode, SessionError where nobody could answer."""
-        (result,) = _called(self._send, [(self.name, tool, arguments)])
+        (result,) = _called(self._send, [(self, tool, arguments)])
         if isinstance(result, SessionError):
             raise result
         return result
@@ -200,7 +204,7 @@ class Session:
 
         The text is read by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task, `failed` how the agent broke down.
         """
-        told = {"answer": text, "abstain": abstain, "failed": failed}
+        told = {"answer": text, "abstain": abstain, "failed": failed, "by": self.by}
         spent = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
         trajectory = self._ask("POST", "/close", {**told, **spent})
         self._opened.pop(self.name, None)
@@ -212,7 +216,7 @@ class Session:
 
     def fork(self) -> "Session":
         """Return an independent copy in its present state, transcript included. Raises SessionError."""
-        return Session(self._send, self._opened, {**self._facts, **self._ask("POST", "/fork", {})})
+        return Session(self._send, self._opened, {**self._facts, **self._ask("POST", "/fork", {})}, by=self.by)
 
     def close(self) -> None:
         """Free the episode without a trajectory; closing twice is fine."""
@@ -302,8 +306,11 @@ def _problem(status: int, error: Any) -> str:
     return said
 
 
-def _called(ask: Ask, batch: "list[tuple[str, str, dict[str, Any]]]") -> "list[Reply | SessionError]":
-    asked = [{"episode": name, "tool": tool, "arguments": arguments} for name, tool, arguments in batch]
+def _called(ask: Ask, batch: "Iterable[tuple[Session, str, dict[str, Any]]]") -> "list[Reply | SessionError]":
+    asked = [
+        {"episode": session.name, "tool": tool, "arguments": arguments, "by": session.by}
+        for session, tool, arguments in batch
+    ]
     return [_result(result) for result in ask("POST", "/calls", {"calls": asked})["results"]]
 
 

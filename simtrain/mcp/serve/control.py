@@ -65,11 +65,12 @@ class OpenRequest(_Body):
 
 
 class CallRequest(_Body):
-    """One call in an episode."""
+    """One call in an episode; `by` is who makes it, where several act there."""
 
     episode: str
     tool: str
     arguments: JsonObject = Field(default_factory=dict)
+    by: str | None = Field(None, max_length=64)
 
 
 class Batch(_Body):
@@ -86,14 +87,16 @@ class Forking(_Body):
 
 
 class EndRequest(_Body):
-    """The agent's last message, read like any agent's; `abstain` means that it declined the task, `failed` how it broke down.
+    """The last message of the agent (or of `by`, where several act), read like any agent's.
 
-    Tokens and `cost` (US dollars) are what its models used in the whole episode.
+    `abstain` means that it declined the task, `failed` how it broke down. Tokens and `cost` (US dollars) are what its models used in the
+    whole episode.
     """
 
     answer: str | None = None
     abstain: bool = False
     failed: str | None = None
+    by: str | None = Field(None, max_length=64)
     prompt_tokens: int = Field(0, ge=0)
     completion_tokens: int = Field(0, ge=0)
     cost: float = Field(0.0, ge=0)
@@ -207,7 +210,7 @@ class Control:
         body = await _read(request, Batch)
         found = [self._serving.episodes.find(call.episode) for call in body.calls]
         made = [
-            EpisodeCall(held, call.tool, call.arguments)
+            EpisodeCall(held, call.tool, call.arguments, call.by or held.opener)
             for held, call in zip(found, body.calls, strict=True)
             if held is not None
         ]
@@ -266,7 +269,7 @@ class Control:
     async def close(self, request: Request) -> Response:
         """End, grade and free an episode; its trajectory."""
         body, held = await _read(request, EndRequest), self._held(request)
-        return _json(await self._serving.host.finish(held, body.message, failed=body.failed))
+        return _json(await self._serving.host.finish(held, body.message, failed=body.failed, by=body.by))
 
 
 def _other_protocol(spoken: str) -> str:

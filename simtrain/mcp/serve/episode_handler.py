@@ -31,9 +31,12 @@ from simtrain.mcp_wire.handler import (
 from simtrain.mcp_wire.manifest import LISTED, Exchange
 from simtrain.mcp_wire.request_flaws import flaw
 from simtrain.values.errors import EpisodeOver, ModelFault, SimtrainError, SimulatorFault
-from simtrain.values.types import JsonObject, JsonValue, Observation
+from simtrain.values.types import JsonObject, JsonValue, Observation, writable
 from simtrain.worlds.recorded.recorded_sessions import HANDSHAKE, MODERN
 from simtrain.worlds.recorded.replay_index import NotRecorded
+
+MOST_NAMED = 60
+"""Characters of a client's name that a trajectory keeps."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,13 +60,13 @@ class EpisodeAccess(Protocol):
         """The entered environment."""
         ...
 
-    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+    async def call(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
         """Make one call, carried out even if its client hangs up. Raises EpisodeOver after the end, SimulatorFault when nobody could
         answer.
         """
         ...
 
-    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+    async def read(self, name: str, arguments: JsonObject, answer: Answer, *, by: str) -> Observation:
         """Read something; `answer` gives the reply. Raises as `call` does."""
         ...
 
@@ -230,7 +233,9 @@ class EpisodeHandler:
             return replies[-1][1]
 
         try:
-            observation = await self.held.read(self._step_of(request.method), named(request.params), answer)
+            observation = await self.held.read(
+                self._step_of(request.method), named(request.params), answer, by=_actor(request)
+            )
         except EpisodeOver as over:
             raise WireError(INTERNAL_ERROR, str(over)) from None
         except (SimulatorFault, ModelFault) as fault:
@@ -306,7 +311,7 @@ class EpisodeHandler:
         tool = self._tools.native.get(name)
         caller.set(_caller(request))
         try:
-            observation = await self.held.call(self._native(name), arguments or {})
+            observation = await self.held.call(self._native(name), arguments or {}, by=_actor(request))
         except EpisodeOver as over:
             return {"content": [{"type": "text", "text": str(over)}], "isError": True}
         except (SimulatorFault, ModelFault) as fault:
@@ -360,6 +365,11 @@ async def _say(line: ClientLine, notification: JsonObject) -> None:
     else:
         await line.notify(notification)
     await asyncio.sleep(0)
+
+
+def _actor(request: WireRequest) -> str:
+    """Return how a trajectory names an MCP client that acts beside others."""
+    return f"mcp:{writable(request.client)[:MOST_NAMED]}" if request.client else "mcp"
 
 
 def _caller(request: WireRequest) -> Caller:

@@ -69,11 +69,11 @@ class _Seat:
         self.next_id = ""
         self.fault: str | None = None
 
-    async def read(self, name: str, arguments: JsonObject, answer: Answer) -> Observation:
+    async def read(self, name: str, arguments: JsonObject, answer: Answer, *, by: str) -> Observation:
         """Read something."""
         return await self.environment.read(Action(self.next_id, name, arguments), answer)
 
-    async def call(self, tool: str, arguments: JsonObject) -> Observation:
+    async def call(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
         """Make one call; why nobody could answer is kept, since the wire does not say it."""
         try:
             return await self.environment.step(Action(self.next_id, tool, arguments))

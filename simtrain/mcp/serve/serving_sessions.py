@@ -1,0 +1,36 @@
+"""Sessions of this process, served to others: over a Unix socket or HTTP, and every one of them to MCP clients."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from simtrain.mcp.serve.listening import Door, Listening, listen
+from simtrain.mcp.serve.session import ServingSession
+from simtrain.runs.episode_host import EpisodeHost
+from simtrain.runs.sessions import Sessions
+
+
+@contextmanager
+def serve_sessions(
+    sessions: Sessions, *, socket: str | Path | None = None, port: int = 0, token: str | None = None
+) -> Generator[Door]:
+    """Serve open sessions while the block runs: at a Unix socket, or at a port of this machine with a token; 0 takes a free one.
+
+    The block receives where: `control_url` (and `control_token`) for clients of sessions, `url` for MCP clients, who reach a session at
+    `{url}/w/{session.name}/mcp`. Raises InputError.
+    """
+    listening = Listening(
+        control_port=port,
+        control_socket=None if socket is None else Path(socket),
+        control_token=token,
+        json_replies=False,
+        default=False,
+    )
+
+    @asynccontextmanager
+    async def listened(host: EpisodeHost) -> AsyncGenerator[Door]:
+        async with listen(ServingSession(host), listening) as door:
+            yield door
+
+    with sessions.within(listened) as door:
+        yield door

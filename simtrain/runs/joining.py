@@ -1,0 +1,68 @@
+"""How an agent acts in an open episode beside others."""
+
+from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent, Outsider
+from simtrain.contracts.journal import Journal
+from simtrain.contracts.request import Answer
+from simtrain.contracts.trajectory import Stop
+from simtrain.runs.held_episode import HeldEpisode
+from simtrain.runs.rollout import play
+from simtrain.scenarios.briefing import brief
+from simtrain.values.errors import AgentFault, EpisodeOver, InputError, ModelFault, SimulatorFault
+from simtrain.values.types import Message
+
+
+class JoinedJournal(Journal):
+    """The journal of one of several who act in an episode: the calls of each message become one turn of the episode's own journal, when
+    it is this one's turn.
+    """
+
+    __slots__ = ("_by", "_held")
+
+    def __init__(self, held: HeldEpisode, by: str) -> None:
+        super().__init__(held.environment, held.episode.limits)
+        self._held = held
+        self._by = by
+
+    def begin_turn(self) -> None:
+        """Leave it to the episode's own journal, which begins the turn when its calls are carried out."""
+
+    async def act(self, answer: Answer | None = None) -> Stop | None:
+        """Carry out the calls of the last message; a Stop when the episode has ended, by whomever."""
+        assert self.message is not None, "a message goes before its calls"
+        self.pending = ()
+        try:
+            turn = await self._held.act(self.message, by=self._by)
+        except (EpisodeOver, SimulatorFault) as error:
+            return self.end(self._held.journal.stop or Stop("failed", detail=str(error)))
+        self.turns[-1].steps.extend(turn.steps)
+        ended = self._held.journal.stop
+        return None if ended is None else self.end(ended)
+
+
+async def join(held: HeldEpisode, agent: Agent | str, *, by: str) -> Message:
+    """Let an agent act in an open episode until it has said its last message, and return that; the episode goes on.
+
+    Raises EpisodeOver if the episode ends first, AgentFault, ModelFault or SimulatorFault for whoever broke down, InputError for an agent
+    that plays whole episodes.
+    """
+    player = build_agent(agent) if isinstance(agent, str) else agent
+    if isinstance(player, Outsider):
+        raise InputError(f"{by} plays whole episodes of its own", remedy="let it join as an MCP client, at the address")
+    journal = JoinedJournal(held, by)
+    try:
+        stop = await play(player, brief(held.episode, held.environment, planned=player.planned), journal)
+    finally:
+        if isinstance(agent, str):
+            await player.close()
+    if stop.reason in ("answered", "abstained") and journal.message is not None and held.journal.stop is None:
+        return journal.message
+    raise _ended(stop)
+
+
+def _ended(stop: Stop) -> Exception:
+    """Return the exception that a stop means to whoever waits for the agent's last message."""
+    said = stop.detail or stop.reason
+    if stop.reason != "failed":
+        return EpisodeOver(f"the episode is over: {said}")
+    return {"agent": AgentFault, "simulator": SimulatorFault, None: ModelFault}[stop.blame](said)

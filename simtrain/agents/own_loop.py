@@ -1,4 +1,4 @@
-"""Hosting an agent that brings its own loop: it is handed a step function, and held to the limits of the episode."""
+"""Hosting an agent that brings its own loop: it gets a step function, and the limits of the episode apply to it."""
 
 import asyncio
 from dataclasses import replace
@@ -10,18 +10,20 @@ from simtrain.contracts.trajectory import Stop
 from simtrain.values.errors import AgentFault, EpisodeOver, ModelFault, UnboundTools
 from simtrain.values.types import Action, JsonObject, Message, Observation
 
+# Seconds for an agent to clean up after its cancellation; after that it is left running.
 _GRACE = 5.0
 
 
 async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
     """Let an agent play an episode to its stop.
 
-    Raises AgentFault for whatever goes wrong in the agent's own code, ModelFault when the agent raises one. A limit that ended
-    the episode first counts more than what the agent did after it.
+    Raises AgentFault for any failure in the agent's own code, ModelFault when the agent raises one. If a limit ended the episode
+    first, whatever the agent did after it does not count.
     """
     door = _Door(journal)
     playing = door.playing = asyncio.ensure_future(_play(agent, briefing, door.step))
     wall = journal.limits.wall
+    # Counted from the journal's start, since opening the episode took part of the time.
     left = None if wall is None else max(0.0, wall - (perf_counter() - journal.started))
     try:
         # Not wait_for: it would wait without end for an agent that swallows its cancellation.
@@ -67,6 +69,7 @@ class _Door:
     async def step(self, tool: str, arguments: JsonObject) -> Observation:
         """Make one call. Raises EpisodeOver when the episode has ended."""
         journal = self._journal
+        # An agent may gather several calls. They take turns, or the order of the record would depend on the event loop.
         async with self._lock:
             if journal.stop is not None:
                 await self._turn_away(journal.stop)

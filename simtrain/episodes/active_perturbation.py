@@ -1,4 +1,4 @@
-"""An armed perturbation at work in one episode."""
+"""The state of an armed perturbation in one episode."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from simtrain.values.types import JsonObject, ToolSpec
 
 
 class PerturbationKind:
-    """What an armed perturbation is in every episode, looked up once.
+    """The properties of an armed perturbation that are the same in every episode, computed once.
 
-    `acts` says whether it has anything to do with calls; others only change the task (`asks`) or the tools (`offers`). What does not
-    last `forgets` what it noted where nothing came of it.
+    `acts` is true if it takes part in calls; others only change the task (`asks`) or the tools (`offers`). `forgets` is true if it
+    does not last: its memory is then restored after a call on which it changed nothing.
     """
 
     __slots__ = (
@@ -28,7 +28,7 @@ class PerturbationKind:
     )  # fmt: skip
 
     def __init__(self, armed: Armed, *, progress: float = 1.0) -> None:
-        """`progress` is that of the training, from 0 to 1."""
+        """`progress` is the progress of training, from 0 to 1."""
         self.armed = armed
         self.label = armed.label
         self.spelt = spelt(armed.label)
@@ -39,12 +39,14 @@ class PerturbationKind:
         traits = perturbation.traits
         self.effect, self.side, self.layer, self.follows = traits.effect, traits.side, traits.layer, traits.follows
         self.forgets = self.follows == "never"
+        # An overridden method is what declares the hook: the proxy skips the others without a call.
         self.acts = self.follows != "never" or own.apply is not Perturbation.apply
         self.asks = own.ask is not Perturbation.ask
         self.offers = own.offer is not Perturbation.offer
         self.concerns = None if own.concerns is Perturbation.concerns else perturbation.concerns
 
 
+# Cached by scenario: thousands of episodes share these, and only `Active` differs between them.
 @lru_cache(maxsize=1024)
 def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
     """Return the perturbations of a scenario, as `kinds_armed` does."""
@@ -60,13 +62,13 @@ def kinds_armed(armed: Iterable[Armed], *, progress: float) -> tuple[Perturbatio
 class Active:
     """The state of one perturbation in one episode: its trigger, its memory, its copies of the world, and the root of its draws.
 
-    `given` are the tools before it offered others.
+    `given` holds the tools as they were before this perturbation changed the offer.
     """
 
     __slots__ = ("given", "kind", "memory", "root", "snapshots", "trigger")
 
     def __init__(self, kind: PerturbationKind, root: Root, given: tuple[ToolSpec, ...] = ()) -> None:
-        """`root` has seed, episode and label behind it."""
+        """`root` is derived from seed, episode and label."""
         self.kind = kind
         self.root = root
         self.trigger = Trigger(kind.terms, root)
@@ -86,6 +88,7 @@ class Active:
 
     def fork(self) -> Active:
         """Return an independent copy in its present state; `close` frees its copies of the world."""
+        # Shallow first, so that kind and root, which never change, stay shared; the three mutable parts follow.
         other = copy(self)
         other.trigger = self.trigger.fork()
         other.memory = deepcopy(self.memory)
@@ -97,22 +100,24 @@ class Active:
         self.snapshots.close()
 
     def meets(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
-        """Return the index (from 1) of the matching call where it fires on a call, 0 where it follows it, None if it lets it pass.
+        """Return the index (from 1) of the matching call if it fires on the call, 0 if it only follows it, None if it lets it pass.
 
         Call once for each request. Raises InputError for a trigger's SQL that does not run.
         """
         kind = self.kind
+        # Before the trigger: a call that does not concern it must not count as a matching one.
         if kind.concerns is not None and not kind.concerns(request):
             return None
         matching = self.trigger.fires(request, succeeded, world)
         if matching is not None or kind.follows == "never":
             return matching
+        # A perturbation that lasts sees the calls after its firing too, until the right response was seen.
         if (kind.follows == "fired" and not self.trigger.tried) or self.trigger.over(succeeded):
             return None
         return 0
 
     def settle(self, matching: int, changed: bool) -> bool:
-        """Say whether it changed anything on a call that it met; whether that makes one more firing."""
+        """Record whether it changed anything on a call that it met. Return True if that makes one more firing."""
         if matching:
             self.trigger.settle(matching, changed)
             return changed

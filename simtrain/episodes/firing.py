@@ -1,4 +1,4 @@
-"""The firing of a perturbation on a call: the comparison of what entered with what left decides whether it fired."""
+"""The firing of a perturbation on a call. It fired if what came out differs from what would have come out without it."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from simtrain.episodes.active_perturbation import Active
 from simtrain.values.types import JsonObject, Observation
 
 Found: TypeAlias = tuple[Observation, float, HeldRows | None]
-"""What there is without a perturbation: a reply, the instant when it came, and the rows then (None if there is no world)."""
+"""The outcome without a perturbation: a reply, the instant when it came, and the rows at that time (None if there is no world)."""
 
 Preview: TypeAlias = Callable[[Request, float], Found | None]
-"""What the world itself would answer at an instant, leaving no trace; None if it does not answer."""
+"""Returns what the world itself would answer at an instant, without leaving a trace; None if it does not answer."""
 
 NOTHING: tuple[Changed, ...] = ()
 
 _ONLY: dict[tuple[bool, bool], tuple[Changed, ...]] = {
     (False, False): NOTHING, (True, False): ("clock",), (False, True): ("rows",), (True, True): ("clock", "rows"),
 }  # fmt: skip
-"""What was changed beside the reply: the clock, and rows."""
+"""Changes beside the reply, by (late, rows changed). Shared tuples: this is looked up on every call."""
 
 
 Prepare: TypeAlias = Callable[[Active, Request, int], Call]
-"""Makes the call that a perturbation is given, of a request and the index of the matching call."""
+"""Makes the `Call` that a perturbation receives, from a request and the index of the matching call."""
 
 Note: TypeAlias = "Callable[[PerturbedCall, Observation, tuple[Changed, ...], bool], None]"
-"""Keeps what a perturbation changed of a call, with the reply that it gave, and whether that is one more firing."""
+"""Records what a perturbation changed about a call, the reply that it gave, and whether that is one more firing."""
 
 Perturbed: TypeAlias = "Callable[[PerturbationChain, int, Call], PerturbedCall]"
-"""Makes the way of a call through the perturbation at a place."""
+"""Makes the passage of a call through the perturbation at an index of the chain."""
 
 
 def _no_preview(request: Request, moment: float) -> None:
-    """Do nothing, for want of a world that could be asked beforehand."""
+    """Return None: there is no world that could be asked beforehand."""
 
 
 @dataclass(slots=True, eq=False)
 class PerturbationChain:
-    """The way of one call through the perturbations that meet it, the first outermost, to who answers it."""
+    """The way of one call through the perturbations that meet it, the first outermost, to whoever answers it."""
 
     involved: Sequence[tuple[Active, int]]
-    """Each with what `Active.meets` says of it."""
+    """Each perturbation with the result of `Active.meets`."""
     answer: Answer
     prepare: Prepare
     note: Note
     perturbed: Perturbed | None = None
     preview: Preview = _no_preview
     held: HeldRows | None = None
-    """The rows as they are, where the call only reads."""
+    """The present rows, if the call only reads."""
 
     def enter(self, place: int, request: Request) -> PerturbedCall:
-        """Return the way of a request through the perturbation at a place."""
+        """Return the passage of a request through the perturbation at an index."""
         active, matching = self.involved[place]
         return (self.perturbed or PerturbedCall)(self, place, self.prepare(active, request, matching))
 
     async def answered(self, request: Request) -> Observation:
-        """Return the answer through all of them."""
+        """Return the reply after it has passed all of them."""
         if not self.involved:
             return await self.answer(request)
         passage = self.enter(0, request)
@@ -74,9 +74,9 @@ class PerturbationChain:
 class PerturbedCall:
     """One perturbation around one call: `proceed` passes the call on, `close` returns what was changed.
 
-    The first reply to the very request that came in is what there is without it, as long as no row was changed before it was asked
-    for; else what the world would have said, else the reply to another request. The world is asked for what never came in;
-    beforehand, where rows may be changed that it would be asked with.
+    The reply without the perturbation is, in this order: the first reply to the unchanged request, if no row was changed before it
+    was asked for; what the world would have said; the reply to a changed request. If the perturbation never passes the request on,
+    the world is asked in its stead, and beforehand if rows may be changed that its answer depends on.
     """
 
     __slots__ = (
@@ -85,9 +85,9 @@ class PerturbedCall:
     )  # fmt: skip
 
     def __init__(self, chain: PerturbationChain, place: int, call: Call) -> None:
-        """`place` is that of the perturbation in the chain."""
+        """`place` is the index of the perturbation in the chain."""
         self.without: Observation | None = None
-        """The reply without the perturbation, once it is closed; None if there is none to be had."""
+        """The reply without the perturbation, set by `close`; None if it cannot be known."""
         active, matching = chain.involved[place]
         kind = active.kind
         self.active = active
@@ -102,6 +102,7 @@ class PerturbedCall:
         self._other: Found | None = None
         self._foreseen: Found | None = None
         self._forestalled = False
+        # What it noted is put back if nothing came of it; otherwise a call that nothing happened to would change the next one.
         self._memory: JsonObject | None = None
         self._forgets = matching > 0 and kind.forgets
         if self._forgets and call.memory:
@@ -118,6 +119,7 @@ class PerturbedCall:
     async def proceed(self, onward: Request) -> Observation:
         """Pass a request on."""
         call, chain = self.call, self.chain
+        # Only the first pass can be the clean one: a retry or a duplicate may meet rows that the first changed.
         first = self._clean is None
         wrote = very = False
         if first:
@@ -133,6 +135,7 @@ class PerturbedCall:
         else:
             reply = await chain.answer(onward)
         if first:
+            # Taken now, before the perturbation edits anything on the way back.
             found = (reply, call.clock.moment, _held(call.world, chain.held))
             if very:
                 self._clean = found
@@ -141,16 +144,16 @@ class PerturbedCall:
         return reply
 
     def leave(self, observation: Observation) -> None:
-        """Close it, say of the firing whether it was one, and tell of what was changed."""
+        """Close the passage, settle the firing, and note what was changed."""
         changed = self.close(observation)
         fired = self.active.settle(self.matching, bool(changed))
         if changed:
             self.chain.note(self, observation, changed, fired)
 
     def close(self, observation: Observation) -> tuple[Changed, ...]:
-        """Return what the call leaves otherwise than it would have without the perturbation, sorted.
+        """Return which parts of the outcome differ from those without the perturbation, sorted.
 
-        Where that is nothing, a perturbation that does not last forgets what it noted: it has not fired.
+        If none does, it has not fired, and a perturbation that does not last forgets what it noted.
         """
         call, found = self.call, self._clean or self._foreseen or self._other
         # A changed world would answer with the change in it, which is no clean reply.
@@ -159,6 +162,7 @@ class PerturbedCall:
         self.without, moment, held = found or (None, self._moment, self._begun)
         rows = (self._forestalled and found is self._other) or self._differs(held)
         late = call.clock.moment != moment
+        # The same object means the same reply; most calls pass untouched, and comparing them deeply would cost more than the call.
         changed = _ONLY[late, rows] if self.without is observation else _changed(self.without, observation, late, rows)
         if call.snapshots.kept is not self._copies:
             call.snapshots.settle(self._copies, keep=bool(changed) or not self._forgets)
@@ -169,6 +173,7 @@ class PerturbedCall:
 
     def _differs(self, held: HeldRows | None) -> bool:
         state = self.call.world
+        # The version counts writes. Rows are read and compared only when something was written since.
         if held is None or state is None or held.version == state.version:
             return False
         return state.differs(held)
@@ -182,7 +187,7 @@ def _held(state: WorldState | None, known: HeldRows | None) -> HeldRows | None:
 
 
 def _changed(without: Observation | None, observation: Observation, late: bool, rows: bool) -> tuple[Changed, ...]:
-    """Return what was changed, sorted, where it is not the very reply that came."""
+    """Return what was changed, sorted, given two replies that are not the same object."""
     changed: list[Changed] = []
     if late:
         changed.append("clock")
@@ -190,20 +195,23 @@ def _changed(without: Observation | None, observation: Observation, late: bool, 
         changed.append("reply")
     if rows:
         changed.append("rows")
+    # The wire can differ alone: an observation carries what was sent (wire), what a client parses (structured, JSON) and what
+    # a model reads (text), and a perturbation may touch one of them without the others.
     if without is not None and without.wire != observation.wire:
         changed.append("wire")
     return tuple(changed)
 
 
 def same_reply(one: Observation, other: Observation) -> bool:
-    """True if two replies say the same, whoever gave them."""
+    """Return True if two replies have the same content, whoever gave them."""
     if one.text != other.text or one.is_error is not other.is_error:
         return False
+    # The same parsed JSON (or none) leaves only the structured part to compare.
     if one.json is other.json:
         return one.structured == other.structured
     return one.content == other.content
 
 
 def is_same(one: Request, other: Request) -> bool:
-    """True if two requests ask for the same."""
+    """Return True if two requests call the same tool with the same arguments."""
     return one is other or (one.tool == other.tool and one.arguments == other.arguments)

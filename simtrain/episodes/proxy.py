@@ -30,11 +30,11 @@ from simtrain.values.types import Action, JsonObject, Observation, Provenance, T
 PROXY = Provenance("proxy")
 
 TIMEOUT = "The request timed out after {seconds:g} seconds."
-"""What a client says of a reply that it no longer waits for; whatever the call did stays done."""
+"""The message of a client that stops waiting for a reply. Whatever the call did stays done."""
 
 
 class _Setting(NamedTuple):
-    """What calls of a tool have in common: what `Call` says of `in_world` and `manners`."""
+    """The fields of `Call` that are the same for all calls of a tool."""
 
     in_world: bool
     manners: int
@@ -67,6 +67,7 @@ class Proxy:
         self._active: list[Active] = []
         self._acting: list[Active] = []
         self._domain_name = episode.scenario.spec.domain
+        # By tool, filled on the first call that a perturbation meets: most episodes meet few tools.
         self._settings: dict[str, _Setting] = {}
         self._patience = episode.scenario.spec.limits.call
         self._user = episode.scenario.user_of(episode.case)
@@ -100,7 +101,9 @@ class Proxy:
 
     def _arm(self, kinds: Sequence[PerturbationKind], toolbox: Toolbox) -> None:
         """Let every perturbation change the tools; new tools belong to the perturbation that added them."""
+        # The arm is not part of the root: a drill's arms draw alike, which is what makes their episodes pairs.
         root = Root(self._episode.seed, self._episode.scenario.name, self._episode.id)
+        # Asking the user is no tool of a server: no perturbation may rename, hide or reword it.
         users = (ASKING,) if self._user else ()
         whole = offered = tuple(tool for tool in toolbox.tools if tool not in users) if users else toolbox.tools
         for kind in kinds:
@@ -114,6 +117,7 @@ class Proxy:
             known = {tool.name for tool in offered}
             shown = kind.perturbation.offer(offered, active.root.stream("offer"))
             self._owners.update({tool.name: active for tool in shown if tool.name not in known})
+            # Compared, not declared: a perturbation that found nothing to change has not fired.
             if shown != offered:
                 self.perturbed = (*self.perturbed, active.label)
             offered = shown
@@ -144,6 +148,7 @@ class Proxy:
                     domain=self._domain, world=self.state, tools=self._toolbox.tools
                 )
                 self._answers.append(await stack.enter_async_context(session))
+        # BaseException, since a cancellation must close the sessions that are already open as well.
         except BaseException:
             await stack.aclose()
             raise
@@ -159,8 +164,9 @@ class Proxy:
         self.state.close()
 
     async def fork(self) -> Proxy:
-        """Return an entered, independent copy in its present state. Raises InputError if a world model keeps more
-        than the world's state.
+        """Return an entered, independent copy in its present state.
+
+        Raises InputError if a world model keeps state outside the world.
         """
         for answering in self._answering:
             if not answering.world_model.stateless:
@@ -171,6 +177,7 @@ class Proxy:
         other = copy(self)
         other.state = self.state.fork()
         other.steps = list(self.steps)
+        # `__aenter__` opens sessions of its own for the copy.
         other._answers = []
         other._succeeded = set(self._succeeded)
         other._active = [active.fork() for active in self._active]
@@ -200,8 +207,10 @@ class Proxy:
 
     async def _step(self, action: Action, answer: Answer | None) -> Observation:
         try:
+            # First of all: whatever an agent sends must be writable, or the whole episode would be lost when it is recorded.
             action = recordable(action)
             clock = self.state.clock
+            # Before the reply: a call takes its time even where it is refused.
             clock.tick()
             begun, moment = clock.now, clock.moment
             events: list[Event] = []
@@ -209,17 +218,20 @@ class Proxy:
             if isinstance(request, str):
                 observation = self._refused(action, request)
             else:
+                # Without armed perturbations the chain is left out; this path decides the speed of clean runs.
                 answer = answer or self._answer
                 observation = await (self._carried_out(request, events, answer) if self._active else answer(request))
-                # After all perturbations: what they let go by counts as waiting for the reply too.
+                # After all perturbations: the time that they let pass is also time spent waiting for the reply.
                 late = clock.moment - moment
                 if self._patience is not None and late > self._patience:
                     late = self._patience
                     observation = Observation(TIMEOUT.format(seconds=late), is_error=True, provenance=PROXY)
+                # The virtual clock has already moved; only a live client needs to feel the delay.
                 if self._episode.real_time and late > 0:
                     await asyncio.sleep(late)
                 if not observation.is_error:
                     self._succeeded.add(action.tool)
+            # Recorded here and nowhere else, so that a trajectory holds what passed this door, whoever the agent is.
             self.steps.append(Step(len(self.steps), action, observation, begun, tuple(events)))
             return observation
         except SimtrainError:
@@ -233,7 +245,7 @@ class Proxy:
         return Request(no_tool(action.tool), action.arguments, len(self.steps), max(self._turn, 0))
 
     def _checked(self, action: Action) -> Request | str:
-        """Return the call with its arguments as the tool sees them, or what is wrong with one that no tool can carry out."""
+        """Return the request with its arguments as the tool sees them, or the problem if no tool can carry it out."""
         tool = self._toolbox.by_name.get(action.tool)
         if tool is None or action.malformed is not None:
             return f"the arguments are {action.mistake}"
@@ -245,6 +257,7 @@ class Proxy:
     def _refused(self, action: Action, detail: str) -> Observation:
         """Return the error reply to a call that no tool can carry out."""
         errors, name = self.world.errors_of(action.tool), self.world.spoken_name(action.tool)
+        # In the order in which a server notices: the frame, the name of the tool, then the arguments.
         if action.mistake is not None and not action.tool:
             return _refusal(f"Invalid tool call: {action.mistake} with the name of a tool", "error")
         if action.tool not in self._toolbox.by_name:
@@ -253,8 +266,9 @@ class Proxy:
         return _refusal(*errors.refusal(name, detail, made))
 
     async def _carried_out(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """Return the reply to a call, changed if something fires on it; a perturbation answers for the tools that it
-        added.
+        """Return the reply to a call, changed if something fires on it.
+
+        A perturbation answers calls of the tools that it added.
         """
         owner = self._owners.get(request.tool.name)
         if self._user and request.tool == ASKING:
@@ -262,6 +276,7 @@ class Proxy:
         elif owner is None:
             observation = await self._perturbed(request, events, answer)
         else:
+            # Back to the start and not to the world: an added tool may call another, which perturbations may meet in turn.
             onward = partial(self._carried_out, events=events, answer=answer)
             observation = await owner.kind.perturbation.serve(self.call(owner, request, 0), onward)
         if not observation.is_error:
@@ -272,6 +287,7 @@ class Proxy:
         if self._user and request.tool == ASKING:
             return self._user.answer(request.arguments)
         passed: list[str] = []
+        # A world model passes on what it cannot answer; the next one of the scenario's list is asked.
         for index in self._routes.get(request.tool.name, ()):
             label = self._answering[index].label
             try:
@@ -286,22 +302,24 @@ class Proxy:
         raise SimulatorFault(f"no world model answers {request.tool.name}{reasons}")
 
     async def _perturbed(self, request: Request, events: list[Event], answer: Answer) -> Observation:
-        """Return the answer through all perturbations that meet the call, each around the next, the first in the list outermost."""
+        """Return the reply through all perturbations that meet the call, nested, the first in the list outermost."""
         state, succeeded = self.state, self._succeeded
         try:
+            # All triggers are asked before any perturbation acts: whether one fires must not depend on what another did to this call.
             found = [(active, active.meets(request, succeeded, state)) for active in self._acting]
         except InputError as error:
             raise SimulatorFault(f"a trigger cannot be evaluated: {error}") from None
         involved = [(active, matching) for active, matching in found if matching is not None]
         if not involved:
             return await answer(request)
-        # Held here, the rows need not be held anew for each; where the call writes they would have to be read for that.
 
         def note(perturbed: PerturbedCall, observation: Observation, changed: tuple[Changed, ...], _: bool) -> None:
             kind, matching = perturbed.active.kind, perturbed.matching
             without = perturbed.without
             events.append(Event(kind.label, kind.armed.use, kind.layer, matching, without, observation, changed))
 
+        # Held once for all of them if the call only reads. For a call that writes, holding would have to read the rows first.
+        # The rows are held once for all of them if the call only reads. For a call that writes, holding would have to read them first.
         chain = PerturbationChain(
             involved,
             answer,
@@ -311,18 +329,19 @@ class Proxy:
             held=None if request.tool.writes else state.held(),
         )
         observation = await chain.answered(request)
-        # Those within one that refused never saw the call.
+        # A perturbation inside one that did not pass the call on never saw it: its firing must not be used up.
         for active, matching in involved:
             if active.trigger.undecided:
                 active.trigger.give_back(matching)
         return observation
 
     def call(self, active: Active, request: Request, matching: int) -> Call:
-        """Return a call as a perturbation meets it."""
+        """Return the `Call` that a perturbation receives."""
         name, state = request.tool.name, self.state
         in_world, manners = self._settings.get(name) or self._setting(request.tool)
         return Call(
             request=request,
+            # A stream per tool and matching call, so that one call more of another tool does not shift later draws.
             rng=Stream((active.root, counted(name, matching))),
             clock=state.clock,
             memory=active.memory,
@@ -337,8 +356,9 @@ class Proxy:
         )
 
     def _setting(self, tool: ToolSpec) -> _Setting:
-        """Return what calls of a tool have in common."""
+        """Return what all calls of a tool share, computed on first use."""
         routed = self._routes.get(tool.name, ())
+        # Only the first in line counts, and only if it is stateless: asking another twice would change its answer.
         in_world = bool(routed) and self._answering[routed[0]].world_model.stateless
         manners = _manners(self._episode.seed, self.world.name, tool.server)
         found = self._settings[tool.name] = _Setting(in_world, manners)
@@ -346,9 +366,11 @@ class Proxy:
 
     def preview(self, request: Request, moment: float) -> Found | None:
         """Return what the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
+
         if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
             return None
         clock = self.state.clock
+        # The clock is no row: the savepoint undoes writes alone, so the clock is set back by hand.
         present, clock.moment = clock.moment, moment
         with self.state.savepoint():
             found = (self.state.answer(request), clock.moment, self.state.held())
@@ -358,14 +380,13 @@ class Proxy:
 
 @lru_cache(maxsize=4096)
 def _manners(seed: int, world: str, server: str) -> int:
-    """Return the seed of how a server words its errors."""
+    """Return the seed that decides how a server words its errors: the same in all episodes of a run."""
     return derive(seed, "manners", world, server)
 
 
 def _refusal(text: str, channel: str | int) -> Observation:
-    """Return the reply to a call that no tool carries out: an error reply, a plain one, or a JSON-RPC error with this
-    code.
-    """
+    """Return the reply to a call that no tool carries out: an error reply, a plain one, or a JSON-RPC error with a code."""
+    # Servers differ here: FastMCP reports an unknown tool in the result, others as JSON-RPC error -32602.
     if isinstance(channel, int):
         wire: JsonObject = {"error": {"code": channel, "message": text}}
         return Observation(text, is_error=True, provenance=PROXY, wire=wire)

@@ -1,4 +1,4 @@
-"""The tools that an episode offers, with compiled checks of their arguments; shared by all episodes that offer the same."""
+"""The tools that an episode offers, with compiled argument checks. Episodes that offer the same tools share one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def as_read(tools: Sequence[ToolSpec]) -> list[JsonValue]:
 
 
 class Toolbox:
-    """Tools by name, and whether arguments fit them."""
+    """Tools by name, and checks of their arguments."""
 
     __slots__ = ("by_name", "checks", "style", "tools")
 
     def __init__(self, tools: tuple[ToolSpec, ...], *, style: Callable[[str], str] = _plain) -> None:
-        """`style` names the argument style of a tool. Raises InputError when there is none, ValueError for a schema that is none."""
+        """`style` returns the name of a tool's argument style. Raises InputError for an unknown one, ValueError for an invalid schema."""
         self.tools = tools
         self.style = style
         self.by_name = {tool.name: tool for tool in tools}
@@ -33,5 +33,5 @@ class Toolbox:
         }
 
     def check(self, tool: str, arguments: JsonObject) -> CheckedArguments:
-        """Return the arguments as the tool sees them, or what is wrong with them."""
+        """Return the arguments as the tool sees them, or the problem with them."""
         return self.checks[tool](arguments)

@@ -1,4 +1,4 @@
-"""Triggers at work: whether a perturbation fires on a call, from the call's stable identity alone."""
+"""Triggers: decide whether a perturbation fires on a call, from the call's stable identity alone."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from simtrain.values.types import is_list
 
 
 class Terms:
-    """What a trigger asks for, looked up once for all episodes. `chance` is None if chance plays no part."""
+    """The conditions of a trigger, prepared once for all episodes. `chance` is None if it has no probability."""
 
     __slots__ = ("any_call", "chance", "chance_alone", "globs", "marks", "when")
 
     def __init__(self, when: When, *, progress: float = 1.0) -> None:
-        """`progress` is that of the training, from 0 to 1, which the chance may follow."""
+        """`progress` is the progress of training, from 0 to 1; the chance may follow it."""
         self.when = when
         self.chance = when.probability.at(progress) if isinstance(when.probability, Ramp) else when.probability
         self.globs = when.tools if isinstance(when.tools, str) else tuple(when.tools)
         self.any_call = self.globs == "*" and when.writes is None and not when.args
         self.marks = when.nth is not None or when.every is not None
+        # The common trigger: a probability and nothing else. `fires` takes a short way for it.
         self.chance_alone = not self.marks and (
             when.burst is when.turns is when.after is when.until is when.state is when.max_times is None
         )
 
 
 class Trigger:
-    """The trigger of one perturbation in one episode; counts the calls that match it, and the firings that changed something.
+    """The trigger of one perturbation in one episode. It counts matching calls, and firings that changed something.
 
-    `root` is what draws depend on beside the tool and its matching-call index: seed, scenario, episode, label. Prompt, agent
-    and wall clock do not enter, so that two agents and two arms of a drill meet the same schedule.
+    A draw depends on `root` (seed, scenario, episode, label), the tool and its matching-call index, never on prompt, agent or wall
+    clock. Two agents and two arms of a drill therefore meet the same schedule.
 
-    A firing counts as soon as it is decided, so that calls under way at once do not share it, until `settle` says that it changed
-    nothing. What `nth` and `every` make due stays due until then, and the next matching call is tried.
+    A firing counts as soon as it is decided, so that concurrent calls do not share it. If `settle` then reports that it changed
+    nothing, it no longer counts, and what `nth` or `every` made due is tried on the next matching call.
     """
 
     __slots__ = (
@@ -47,14 +48,14 @@ class Trigger:
     def __init__(self, terms: Terms, root: Root) -> None:
         self.terms = terms
         self.tried = False
-        """Whether it was ever tried, with effect or without."""
+        """True if it was ever tried, with or without effect."""
         self._root = root
         self._matching = 0
         self._fired = 0
         self._due = 0
         self._burst_left = 0
         self.undecided: dict[int, bool] = {}
-        """The firings that `settle` has not heard of, by matching call; whether a burst, or a single firing, begins with it."""
+        """Firings not yet settled, by matching call; the value is true for a single firing and for the first of a burst."""
         self._hidden = False
         self._per_tool: dict[str, int] = {}
 
@@ -74,15 +75,17 @@ class Trigger:
         return other
 
     def fires(self, request: Request, succeeded: set[str], world: WorldState | None) -> int | None:
-        """Return the index (from 1) of this matching call when the perturbation is to fire on it, else None. Call once for each request."""
+        """Return the index (from 1) of this matching call if the perturbation is to fire on it, else None. Call once for each request."""
         terms = self.terms
         if not terms.any_call and not self._matches(request):
             return None
         matching = self._matching = self._matching + 1
         name = request.tool.name
+        # Draws are counted per tool: a call more of one tool must not shift the fate of another tool's calls.
         index = self._per_tool[name] = self._per_tool.get(name, 0) + 1
         if terms.chance_alone:
             chance = terms.chance
+            # The draw as an integer comparison, without making a stream: the same number that `Root.draw` would give.
             if chance is not None and self._root.derive_spelt(counted(name, index)) * SCALE >= chance:
                 return None
             self.undecided[matching] = True
@@ -92,7 +95,7 @@ class Trigger:
         return matching
 
     def settle(self, matching: int, changed: bool) -> None:
-        """Say whether the firing on a matching call changed anything: if not, it does not count."""
+        """Record whether the firing on a matching call changed anything; if not, it does not count."""
         self.tried = True
         if changed:
             self.undecided.pop(matching, None)
@@ -100,18 +103,19 @@ class Trigger:
             self._hidden = True
 
     def give_back(self, matching: int) -> bool:
-        """Let a firing not count that was decided and not settled, as where the call never came so far; whether a burst begins with it."""
+        """Take back a firing that was decided and not settled, as for a call that never reached it. Return True if it begins a burst."""
         begun = self.undecided.pop(matching, None)
         if begun is None:
             return False
         self._fired -= 1
         if begun:
+            # Only the first firing of a burst takes the whole burst with it, and makes the next call due in its place.
             self._burst_left = 0
             self._due = 1 if self.terms.when.nth is None else self._due + 1
         return begun
 
     def came_to_light(self) -> bool:
-        """Say that what lasts has changed a later call; whether nothing was seen before of the firing that began it, which counts now."""
+        """Record that a lasting perturbation changed a later call. Return True if its firing had shown no effect before; it counts now."""
         hidden, self._hidden = self._hidden, False
         if hidden:
             self._fired += 1
@@ -119,7 +123,7 @@ class Trigger:
         return hidden
 
     def over(self, succeeded: set[str]) -> bool:
-        """True if the right response has been seen, so that this fires no more."""
+        """Return True if the right response was seen, so that this fires no more."""
         until = self.terms.when.until
         return until is not None and any(fnmatchcase(done, until) for done in succeeded)
 
@@ -134,7 +138,7 @@ class Trigger:
     def _chosen(self, request: Request, index: int, succeeded: set[str], world: WorldState | None) -> bool:
         when, marks = self.terms.when, self.terms.marks
         bursting = self._burst_left > 0
-        # What is due stays due while another condition holds it back, so that `nth: 1` with `after` fires on the first call that may be.
+        # What is due stays due while another condition holds it back: `nth: 1` with `after` fires on the first call allowed.
         if marks and not bursting and self._is_marked() and self._drawn(request.tool.name, index):
             self._due = 1 if when.nth is None else self._due + 1
         if when.max_times is not None and self._fired >= when.max_times:
@@ -152,6 +156,7 @@ class Trigger:
             return False
         if when.until is not None and self.over(succeeded):
             return False
+        # Without marks chance is drawn only here, after the cheap conditions; with marks it was drawn when the call became due.
         if not marks and not self._drawn(request.tool.name, index):
             return False
         # Last, since it is the only condition that costs a query.
@@ -163,13 +168,13 @@ class Trigger:
         return True
 
     def _is_marked(self) -> bool:
-        """True if `nth` and `every` name this matching call."""
+        """Return True if `nth` and `every` select this matching call."""
         nth, every = self.terms.when.nth, self.terms.when.every
         if nth is not None and self._matching not in (nth if is_list(nth) else (nth,)):
             return False
         return every is None or not self._matching % every
 
     def _drawn(self, name: str, index: int) -> bool:
-        """True if chance, where it plays a part, takes this matching call."""
+        """Return True if there is no chance to draw, or the draw takes this matching call."""
         chance = self.terms.chance
         return chance is None or self._root.draw(counted(name, index)) < chance

@@ -1,1 +1,1 @@
-"""The graders of a finished episode, and the one reward that they make. Imports agents, episodes and below."""
+"""The graders of a finished episode, and the one reward that they add up to. Imports agents, episodes and below."""

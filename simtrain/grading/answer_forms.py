@@ -1,4 +1,4 @@
-"""The forms in which an agent may write an answer that is more than one value: a set, a table, JSON."""
+"""Parsers for answers of more than one value: a set, a table, JSON."""
 
 import csv
 import io
@@ -14,9 +14,11 @@ MAX_ITEMS = 5_000
 
 _BULLET = re.compile(r"(?:[-*•–]|\d{1,4}[.)])[ \t]+")
 _NOTHING = frozenset({"none", "nothing", "empty", "n/a"})
+# A comma that does not divide thousands: not followed by exactly three digits.
 _GROUPING_COMMA = r",(?!\d{3}(?!\d))"
 _RULE = re.compile(r":?-+:?")
 _FENCED = re.compile(r"^(?:```|~~~)\w*\n(.*?)\n(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
+# A cell of a Markdown table may hold an escaped pipe.
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -33,7 +35,7 @@ def read_json(text: str) -> JsonValue:
 
 
 def read_items(text: str, *, apart: str = ",;", grouped: bool = False) -> list[JsonValue]:
-    """Return the items of a set: a JSON list, or what lines and the characters in `apart` divide; `none` and `[]` are the empty set.
+    """Return the items of a set: a JSON list, or text split at line ends and the characters in `apart`. `none` and `[]` are the empty set.
 
     `grouped` keeps a comma that divides thousands inside its number. Raises Unreadable.
     """
@@ -68,7 +70,7 @@ def _scalars(values: list[JsonValue]) -> list[JsonValue]:
 def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
     """Return the rows of a Markdown table, CSV, or a JSON list of objects (or of lists), cells in the order of `columns`.
 
-    Columns are found by their names, without regard to case, spaces and underscores; others are left out. A table that has as many
+    Columns are found by name, ignoring case, spaces and underscores; further columns are left out. A table with the right number of
     columns under other names, or CSV without a heading, is read by position. Raises Unreadable.
     """
     bare = _bare(text)
@@ -81,6 +83,7 @@ def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
     if bare.casefold().rstrip(".") in _NOTHING:
         return []
     lines = bare.splitlines()
+    # A table is known by the rule under its heading, so that prose around it may contain dashes and pipes.
     rules = [index for index, line in enumerate(lines) if "-" in line and all(map(_RULE.fullmatch, _cells(line)))]
     if rules and rules[0] > 0 and "|" in lines[rules[0] - 1]:
         return _markdown(lines, rules, columns)
@@ -88,6 +91,7 @@ def read_table(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
 
 
 def _markdown(lines: list[str], rules: list[int], columns: Sequence[str]) -> list[list[JsonValue]]:
+    # Choosing one of several tables would be a guess in the agent's favour.
     if len(rules) > 1:
         raise Unreadable("more than one table")
     heading = _cells(lines[rules[0] - 1])
@@ -111,6 +115,7 @@ def _cells(line: str) -> list[str]:
 
 def _csv(text: str, columns: Sequence[str]) -> list[list[JsonValue]]:
     first = text.partition("\n")[0]
+    # Spreadsheets write all three. csv.Sniffer is not used: it guesses other characters in short answers.
     delimiter = "\t" if "\t" in first else ";" if ";" in first and "," not in first else ","
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True) if row]
@@ -167,7 +172,7 @@ def _bare(text: str) -> str:
         first, _, rest = bare.partition("\n")
         if first.startswith(fence) and rest.endswith(fence):
             return rest.removesuffix(fence).strip()
-    # What stands in the only fence is the answer, what stands around it speaks of it.
+    # The text in the only fence is the answer; the text around it is talk about it.
     fenced = _FENCED.findall(bare)
     return fenced[0].strip() if len(fenced) == 1 else bare
 

@@ -1,4 +1,4 @@
-"""Grading a finished episode: every grader asked, their answers made into one reward."""
+"""Grading of a finished episode: every grader is asked, and their values become one reward."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,16 +13,16 @@ from simtrain.values.errors import SimtrainError
 LONGEST_ERROR = 300
 
 ACTED, DECLINED = "acted", "declined"
-"""Labels of grading's own rewards, beside the graders': for an end without a single call, and for declining what cannot be done."""
+"""Labels of the rewards that no grader gives: for ending without a single call, and for declining what cannot be done."""
 
 
 async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
-    """Return the trajectory with its rewards and their total, and with who is to blame where it did not earn all.
+    """Return the trajectory with its rewards, their total, and the blame if it did not earn full reward.
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
-    of the agent is not graded at all. What was armed may have left no way to the goal (`solvability`): then declining is graded,
-    by whether the agent saw any of it first, and by those graders that look for harm. Without a single call neither
-    an answer nor declining earns anything, unless the rubric says that calls are optional.
+    of the agent is not graded. If the armed perturbations left no way to the goal (`solvability`), declining is graded: the agent
+    must have seen a sign of them first, and have done no harm. Without a single call neither an answer nor declining earns
+    anything, unless the rubric says that calls are optional.
     """
     if _lost(trajectory):
         return replace(trajectory, reward=None, rewards=())
@@ -33,14 +33,15 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
     rewards = [await _ask(item, trajectory, world) for item in grading]
     if grading and rubric.calls == "required" and _guessed(trajectory):
         guess = score(0.0, reason=f"{trajectory.stop.reason} without a single call")
+        # A gate, so that a lucky guess earns nothing, however the other graders weigh.
         rewards.append(replace(guess, grader=ACTED, gate=True))
     return blamed(replace(trajectory, reward=total(rewards, rubric.combine), rewards=tuple(rewards)))
 
 
 def blamed(trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory with its agent to blame where it earned less than all, and something better was known to be possible.
+    """Return the trajectory with the blame on the agent if it earned less than full reward although more was known to be possible.
 
-    To decline is better where nothing else is left. Where no way is known the fault may lie in what was armed.
+    If the task cannot be done, declining would have earned more. If no solution is known, the perturbations may be at fault.
     """
     if _lost(trajectory) or trajectory.stop.reason == "failed":
         return trajectory
@@ -49,9 +50,9 @@ def blamed(trajectory: Trajectory) -> Trajectory:
 
 
 def total(rewards: Sequence[Reward], combine: str) -> float | None:
-    """Return the weighted mean (or the minimum) of all that are not gates, times every gate; None if one of them failed or there is none.
+    """Return the weighted mean (or the minimum) of all that are not gates, times every gate; None if one failed or there is none.
 
-    With gates alone it is their product. What weighs nothing is no part of it.
+    With gates alone it is their product. A reward of weight 0 is left out.
     """
     weighty = [reward for reward in rewards if reward.gate or reward.weight > 0]
     if not weighty or any(reward.value is None for reward in weighty):
@@ -62,6 +63,7 @@ def total(rewards: Sequence[Reward], combine: str) -> float | None:
         return gates
     if combine == "minimum":
         return gates * min(value for value, _ in others)
+    # min, since a weighted mean of ones can come out a little above 1 in floating point.
     return gates * min(1.0, sum(value * weight for value, weight in others) / sum(weight for _, weight in others))
 
 
@@ -70,14 +72,14 @@ def _lost(trajectory: Trajectory) -> bool:
 
 
 def _rightly_declined(trajectory: Trajectory) -> bool:
-    """True if the agent declined what was made impossible; a family that is `impossible` by itself has a grader for that."""
+    """Return True if the agent declined a task that perturbations made impossible. An `impossible` family has a grader for that."""
     return (
         trajectory.stop.reason == "abstained" and trajectory.solvability == "unsolvable" and not trajectory.impossible
     )
 
 
 def _declined(trajectory: Trajectory, rubric: Rubric) -> Reward:
-    """Return 1 for who declines what cannot be done after something showed that it is not as it was; to decline blindly is a guess."""
+    """Return 1 for declining what cannot be done after a sign of it was seen, else 0: declining blindly is a guess."""
     if rubric.calls == "required" and _guessed(trajectory):
         return score(0.0, reason="declined without a single call")
     if trajectory.noticeable is None:
@@ -98,7 +100,7 @@ async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> R
 
 
 async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
-    """Return what a grader says of declining: whatever it is in the rubric, harm is a gate."""
+    """Return a grader's value for declining, as a gate: harm counts fully, whatever the grader's weight in the rubric."""
     try:
         reward = await item.grader.decline(trajectory, world)
     except Exception as error:
@@ -107,7 +109,7 @@ async def _ask_harm(item: Grading, trajectory: Trajectory, world: FinishedWorld)
 
 
 def _placed(item: Grading, reward: Reward) -> Reward:
-    """Return a grader's answer under its label, with its weight; one that is not a value between 0 and 1 counts as failed."""
+    """Return a grader's reward with its label and weight. A value outside [0, 1] counts as failed."""
     found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
     if found.value is None:
         return found if found.error else replace(found, error="the grader gave no value")
@@ -117,7 +119,7 @@ def _placed(item: Grading, reward: Reward) -> Reward:
 
 
 def _explain(error: Exception) -> str:
-    """Return an exception in one line."""
+    """Return an exception as one line of at most LONGEST_ERROR characters."""
     text = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 3] + "..."

@@ -1,4 +1,4 @@
-"""Choosing trajectories and writing what an exporter makes of them into one file."""
+"""Selecting trajectories and writing the rows that an exporter makes of them to one file."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from simtrain.values.types import JsonObject
 class Selection:
     """Which trajectories to export; omitted criteria match everything.
 
-    Rewards are in [0, 1], bounds inclusive; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`,
-    `fired` and `not_fired` are globs: of the scenario's name, the agent's, that of a drill's arm, and the labels of perturbations that
-    fired at least once.
+    Rewards are in [0, 1], bounds inclusive; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`, `fired` and `not_fired`
+    are globs: for the names of scenario, agent and a drill's arm, and for the labels of perturbations that fired at least once.
     """
 
     minimum: float | None = None
@@ -39,7 +38,7 @@ class Selection:
     arm: str = "*"
 
     def fits(self, trajectory: Trajectory) -> bool:
-        """True if all that is asked for holds."""
+        """Return True if a trajectory meets all criteria."""
         return (
             self._fits_reward(trajectory.reward)
             and fnmatchcase(trajectory.scenario, self.scenario)
@@ -60,9 +59,9 @@ class Selection:
 
 @dataclass(slots=True)
 class ExportTally:
-    """Counts of an export: read = spoilt + unfit + exported trajectories, and the rows written.
+    """Counts of an export: trajectories read (spoilt + unfit + exported), and rows written.
 
-    Where no row was written `lacking` counts, by why, the exported ones that gave none.
+    If no row was written, `lacking` counts the exported trajectories that gave none, by reason.
     """
 
     read: int = 0
@@ -73,7 +72,7 @@ class ExportTally:
     lacking: dict[str, int] = field(default_factory=dict[str, int])
 
     def why_none(self) -> str | None:
-        """Return why nothing was written, in one line; None if something was."""
+        """Return in one line why no row was written; None if one was."""
         if self.rows:
             return None
         kinds = {
@@ -86,7 +85,7 @@ class ExportTally:
 
 
 def spoilt(trajectory: Trajectory) -> bool:
-    """True if a trajectory says nothing about its agent: the simulator or the rollout failed, or a grader did."""
+    """Return True if a trajectory says nothing about its agent, because simulator, rollout or a grader failed."""
     stop = trajectory.stop
     if stop.blame == "simulator" or stop.reason == "failed":
         return True
@@ -96,7 +95,7 @@ def spoilt(trajectory: Trajectory) -> bool:
 def export_rows(
     trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: ExportTally | None = None
 ) -> Iterator[JsonObject]:
-    """Yield the rows of the trajectories that fit; spoilt ones are always passed over. `tally`, when given, is counted up."""
+    """Yield the rows of the trajectories that fit; spoilt ones are always skipped. `tally`, if given, counts along."""
     count = ExportTally() if tally is None else tally
     for row in exporter.over(_counted(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
@@ -134,10 +133,10 @@ def export(
     selection: Selection | None = None,
     knobs: JsonObject | None = None,
 ) -> ExportTally:
-    """Write the trajectories that fit as JSON lines into the file `out`, and say what became of them.
+    """Write the trajectories that fit as JSON lines to the file `out`, and return the counts.
 
     `exporter` is an exporter, or the name of one that is built with `knobs`. The file appears whole or not at all.
-    Raises InputError for an unknown exporter, a knob that it does not have, and a file that cannot be written.
+    Raises InputError for an unknown exporter, an unknown knob, or a file that cannot be written.
     """
     chosen = build_exporter(exporter, knobs or {}) if isinstance(exporter, str) else exporter
     tally = ExportTally()
@@ -157,6 +156,7 @@ def build_exporter(name: str, knobs: JsonObject) -> Exporter:
 
 def write_lines(out: Path, rows: Iterable[JsonObject]) -> None:
     """Write rows as JSON lines, to a temporary name beside `out` first, so that `out` is whole or absent. Raises InputError."""
+    # In the same folder, since a rename is atomic only within one file system.
     temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -164,6 +164,7 @@ def write_lines(out: Path, rows: Iterable[JsonObject]) -> None:
             for row in rows:
                 file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             file.flush()
+            # Before the rename, or a power cut could leave an empty file under the final name.
             os.fsync(file.fileno())
         temporary.replace(out)
     except OSError as error:

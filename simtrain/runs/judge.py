@@ -1,4 +1,4 @@
-"""The grade of an episode that was played, with what is known of whether it can be done."""
+"""Grading a played episode, together with its solvability."""
 
 from dataclasses import replace
 
@@ -11,10 +11,10 @@ from simtrain.runs.solvability.unarmed import first_difference
 
 
 async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
-    """Return the trajectory with its solvability, the first sign of what was armed, and its rewards. Raises InputError.
+    """Return the trajectory with its solvability, the first sign of a perturbation, and its rewards. Raises InputError.
 
-    A way through is searched for only where the agent did not find one itself: before grading where it declined, since the grade
-    of that depends on it, as it does on the first sign, and after it where it did not earn all.
+    A solution is searched for only if the agent did not find one. If it declined, this comes before grading, since the grade depends
+    on solvability and on the first sign. Otherwise it comes after grading, and only if full reward was missed.
     """
     scenario = episode.scenario
     known = foretold(episode)
@@ -39,7 +39,7 @@ async def _bent(scenario: Scenario, trajectory: Trajectory, sign: int | None, wo
 
 
 async def _shown(episode: Episode, graded: Trajectory) -> Solvability:
-    """Return what the end of an episode shows: one that earned all is a proof itself. One that was lost shows nothing."""
+    """Return the solvability that a graded episode shows. Full reward is a proof itself; an ungraded episode shows nothing."""
     if graded.reward is None:
         return "unproved"
     return "solvable" if graded.reward >= SUCCESS else await solvability_of(episode)

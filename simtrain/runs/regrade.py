@@ -39,9 +39,9 @@ AT_ONCE = 32
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
     """Grade every trajectory of a run folder by the present rubrics of the scenario files; return the new summary.
 
-    Each file of trajectories is replaced whole, when all that it holds is graded: interrupted, it can simply be
-    started again. Raises InputError when a scenario is missing, when its world has changed since, when a grader's
-    model cannot be reached, and when the folder cannot be written or a run is writing into it.
+    Each file of trajectories is replaced as a whole once all of it is graded, so an interrupted regrading can be started again.
+    Raises InputError if a scenario is missing, its world has changed, a grader's model cannot be reached, the folder cannot be
+    written, or a run is writing to it.
     """
     folder = RunFolder.reopen(path)
     try:
@@ -73,13 +73,13 @@ def _scenarios_of(path: Path, facts: JsonObject) -> dict[Place, Scenario]:
             source = file if file.is_file() else _by_name(name, path)
             plain[name] = load_scenario_file(source, name)
         arm = TypeAdapter(Arm).validate_python(entry["arm"]) if entry.get("arm") else None
-        # In an arm it is graded with what is armed, and the graders of planted instructions.
+        # An arm may plant instructions, whose graders belong to the arm and not to the scenario file.
         found[name, arm.name if arm else ""] = armed(plain[name], arm) if arm else plain[name]
     return found
 
 
 def _by_name(name: str, path: Path) -> Path:
-    """Return the file of a scenario that is not where it was: in a copied run it may be known by name."""
+    """Return the file of a scenario that is not at its recorded path. In a copied run it may be found by name. Raises InputError."""
     try:
         return find_scenarios(name)[name]
     except (InputError, KeyError):
@@ -87,7 +87,7 @@ def _by_name(name: str, path: Path) -> Path:
 
 
 def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario | None:
-    """Return the scenario in an arm that its paradigm dealt of its own perturbations."""
+    """Return the scenario in an arm that its paradigm made from its own perturbations."""
     if scenario is None or not trajectory.arm:
         return scenario
     items = [item for item in scenario.perturbations if item.label in trajectory.perturbations]
@@ -106,7 +106,7 @@ async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Call
 
 
 async def _graded(trajectories: Iterable[Trajectory], scenarios: dict[Place, Scenario]) -> AsyncIterator[Trajectory]:
-    """Yield the trajectories with their new rewards, in order, some graded ahead."""
+    """Yield the trajectories with their new rewards, in order. Up to AT_ONCE are graded at the same time."""
     ahead: deque[asyncio.Task[Trajectory]] = deque()
     try:
         for trajectory in trajectories:
@@ -141,7 +141,7 @@ async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Tr
 
 
 def _episode(trajectory: Trajectory, scenario: Scenario) -> Episode:
-    """Return the episode that a trajectory is the record of."""
+    """Return the episode that a trajectory records."""
     return Episode(
         scenario, trajectory.episode, trajectory.case, _variant(trajectory), trajectory.seed, trajectory.attempt
     )
@@ -152,7 +152,7 @@ def _variant(trajectory: Trajectory) -> Variant:
 
 
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
-    """Return the world that a trajectory left behind, restored from its recorded changes, with its clock at the end of the episode."""
+    """Return the final world of a trajectory, restored from its recorded changes, with the clock at the end of the episode."""
     world = scenario.source.build(_variant(trajectory))
     final = world.open(trajectory.changes)
     if trajectory.world.ended:

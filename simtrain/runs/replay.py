@@ -1,4 +1,4 @@
-"""One episode of a run played once more: the same scenario in the same arm, case, seed and attempt, by the same agent."""
+"""Playing one episode of a run again: the same scenario, arm, case, seed, attempt and agent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
-    """Return the parts in which two trajectories are not the same to the byte, by their keys; wall clock aside."""
+    """Return the top-level keys in which two trajectories differ by any byte, `timing` aside."""
     was, now = (orjson.loads(to_line(replace(one, timing={}))) for one in (recorded, again))
     return [key for key in now if was[key] != now[key]]
 

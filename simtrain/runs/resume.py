@@ -1,4 +1,4 @@
-"""Resuming a run: it must be the same run, what is finished is not played again, what was left half done is cut off."""
+"""Resuming a run: the options must be those of the recorded run, and finished episodes are not played again."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 
 Key: TypeAlias = tuple[str, str, int, int]
-"""Digest of the scenario, episode, seed and attempt."""
+"""Scenario digest, episode, seed and attempt: together they identify a rollout."""
 
 REACHING = frozenset({"base_url", "api_key_env", "timeout", "attempts", "backoff"})
-"""Knobs of an agent that say how a model is reached, not how it plays; they may change when a run goes on."""
+"""Knobs that say how an agent's model is reached, not how it plays. They may change when a run is resumed."""
 
 
 def open_run(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
-    """Return the run folder, new or to go on with; a resumed run that was killed before it began is begun."""
+    """Return the run folder, new or reopened. With `resume`, a folder without run.json starts a new run."""
     if not resume or not (out / RUN_FILE).exists():
         return RunFolder.create(out, facts)
     folder = RunFolder.reopen(out)
     try:
         recorded = read_facts(out)
         refuse_another_run(out, recorded=recorded, asked=facts)
+        # The same run with more episodes, or another base_url: run.json has to describe what is played from now on.
         if recorded != facts:
             write_whole(out / RUN_FILE, facts)
     except BaseException:
@@ -39,13 +40,14 @@ def open_run(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
 def finished_keys(path: Path) -> set[Key]:
     """Return the keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
     return {
+        # Interned: a run of a million episodes has few distinct digests, and this set is held in memory.
         (intern(str(row["scenario_digest"])), intern(str(row["episode"])), row["seed"], row["attempt"])
         for row in read_rows(path)
     }
 
 
 def refuse_another_run(path: Path, *, recorded: JsonObject, asked: JsonObject) -> None:
-    """Raise an InputError that names what differs, when the run asked for is not the recorded one with at most more episodes."""
+    """Raise an InputError that names the difference, unless the requested run is the recorded one, possibly with more episodes."""
     for problem in _differences(recorded, asked):
         raise InputError(
             problem,
@@ -81,6 +83,7 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
             yield f"it was played without the scenario {name}"
         if names.get(name) != wanted.get(name):
             yield f"the scenario {name} (or its world or a pack) has changed since it was played"
+    # More is fine. Fewer would leave finished episodes that the new run.json does not account for.
     for name, before, after in counts:
         if after < before:
             yield f"it was begun with {before} {name}, more than the {after} asked for now"
@@ -93,7 +96,7 @@ def _another_curriculum(recorded: JsonValue, asked: JsonValue) -> str:
 
 
 def _agent(facts: JsonObject) -> dict[str, JsonValue]:
-    """Return what must not change of an agent: its name, what it says of itself, and its knobs."""
+    """Return the parts of an agent that must not change: its name, its own facts, and its knobs."""
     agent = facts["agent"]
     knobs = agent["knobs"]
     stated = {name: value for name, value in agent.items() if name != "knobs"}

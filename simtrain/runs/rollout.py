@@ -27,7 +27,7 @@ from simtrain.values.types import JsonObject
 from simtrain.values.version import VERSION
 
 Judge: TypeAlias = Callable[[Episode, Trajectory, FinishedWorld], Awaitable[Trajectory]]
-"""Grades an episode that was played."""
+"""Grades a played episode."""
 
 
 async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
@@ -39,7 +39,7 @@ async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWor
 async def hosted(
     agent: Agent, *, name: str, judge: Judge = by_rubric, connect: Connect = nullcontext
 ) -> AsyncGenerator[Play]:
-    """Yield how an agent plays episodes, by `rollout` or from outside; what the episodes share is open while the block runs."""
+    """Yield the function that plays an episode with an agent: `rollout`, or the agent's own. Shared resources stay open in the block."""
     if isinstance(agent, Outsider):
         async with agent.hosted(name=name) as play:
             yield play
@@ -56,11 +56,11 @@ async def rollout(
     judge: Judge = by_rubric,
     connect: Connect = nullcontext,
 ) -> Trajectory:
-    """Play one episode with an agent (known as `name`) and grade it; over another base than its own when `world` is given.
+    """Play one episode with an agent (recorded as `name`) and grade it. `world`, if given, replaces the episode's own base world.
 
-    `judge` grades: by the rubric alone unless another is given (`simtrain.runs.judge` asks as well whether the task can be done).
-    `connect` is how the agent reaches the environment: straight, unless a transport is put between them.
-    Never raises for what goes wrong inside the episode: that is recorded in the trajectory's `stop`.
+    `judge` grades, by default by the rubric alone; `simtrain.runs.judge` also finds out whether the task can be done.
+    `connect` wraps the environment, for instance to put a transport between it and the agent.
+    Never raises for a failure inside the episode: that is recorded in the trajectory's `stop`. Raises InputError for bad input.
     """
     begun, clock = datetime.now(UTC), perf_counter()
     facts: JsonObject = {**agent.facts(), "name": name}
@@ -70,6 +70,7 @@ async def rollout(
             environment = await stack.enter_async_context(connect(opened))
             briefing = brief(episode, environment, planned=agent.planned)
         except InputError:
+            # Bad input concerns the whole run, not this episode: it must stop the run and reach the author.
             raise
         except Exception as error:
             return unopened(episode, error, facts)
@@ -110,17 +111,18 @@ async def play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
 
 
 def failure(error: Exception) -> Stop:
-    """Return the stop that an exception of a player means: who is to blame."""
+    """Return the stop for an exception that a player raised, with the blame."""
     if isinstance(error, SimulatorFault):
         return Stop("failed", "simulator", str(error))
     if isinstance(error, ModelFault):
+        # An unreachable model is nobody's fault: the episode is not graded, and resume plays it again.
         return Stop("failed", None, str(error))
     detail = str(error) if isinstance(error, AgentFault) else f"{type(error).__name__}: {error}"
     return Stop("failed", "agent", detail)
 
 
 def unopened(episode: Episode, error: Exception, agent: JsonObject) -> Trajectory:
-    """Return the trajectory of an episode that could not be opened, which is never the agent's fault: nothing was played."""
+    """Return the trajectory of an episode that could not be opened. Nothing was played, so the agent is never to blame."""
     world = episode.scenario.source.build(episode.variant)
     blame = None if isinstance(error, ModelFault) else "simulator"
     detail = str(error) if isinstance(error, SimtrainError) else f"{type(error).__name__}: {error}"
@@ -136,7 +138,7 @@ def record(
     world: FinishedWorld,
     agent: JsonObject,
 ) -> Trajectory:
-    """Return the trajectory of an episode that was played to its stop, ungraded; `agent` holds the agent's name and facts."""
+    """Return the ungraded trajectory of a played episode. `agent` holds the agent's name and facts."""
     last = journal.message
     ended = stop.reason in ("answered", "abstained") and last is not None
     unplayed = _unplayed(episode, world.initial, stop, agent)
@@ -155,7 +157,7 @@ def record(
 
 
 def _unplayed(episode: Episode, world: World, stop: Stop, agent: JsonObject) -> Trajectory:
-    """Return a trajectory with all that is known before the first turn."""
+    """Return a trajectory with everything that is known before the first turn."""
     scenario = episode.scenario
     later = episode.fork.armed if episode.fork else ()
     return Trajectory(

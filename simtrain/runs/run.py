@@ -1,4 +1,4 @@
-"""A run: scenarios dealt into episodes, played in one process or several, into a run folder that can be resumed."""
+"""A run: episodes of some scenarios, played in one process or several, recorded in a run folder that can be resumed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True)
 class RunResult:
-    """A finished or interrupted run: its folder, the figures of all that is in it, and what this session did."""
+    """A finished or interrupted run: its folder, the summary of the whole folder, and the counts of this session."""
 
     path: Path
     summary: JsonObject
@@ -45,9 +45,9 @@ class RunResult:
 
 
 async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Iterable[Episode]) -> None:
-    """Check, before anything is played, that the agent can play every scenario, and that it and all whom they need can be reached.
+    """Check that the agent can play every scenario, and that every model and server needed can be reached, before anything is played.
 
-    `firsts` are the episodes that show it what it will be told. Raises InputError.
+    `firsts` are the episodes whose prompts and tools the agent may look at for that. Raises InputError.
     """
     for scenario in scenarios:
         agent.check(scenario)
@@ -58,7 +58,7 @@ async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Ite
 
 
 async def make_scenarios_ready(scenarios: Iterable[Scenario]) -> None:
-    """Check that all who answer, bend and grade can be reached; each is asked once. Raises InputError."""
+    """Check that all world models, perturbations and graders are ready, each once. Raises InputError."""
     plugins = (
         plugin
         for scenario in scenarios
@@ -68,7 +68,7 @@ async def make_scenarios_ready(scenarios: Iterable[Scenario]) -> None:
             *(item.grader for item in scenario.grading),
         )
     )
-    # The arms of a drill share most of what they are made of.
+    # By identity, since the arms of a drill share most of their plug-ins.
     for plugin in {id(plugin): plugin for plugin in plugins}.values():
         await plugin.ready()
 
@@ -86,9 +86,9 @@ def run(
 ) -> RunResult:
     """Play scenarios into a run folder, stage by stage under a curriculum.
 
-    `agent` is an agent made in Python, known in the trajectories as `options.agent`; without it the name is looked
-    up, which is needed for several workers. `on_planned` gets the number of rollouts, `on_played` each rollout as it
-    finishes. Raises InputError for bad input, and then leaves no new folder behind.
+    `agent` is an agent made in Python, recorded as `options.agent`. Without it the agent is built by that name, which several workers
+    need. `on_planned` gets the number of rollouts, `on_played` each finished rollout.
+    Raises InputError for bad input, and then leaves no new folder behind.
     """
     if agent is not None and options.workers > 1:
         raise InputError(
@@ -175,7 +175,7 @@ def _missing(episodes: Sequence[Episode], places: range, finished: Container[Key
 
 
 class _Session:
-    """One sitting at a run folder: plays what is missing, here or in several workers, and counts it."""
+    """One session on a run folder: plays what is missing, in this process or in workers, and counts it."""
 
     def __init__(
         self, agent: Agent, options: RunOptions, folder: RunFolder, on_played: Callable[[FinishedRollout], None]
@@ -201,6 +201,7 @@ class _Session:
     def play(self, scenarios: Sequence[Scenario], episodes: Sequence[Episode], missing: array[int]) -> bool:
         """Play the missing places of a deal. False when it was stopped before the last."""
         options, out, stopper = self._options, self._folder.path, Stopper()
+        # A budget is for the whole folder: what earlier sessions spent is gone.
         budget = None if options.max_cost is None else options.max_cost - spent(out)
         counter = _Counter(self._on_played, stopper, budget)
         try:
@@ -209,6 +210,7 @@ class _Session:
                 with stop_on_signals(stopper, at_last=_end_at_once):
                     asyncio.run(_play_here(chosen, self._agent, options, out, counter, stopper))
             elif missing:
+                # No worker is started if nothing is missing: each would load every scenario.
                 crew = Crew(scenarios, options, self._folder)
                 with stop_on_signals(stopper, at_last=crew.kill):
                     crew.play(missing, on_played=counter, stopper=stopper)
@@ -218,7 +220,7 @@ class _Session:
         return counter.played == len(missing)
 
     def follow(self, staged: StagedRun, finished: Container[Key]) -> None:
-        """Play a curriculum stage by stage; what comes of a stage is written into the ledger before the next is dealt."""
+        """Play a curriculum stage by stage. The outcomes of a stage go into the ledger before the next stage is dealt."""
         options, out = self._options, self._folder.path
         with closing(staged.stages(out)) as stages:
             for stage in stages:
@@ -229,7 +231,7 @@ class _Session:
 
 
 def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
-    """Yield the graded trajectories of a run folder among some: family, and whether it succeeded."""
+    """Yield family and success of the graded trajectories of a run folder whose key is in `keys`."""
     for row in read_rows(out):
         key = (row["scenario_digest"], row["episode"], row["seed"], row["attempt"])
         if key in keys and row["reward"] is not None:
@@ -237,12 +239,12 @@ def _outcomes(out: Path, keys: Container[Key]) -> Iterator[tuple[str, bool]]:
 
 
 def _end_at_once() -> None:
-    """End the process without waiting for an agent that hangs; finished episodes are already in the run folder."""
+    """End the process at once, since an agent may hang. Finished episodes are already in the run folder."""
     os._exit(1)
 
 
 def _check_prompts(cases: Iterable[Episode]) -> None:
-    """Refuse, with an InputError, a prompt that cannot be rendered for one of its cases: found now, it spoils no run."""
+    """Render every prompt once, so that a bad one is found before the run. Raises InputError."""
     for episode in cases:
         try:
             episode.scenario.prompt.render(episode.case)
@@ -258,7 +260,7 @@ async def _check(scenarios: Sequence[Scenario], agent: Agent, firsts: Iterable[E
 
 
 class _Counter:
-    """Counts what is played, and asks the stopper once what is left of a budget is spent."""
+    """Counts finished rollouts, and asks the stopper to stop when the budget is spent."""
 
     def __init__(self, onward: Callable[[FinishedRollout], None], stopper: Stopper, budget: float | None) -> None:
         self.played = 0

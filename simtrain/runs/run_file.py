@@ -24,7 +24,7 @@ def run_facts(
     episodes: int,
     curriculum: Curriculum | None = None,
 ) -> JsonObject:
-    """Return the content of run.json. `agent` holds what the agent says of itself; `episodes` is the number dealt.
+    """Return the content of run.json. `agent` holds the agent's own facts; `episodes` is the number dealt.
 
     Paths are relative to `folder`, the working folder of the run.
     """
@@ -58,6 +58,6 @@ def run_facts(
 
 
 def _meets(scenario: Scenario) -> JsonObject:
-    """Return, by perturbation, the tools whose calls it may apply to."""
+    """Return, by perturbation label, the tools whose calls it may meet."""
     offered = offered_tools(scenario)
     return {armed.label: reachable_tools(armed, offered) for armed in scenario.perturbations}

@@ -1,4 +1,4 @@
-"""The run folder: trajectories appended as whole lines, the facts to run it again, and a lock against a second writer."""
+"""The run folder: trajectories appended as whole lines, run.json to repeat the run, and a lock against a second writer."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ CARD_FILE = "README.md"
 LOCK_FILE = ".lock"
 
 PATIENCE = 5.0
-"""Seconds that reopening waits for the workers of a killed run to end."""
+"""Seconds. Reopening waits that long for the workers of a killed run to end."""
 
 FORMAT = "simtrain-run/2"
-"""The format that run.json names. 2 lists in a drill the calls that each perturbation may meet."""
+"""The format named in run.json. Since 2, each perturbation of a drill lists the tools whose calls it may meet."""
 
 READ = ("simtrain-run/1", FORMAT)
-"""Formats of folders that are read, graded, exported and gone on with."""
+"""The formats that this version reads and resumes."""
 
 
 class RunFolder:
-    """A run folder held for writing: locked while open, so that a second run into it is refused.
+    """A run folder open for writing. It is locked meanwhile, so that a second run into it is refused.
 
-    `lock` is the descriptor of the lock. Whoever inherits it holds the folder too, until the last of them ends.
+    `lock` is the descriptor of the lock. A process that inherits it holds the folder too; the last one to end releases it.
     """
 
     def __init__(self, path: Path, lock: int) -> None:
@@ -47,7 +47,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, facts: JsonObject) -> Self:
-        """Make a new run folder. Raises InputError when a run is in it, or it cannot be written; it is then left unchanged."""
+        """Make a new run folder. Raises InputError if it holds a run or cannot be written, and then leaves it unchanged."""
         made = _missing_folders(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -56,6 +56,7 @@ class RunFolder:
             _remove(made)
             raise unwritable(path, error) from None
         try:
+            # Asked under the lock: two runs started at once would otherwise both find the folder empty.
             _refuse_a_used_folder(path)
             write_whole(path / CARD_FILE, dataset_card())
             write_whole(path / RUN_FILE, facts)
@@ -70,7 +71,7 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
-        """Open an existing run folder to go on with it; what a killed run left half done is cut off. Raises InputError."""
+        """Open an existing run folder to resume it. A torn last line of a killed run is cut off. Raises InputError."""
         read_facts(path)
         try:
             lock = _take_lock(path, patience=PATIENCE)
@@ -87,12 +88,12 @@ class RunFolder:
         return cls(path, lock)
 
     def close(self) -> None:
-        """Give the folder free."""
+        """Release the folder."""
         os.close(self.lock)
 
 
 def _missing_folders(path: Path) -> list[Path]:
-    """Return the folders that making a path will make, innermost first."""
+    """Return the missing folders of a path, innermost first."""
     return [folder for folder in (path, *path.parents) if not folder.exists()]
 
 
@@ -114,7 +115,8 @@ def _refuse_a_used_folder(path: Path) -> None:
 
 
 def _take_lock(path: Path, *, patience: float) -> int:
-    """Lock a folder, waiting at most `patience` seconds. Raises InputError when it stays locked, OSError when it cannot be written."""
+    """Lock a folder, waiting at most `patience` seconds. Raises InputError if it stays locked, OSError if it cannot be written."""
+    # flock belongs to the open file: it is released when the last process that holds the descriptor ends, even by kill -9.
     descriptor = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     until = monotonic() + patience
     while True:
@@ -150,7 +152,7 @@ def read_facts(path: Path) -> JsonObject:
 
 
 def _unreadable(facts: JsonObject, file: Path) -> InputError:
-    """Return what to do about a folder of a format that is not read here."""
+    """Return the error for a folder in a format that this version does not read."""
     form, wrote = str(facts["format"]), str(facts.get("version") or "of an unknown version")
     number = form.removeprefix("simtrain-run/")
     newer = form.startswith("simtrain-run/") and number.isdecimal() and int(number) > int(FORMAT.rpartition("/")[2])
@@ -167,7 +169,7 @@ def _unreadable(facts: JsonObject, file: Path) -> InputError:
 
 
 def spent(path: Path) -> float:
-    """Return what the finished trajectories of a run folder cost, in US dollars. Raises InputError for a line that cannot be read."""
+    """Return the cost of the finished trajectories of a run folder, in US dollars. Raises InputError for a line that cannot be read."""
     return sum(trajectory.cost for trajectory in read_run(path))
 
 

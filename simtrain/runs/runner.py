@@ -1,4 +1,4 @@
-"""Playing episodes in one process: bounded concurrency, every trajectory written as it finishes, two stages of stopping."""
+"""Playing episodes in one process: bounded concurrency, each trajectory written as it finishes, a stop in two stages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
 
 GRACE = 2.0
-"""Seconds that rollouts have to let go after the second Ctrl-C."""
+"""Seconds that rollouts have to end after the second Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedRollout:
     """Facts of one finished rollout, for a progress display. `kept` is false for one that is played again on resume.
 
-    `cost` is what its models cost, in US dollars.
+    `cost` is the cost of its models, in US dollars.
     """
 
     scenario: str
@@ -45,8 +45,8 @@ class FinishedRollout:
 class RunOptions:
     """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport.
 
-    Once all that is in the run folder has cost `max_cost` US dollars, no further episode is begun. With `real_time` the delays of
-    perturbations are waited for.
+    Once the whole run folder has cost `max_cost` US dollars, no further episode is begun. With `real_time` the delays of
+    perturbations take real time.
     """
 
     agent: str
@@ -70,14 +70,14 @@ class RunOptions:
 
 
 class Stopper:
-    """Two-stage stop: the first asking lets rollouts in flight finish, the second drops them."""
+    """A stop in two stages: the first request lets rollouts in flight finish, the second drops them."""
 
     def __init__(self) -> None:
         self.asked = 0
         self._listeners: list[Callable[[int], None]] = []
 
     def ask(self) -> None:
-        """Ask once to drain, twice to drop what is in flight. May be called by a signal handler."""
+        """Ask once to drain, twice to drop rollouts in flight. May be called from a signal handler."""
         self.asked += 1
         for listener in self._listeners:
             listener(self.asked)
@@ -91,9 +91,10 @@ class Stopper:
 def stop_on_signals(stopper: Stopper, *, at_last: Callable[[], None]) -> Generator[None]:
     """Let Ctrl-C (and SIGTERM) ask the stopper while the block runs.
 
-    When the block still runs GRACE seconds after the second asking (an agent that blocks, or does not let go), `at_last` is
-    called in a thread of its own. Outside the main thread signals are left to whoever runs us there.
+    If the block still runs GRACE seconds after the second request (an agent blocks or ignores its cancellation), `at_last` is called
+    in a thread of its own. Outside the main thread signals are left to the caller's program.
     """
+    # Python lets only the main thread set signal handlers.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -105,6 +106,7 @@ def stop_on_signals(stopper: Stopper, *, at_last: Callable[[], None]) -> Generat
 
     def asked(count: int) -> None:
         if count == 2:
+            # A thread, since an agent that blocks the event loop would block a timer in it as well.
             threading.Thread(target=watch, name="stop at once", daemon=True).start()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -142,6 +144,7 @@ async def play(
         queue = iter(episodes)
 
         async def worker() -> None:
+            # One shared iterator: whichever worker is free takes the next episode, so that long ones do not hold up a batch.
             while not stopper.asked:
                 episode = next(queue, None)
                 if episode is None:
@@ -167,6 +170,7 @@ async def play(
 
         def cancel_on_second_request(count: int) -> None:
             if count > 1:
+                # A signal handler may run between any two bytecodes: tasks are cancelled from within the loop.
                 loop.call_soon_threadsafe(_cancel, tasks)
 
         stopper.listen(cancel_on_second_request)
@@ -175,7 +179,7 @@ async def play(
 
 @contextmanager
 def _rare_collections() -> Generator[None]:
-    """Keep what is loaded out of the garbage collector's sight, and collect rarely: worlds and scenarios stay for the whole run."""
+    """Hide loaded objects from the garbage collector, and collect rarely: worlds and scenarios live as long as the run."""
     gc.collect()
     gc.freeze()
     thresholds = gc.get_threshold()
@@ -188,9 +192,7 @@ def _rare_collections() -> Generator[None]:
 
 
 def recorded(trajectory: Trajectory) -> tuple[Trajectory, bytes]:
-    """Return the trajectory and its line; if a text of the agent cannot be written as JSON (half a surrogate pair), a
-    version without its texts.
-    """
+    """Return the trajectory and its line. If a text of the agent cannot be written as JSON (half a surrogate pair), drop its turns."""
     try:
         return trajectory, to_line(trajectory)
     except TypeError as error:
@@ -206,12 +208,12 @@ def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 async def _gather(tasks: list[asyncio.Task[None]]) -> None:
     """Wait for all tasks; the first real error cancels the others and is raised."""
-    # Not a TaskGroup: it wraps what is raised, and callers catch InputError by itself.
+    # Not a TaskGroup: it raises an ExceptionGroup, and callers catch InputError itself.
     _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     _cancel(list(pending))
     if pending:
         await asyncio.wait(pending)
-    # Every task is asked, since others may have failed in the same way.
+    # Every exception is retrieved, or asyncio would complain about the others at exit.
     errors = [error for task in tasks if not task.cancelled() and (error := task.exception()) is not None]
     if errors:
         raise errors[0]

@@ -1,4 +1,4 @@
-"""Dealing episodes: round-robin over families, then cases, then variants of the world, then new attempts."""
+"""The order of episodes: round-robin over families, then over cases, then variants of the world, then new attempts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from simtrain.values.errors import InputError
 
 
 class Deal(Sequence[Episode]):
-    """The episodes of a run, in order. Each is made when it is asked for, so that a million of them take no memory.
+    """The episodes of a run, in order. Each is made on access, so that a million of them take no memory.
 
-    `attempts` repeats each case so often before the next case is dealt. `total` is the number over all families; when it is
-    larger than all cases and variants, further attempts follow. Without it every case is played once (in every variant).
+    `attempts` is how often each case is repeated before the next one is dealt. `total` is the number of episodes over all families;
+    if it exceeds all cases and variants, further attempts follow. Without it every case is played `attempts` times in every variant.
     Raises InputError for impossible cases.
     """
 
@@ -28,9 +28,10 @@ class Deal(Sequence[Episode]):
             list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)) for scenario in scenarios
         ]
         self._total = total
-        # A round deals one episode of every family that has one left. Families run out in the order of their length, so the
-        # rounds fall into stretches in which the same families are dealt.
+        # A round deals one episode of every family that has any left. Families run out in the order of their length, so rounds fall
+        # into stretches with the same families, and any position can be computed without dealing those before it.
         lengths = [len(family) * attempts for family in self._families]
+        # With a total no family runs out: it starts over with new attempts, so there is one stretch of ceil(total / families) rounds.
         ends = sorted(set(lengths)) if total is None else [-(-total // len(lengths))]
         self._stretches = [
             (begin, [index for index, length in enumerate(lengths) if total is not None or length > begin])
@@ -67,7 +68,7 @@ class Deal(Sequence[Episode]):
 
     @property
     def firsts(self) -> list[Episode]:
-        """The first case of every family; a family dealt in several arms counts once."""
+        """The first case of every family; a family in several arms counts once."""
         found = [family[0] for family in self._families if family]
         return list({(episode.scenario.unarmed or episode.scenario).digest: episode for episode in found}.values())
 
@@ -76,6 +77,7 @@ class Deal(Sequence[Episode]):
         begin, dealt = self._stretches[stretch]
         rounds, index = divmod(place - self._begins[stretch], len(dealt))
         family = self._families[dealt[index]]
+        # Position within the family: how often it was gone through, then the case, then the attempt at it.
         again, rest = divmod(begin + rounds, len(family) * self._attempts)
         case, attempt = divmod(rest, self._attempts)
         episode = family[case]

@@ -12,17 +12,17 @@ from simtrain.runs.intervals import share_interval
 from simtrain.values.types import JsonObject, JsonValue
 
 REASONS = 5
-"""Reasons for which graders gave nothing that a summary holds, the most frequent first."""
+"""How many reasons for missing rewards a summary lists, the most frequent first."""
 
 Case: TypeAlias = tuple[str, str]
-"""Scenario and episode: what the attempts at it, and the arms in which it is played, have in common."""
+"""Scenario and episode: shared by all attempts and arms."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Figures over some trajectories. A success is a reward of 1; an episode without a reward does not count in the rate.
+    """Figures over some trajectories. A success is a reward of 1. Episodes without a reward do not count in the success rate.
 
-    Attempts at one case are not independent: the interval of the rate is one over cases.
+    Attempts at one case are not independent, so the confidence interval of the rate is computed over cases.
     """
 
     episodes: int = 0
@@ -84,9 +84,7 @@ def _share(part: float, whole: int) -> float | None:
 
 
 def summarise(rows: Iterable[JsonObject]) -> JsonObject:
-    """Return the figures of all trajectories together, by scenario and (for a comparison of arms) by arm, in the form
-    of summary.json.
-    """
+    """Return the content of summary.json: figures of all trajectories, by scenario and, if there are arms, by arm."""
     total, by_scenario, by_arm = Tally(), dict[str, Tally](), dict[str, Tally]()
     for row in rows:
         total.add(row)

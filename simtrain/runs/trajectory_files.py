@@ -1,4 +1,4 @@
-"""The files of trajectories in a run folder: how a trajectory is written as a line, and read back."""
+"""The trajectory files of a run folder: writing a trajectory as a line, and reading it back."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ PARTS = "trajectories-*.jsonl"
 FAILURES_FILE = "failures.jsonl"
 
 TOP_LEVEL = frozenset({"scenario", "scenario_digest", "episode", "case", "seed", "attempt", "stop", "turns", "reward"})
-"""Keys that a line must have to count as a trajectory."""
+"""Keys that the line of a trajectory must have."""
 
 
 def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
-    """Return the file of one worker of a run whose folder is held. Raises InputError."""
+    """Return the writer of one worker's file. The run folder must be locked. Raises InputError."""
     return LineWriter(path / f"trajectories-{worker:03d}.jsonl", sync_every=sync_every)
 
 
 def failures_writer(path: Path) -> LineWriter:
-    """Return the file of rollouts that failed through no fault of the agent; they are played again on resume. Raises InputError."""
+    """Return the writer of rollouts that failed through no fault of the agent and are played again on resume. Raises InputError."""
     return LineWriter(path / FAILURES_FILE, shared=True)
 
 
 @contextmanager
 def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[LineWriter, LineWriter]]:
-    """Open the files of one worker for the block: of its trajectories, and of failures. Raises InputError."""
+    """Open the writers of one worker for the block: its trajectories, and failures. Raises InputError."""
     with closing(part_writer(path, worker, sync_every=sync_every)) as kept, closing(failures_writer(path)) as failures:
         yield kept, failures
 
 
 def last_failure(path: Path) -> Trajectory | None:
-    """Return the last rollout of a run folder that failed through no fault of the agent; None if none did. Raises InputError."""
+    """Return the last rollout that failed through no fault of the agent; None if none did. Raises InputError."""
     file = path / FAILURES_FILE
     lines = [line for _, line in whole_lines(file)] if file.is_file() else []
     return from_line(lines[-1]) if lines else None
 
 
 def part_files(path: Path) -> list[Path]:
-    """Return the files of trajectories in a run folder."""
+    """Return the trajectory files of a run folder, sorted."""
     return sorted(path.glob(PARTS))
 
 
@@ -59,7 +59,7 @@ def read_part(part: Path) -> Iterator[Trajectory]:
 
 
 def read_rows(path: Path) -> Iterator[JsonObject]:
-    """Yield the trajectories as plain JSON objects, for who needs a few fields only. Raises InputError for a line that cannot be read."""
+    """Yield the trajectories as plain JSON objects, for callers that need only a few fields. Raises InputError for an unreadable line."""
     for part in part_files(path):
         for number, line in whole_lines(part):
             try:
@@ -73,5 +73,8 @@ def read_rows(path: Path) -> Iterator[JsonObject]:
 
 def _damaged(part: Path, number: int) -> InputError:
     return InputError(
-        "the line is no trajectory", remedy="remove the line; --resume plays its episode again", file=part, line=number
+        "the line is not a trajectory",
+        remedy="remove the line; --resume plays its episode again",
+        file=part,
+        line=number,
     )

@@ -1,7 +1,7 @@
 """Several worker processes on one run: each plays its share and writes its own file.
 
-A worker takes no signals: its run tells it to stop, and it ends when its run is gone. It inherits the lock of the run folder, so that
-nobody else writes there while it lives.
+A worker ignores signals: the main process tells it to stop, and it ends when that process is gone. It inherits the lock of the run
+folder, so that nobody else writes there while it lives.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ class _Descriptor(Protocol):
 
 
 class _Lock:
-    """The lock of the run folder on its way into a worker, which holds it from then on."""
+    """The lock of the run folder, passed to a worker, which holds it from then on."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
+    # DupFd makes multiprocessing hand the descriptor itself to the child; an integer would name nothing there.
     def __reduce__(self) -> tuple[Callable[[_Descriptor], _Lock], tuple[_Descriptor]]:
         return _inherited, (DupFd(self.descriptor),)
 
@@ -68,7 +69,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Problem:
-    """A problem that ended a worker; `bad_input` is set for one that the author of a file can mend."""
+    """A problem that ended a worker. `bad_input` is true if the author of a file can fix it."""
 
     text: str
     bad_input: bool
@@ -81,11 +82,11 @@ class _Worker:
     orders: Connection
 
     def stop(self, asked: int) -> None:
-        """Tell the worker how often it was asked to stop: once to drain, twice to drop what is in flight."""
+        """Tell the worker how often a stop was requested: once to drain, twice to drop rollouts in flight."""
         try:
             self.orders.send(asked)
         except OSError:
-            # The worker has ended already, which is what was asked for.
+            # The worker has already ended, as requested.
             return
 
 
@@ -99,15 +100,17 @@ class Crew:
         self._workers: list[_Worker] = []
 
     def play(self, missing: array[int], *, on_played: Callable[[FinishedRollout], None], stopper: Stopper) -> None:
-        """Play the episodes with the given places in the deal.
+        """Play the episodes at the given indices of the deal.
 
-        Raises InputError when a worker meets bad input or cannot write, and RunFault when one dies. The others then finish what
-        they have in flight, and no more.
+        Raises InputError if a worker meets bad input or cannot write, RunFault if one dies. The others then finish their rollouts in
+        flight and stop.
         """
         stopper.listen(self._stop)
         try:
             for number in range(self._options.workers):
+                # Every n-th episode to each worker, so that families and easy and hard cases spread evenly.
                 self._workers.append(self._start(number, missing[number :: self._options.workers]))
+            # A stop may have been requested while the workers were starting.
             self._stop(stopper.asked)
             problems = self._listen(on_played)
         finally:
@@ -117,13 +120,14 @@ class Crew:
             raise InputError(first.text) if first.bad_input else _dead(first.text, self._folder.path)
 
     def kill(self) -> None:
-        """End at once whatever worker is still there."""
+        """Kill all workers that still run."""
         for worker in self._workers:
             worker.process.kill()
         for worker in self._workers:
             worker.process.join()
 
     def _start(self, number: int, share: array[int]) -> _Worker:
+        # Not fork: a forked child would share the parent's threads' locks, event loop and SQLite connections.
         context = get_context("spawn")
         reports, reporting = context.Pipe(duplex=False)
         ordered, orders = context.Pipe(duplex=False)
@@ -131,6 +135,7 @@ class Crew:
         process = context.Process(target=_main, args=(job, reporting, ordered), name=f"worker {number}")
         with _born_deaf():
             process.start()
+        # The parent's copies must go, or a dead worker's pipe would never read as closed.
         reporting.close()
         ordered.close()
         return _Worker(process, reports, orders)
@@ -140,7 +145,7 @@ class Crew:
             worker.stop(asked)
 
     def _listen(self, on_played: Callable[[FinishedRollout], None]) -> list[_Problem]:
-        """Take reports until the last worker has ended."""
+        """Receive reports until the last worker has ended."""
         problems: list[_Problem] = []
         at_work = {worker.reports: worker for worker in self._workers}
         while at_work:
@@ -148,7 +153,7 @@ class Crew:
                 try:
                     report = reports.recv()
                 except (EOFError, OSError):
-                    # The other end is closed; a killed worker may have been in the middle of a report.
+                    # The other end is closed. A killed worker may also have left half a report, hence OSError.
                     report = _ended(at_work.pop(reports).process)
                 if isinstance(report, FinishedRollout):
                     on_played(report)
@@ -171,8 +176,8 @@ def _dead(text: str, path: Path) -> RunFault:
 
 @contextmanager
 def _born_deaf() -> Generator[None]:
-    """Block Ctrl-C and SIGTERM for processes started in the block; in this process they are only deferred."""
-    # multiprocessing unblocks the signals when it has to start this helper of its own.
+    """Block Ctrl-C and SIGTERM for processes started in the block. In this process they are only deferred."""
+    # Started first: multiprocessing unblocks the signals when it has to start its resource tracker.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
@@ -185,6 +190,7 @@ def _main(job: _Job, reports: Connection, orders: Connection) -> None:
     """Run a worker from start to end."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    # First ignored, then unblocked: a signal that was pending is dropped and does not kill the worker.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     try:
@@ -205,6 +211,7 @@ def _end_with_the_run() -> None:
 
 async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
     load = cache(load_scenario_file)
+    # Scenarios are loaded again, not pickled: compiled templates and SQLite worlds cannot be sent. The digest guards against edits.
     scenarios = [_load(load(Path(file), name), digest, arm) for file, name, digest, arm in job.files]
     options = job.options
     dealt = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
@@ -217,12 +224,13 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
         try:
             asked = orders.recv()
         except EOFError:
-            # The run is gone, and this process is about to be.
+            # The main process is gone, and this one ends in a moment.
             loop.remove_reader(orders.fileno())
             return
         while stopper.asked < asked:
             stopper.ask()
 
+    # In the loop, not in a thread: the stopper's listeners cancel tasks.
     loop.add_reader(orders.fileno(), ordered)
     episodes = (dealt[place] for place in job.share)
     try:

@@ -1,1 +1,1 @@
-"""The engines behind worlds, one folder for each kind, and the tools and wordings of reference servers. Imports llm, mcp_wire and below."""
+"""The engines of worlds, one folder per kind, and the tools and error texts of reference servers. Imports llm, mcp_wire and below."""

@@ -1,4 +1,4 @@
-"""SQL that graders ask of worlds: what counts as true, and trying it before anything is played."""
+"""The SQL of graders: which results count as true, and checks before anything is played."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,17 +11,17 @@ _UNBOUND = re.compile(r"binding parameter [:@$]?(\w+)")
 
 
 def is_true(value: JsonValue) -> bool:
-    """True if a value that SQL gave counts as true: anything but null, 0 and empty text."""
+    """Return True if a value from SQL counts as true: anything but null, 0 and empty text."""
     return value not in (None, 0, "")
 
 
 def holds(rows: Sequence[JsonObject]) -> bool:
-    """True if a predicate holds: it gave a row, and every row is true."""
+    """Return True if a predicate holds: it gave at least one row, and every row is true."""
     return bool(rows) and all(is_true(next(iter(row.values()))) for row in rows)
 
 
 def trips(rows: Sequence[JsonObject]) -> bool:
-    """True if a query for what is forbidden found something: a row that is more than a single null, 0 or empty text."""
+    """Return True if a query for something forbidden found it: any row except a single null, 0 or empty text."""
     return any(len(row) > 1 or is_true(next(iter(row.values()))) for row in rows)
 
 
@@ -38,31 +38,31 @@ def try_rows(world: World, sql: str, case: Mapping[str, JsonValue], *, place: st
 
 
 def try_columns(world: World, sql: str, case: Mapping[str, JsonValue], *, place: str) -> list[str]:
-    """Return the names of the columns of a SELECT, also when it gives no row. Raises InputError, with the place."""
+    """Return the column names of a SELECT, even if it gives no row. Raises InputError, with the place."""
     try_rows(world, sql, case, place=place)
-    # An outer join gives a row, and with it the names, whatever the query gives.
+    # The outer join gives a row, and with it the names, even if the query gives none.
     inner = sql.strip().rstrip(";")
     return list(try_rows(world, f"select q.* from (select 1) left join (\n{inner}\n) q limit 1", case, place=place)[0])
 
 
 def try_predicate(world: World, sql: str, case: Mapping[str, JsonValue], *, place: str) -> None:
-    """Refuse, with an InputError, a predicate that does not run or that gives more than one column."""
+    """Raise an InputError for a predicate that does not run or gives more than one column."""
     columns = try_columns(world, sql, case, place=place)
     if len(columns) > 1:
-        raise InputError(f"a predicate gives one value, not the columns {', '.join(columns)}", place=place)
+        raise InputError(f"a predicate must give one value, not the columns {', '.join(columns)}", place=place)
 
 
 def check_table(world: World, table: str, *, place: str) -> None:
-    """Refuse, with an InputError, a table that the world does not have."""
+    """Raise an InputError for a table that the world does not have."""
     known = world.columns()
     if table not in known:
         raise InputError(f"the world {world.name!r} has no table {table!r}", remedy=nearest(table, known), place=place)
 
 
 def check_column(world: World, table: str, column: str, *, place: str) -> None:
-    """Refuse, with an InputError, a column that a table does not have, and a table that is not there."""
+    """Raise an InputError for an unknown table, or a column that it does not have."""
     check_table(world, table, place=place)
-    # The columns of rows, generated ones included: those that changes are recorded with.
+    # Generated columns included, since recorded changes have them too.
     quoted = table.replace('"', '""')
     known = try_columns(world, f'select * from "{quoted}"', {}, place=place)
     if column not in known:
@@ -80,7 +80,7 @@ class AllowedChanges:
         self.columns = frozenset(tuple(name.split(".", 1)) for name in names if "." in name)
 
     def check(self, world: World, *, place: str) -> None:
-        """Refuse, with an InputError, tables and columns that the world does not have."""
+        """Raise an InputError for tables and columns that the world does not have."""
         for index, name in enumerate(self.names):
             table, _, column = name.partition(".")
             here = f"{place}[{index}]"

@@ -312,7 +312,7 @@ def test_an_answer_is_right_where_declining_is_not_due() -> None:
         (FinalState(expect=["select x from orders"]), "expect[0]: the SQL fails: no such column: x"),
         (FinalState(expect=["select :ordr"]), "expect[0]: the SQL names :ordr, which no case has; did you mean 'order'?"),
         (FinalState(expect=["delete from orders"]), "expect[0]: the SQL fails: not authorized"),
-        (FinalState(expect=["select id, total from orders where 0;"]), "expect[0]: a predicate gives one value, not the columns id, total"),
+        (FinalState(expect=["select id, total from orders where 0;"]), "expect[0]: a predicate must give one value, not the columns id, total"),
         (FinalState(changes_only=["order"]), "changes_only[0]: the world 'till' has no table 'order'; did you mean 'orders'?"),
         (FinalState(changes_only=["Orders"]), "changes_only[0]: the world 'till' has no table 'Orders'; did you mean 'orders'?"),
         (FinalState(changes_only=["orders.state"]), "changes_only[0]: the table 'orders' has no column 'state'; did you mean 'status'?"),

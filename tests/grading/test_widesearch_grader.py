@@ -124,7 +124,7 @@ def test_the_question_may_stand_in_the_scenario_with_the_case_as_parameters(worl
     case: JsonObject = {"least": 20}
     answer = "| Port | Berths | Master |\n|---|---|---|\n| Pell Harbour | 23 | Mirel Andvast |"
     assert graded(world, played(answer, case=case), **knobs).value == 1.0
-    with pytest.raises(InputError, match="the case is no question"):
+    with pytest.raises(InputError, match="the case is not a question"):
         graded(world, played(answer, case=case))
     with pytest.raises(ValidationError, match="go together"):
         WideSearch.model_validate({"sql": QUESTION.sql})
@@ -168,7 +168,7 @@ def test_a_right_cell_is_cited_when_a_page_that_states_it_was_opened(world: Fini
     assert found.value == found.detail["citation"] == pytest.approx(7 / 9)
     wrong = played(RIGHT.replace("| 7 |", "| 8 |"), opened=urls)
     assert graded(world, wrong, reward="citation").value == pytest.approx(6 / 9)
-    with pytest.raises(InputError, match="needs a question that knows its evidence"):
+    with pytest.raises(InputError, match="needs a question with evidence"):
         graded(world, played(RIGHT, case={**played(None).case, "evidence": None}), reward="citation")
 
 

@@ -179,7 +179,7 @@ def test_a_line_without_what_every_line_has_is_no_trajectory(key: str, played: P
     assert list(read_rows(played)) == rows
     del rows[1][key]
     part.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(InputError, match=r"trajectories-000.jsonl:2: the line is no trajectory; remove the line"):
+    with pytest.raises(InputError, match=r"trajectories-000.jsonl:2: the line is not a trajectory; remove the line"):
         list(read_rows(played))
 
 

@@ -1,1 +1,1 @@
-"""The room of graders: one question about a finished episode each."""
+"""The graders: each asks one question about a finished episode."""

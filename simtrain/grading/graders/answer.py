@@ -1,4 +1,4 @@
-"""Compares the answer with one computed from the initial world."""
+"""Compare the answer with one computed from the initial world."""
 
 from __future__ import annotations
 
@@ -154,9 +154,10 @@ class Answer(Grader):
                 return self._share(self._overlap_of_table(gold, answer))
 
     def _overlap_of_items(self, gold: list[JsonValue], answer: str) -> Overlap:
-        # A mark that is part of a right item does not divide items, and only where large numbers are due are there thousands.
+        # A mark that is part of a right item does not separate items; only a gold with large numbers has thousands separators.
         apart = "".join(mark for mark in ",;" if not any(isinstance(item, str) and mark in item for item in gold))
         grouped = any(is_number(item) and abs(item) >= 1000 for item in gold)
+        # The bare reading first. A sentence is read as a list only if that gives more, so that a plain list never loses by it.
         bare = overlap_of_sets(gold, read_items(answer, apart=apart, grouped=grouped), tolerance=self.tolerance)
         listed = None if bare.whole else stated_items(answer, gold)
         if listed is None:
@@ -187,20 +188,20 @@ def _is_scalar(value: JsonValue) -> bool:
 
 
 def _items(values: list[JsonValue]) -> list[JsonValue]:
-    """Return the items of a set, each once. Raises InputError for one that is null, empty or no single value."""
+    """Return the items of a set, each once. Raises InputError for one that is null, empty or not a single value."""
     if any(value is None or value == "" or not _is_scalar(value) for value in values):
         raise InputError("an item of the gold is null, empty or not a single value", remedy="leave it out in the SQL")
     return distinct(values)
 
 
 def _rows(values: list[JsonValue]) -> list[JsonObject]:
-    """Return the rows of a table. Raises InputError when there are none, or when they are not flat objects with the same keys."""
+    """Return the rows of a table. Raises InputError if there are none, or if they are not flat objects with the same keys."""
     if not values:
         raise InputError("the gold is an empty table", remedy="choose cases for which there are rows")
     if not all(is_object(value) for value in values):
-        raise InputError("the rows of a table are objects")
+        raise InputError("the rows of a table must be objects")
     if any(list(row) != list(values[0]) for row in values):
-        raise InputError("the rows of a table have the same keys in the same order")
+        raise InputError("the rows of a table must have the same keys in the same order")
     if not all(_is_scalar(cell) for row in values for cell in row.values()):
-        raise InputError("the cells of a table are single values")
+        raise InputError("the cells of a table must be single values")
     return values

@@ -68,7 +68,7 @@ class FinalState(Grader):
         return score(1.0) if problem is None else score(0.0, reason=problem)
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """Return 1 when nothing was changed but what the task allows, and of that nothing but what was due; what is missing is no harm."""
+        """Return 1 if nothing was changed beyond what the task requires, else 0. A missing change does no harm."""
         outside = self._allowed.outside(world.changes) if self._allowed is not None else None
         if outside is not None:
             return score(0.0, reason=f"not allowed: {outside}")
@@ -94,7 +94,7 @@ class FinalState(Grader):
 
 
 def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """Return what is wrong with the changed rows of a table; None if they are the expected ones."""
+    """Return the problem with the changed rows of a table; None if they are the expected ones."""
     if not expected:
         return _undue(table, expected, changes)
     columns, missing, extra = _differences(table, expected, changes)
@@ -105,7 +105,7 @@ def _compare(table: str, expected: list[JsonObject], changes: Changes) -> str | 
 
 
 def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | None:
-    """Return what was changed in a table although it was not to change; None if nothing was."""
+    """Return the change to a table that was not due, in words; None if there is none."""
     changed = changes.get(table, ())
     if not expected:
         return f"no row of {table} had to change, {len(changed)} did" if changed else None
@@ -116,7 +116,7 @@ def _undue(table: str, expected: list[JsonObject], changes: Changes) -> str | No
 def _differences(
     table: str, expected: list[JsonObject], changes: Changes
 ) -> tuple[list[str], list[list[JsonValue]], list[list[JsonValue]]]:
-    """Return the columns compared, and the rows that are missing and that are too many."""
+    """Return the compared columns, the missing rows, and the rows that are not due."""
     columns = list(expected[0])
     due = [list(row.values()) for row in expected]
     return columns, *_apart(due, [_present(change, columns) for change in changes.get(table, ())])
@@ -135,6 +135,7 @@ def _apart(
     expected: list[list[JsonValue]], found: list[list[JsonValue]]
 ) -> tuple[list[list[JsonValue]], list[list[JsonValue]]]:
     """Return the rows that only one side has; each row of a side matches one of the other."""
+    # Exact matches by hash first, in linear time; only the rest is compared pair by pair, where 1 and 1.0 are equal.
     counts = Counter(canonical(row) for row in expected)
     left: list[list[JsonValue]] = []
     for row in found:

@@ -1,4 +1,4 @@
-"""Did anything happen that must not."""
+"""Did anything forbidden happen."""
 
 from __future__ import annotations
 

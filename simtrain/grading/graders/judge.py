@@ -51,7 +51,7 @@ class Judge(ModelKnobs, Grader):
         return value
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """Return the mean rating. Raises ModelFault when the judge cannot be reached, or twice replies with nothing that can be read."""
+        """Return the mean rating. Raises ModelFault if the judge cannot be reached or two of its replies cannot be read."""
         low, high = self.scale
         shown = record(trajectory, clip=self.clip, changes=self.changes)
         criteria = "\n".join(f"{number}. {text.strip()}" for number, text in enumerate(self.criteria, 1))
@@ -68,7 +68,7 @@ class Judge(ModelKnobs, Grader):
 
 
 def record(trajectory: Trajectory, *, clip: int, changes: bool) -> str:
-    """Return the episode as a judge reads it: one JSON object a line, without thinking, labels and gold."""
+    """Return the episode for a judge: one JSON object per line, without thinking, labels or gold."""
     lines: list[JsonObject] = [{"task": trajectory.prompt}]
     for turn in trajectory.turns:
         if turn.text and turn.steps:
@@ -101,7 +101,7 @@ def _clipped(text: str, clip: int) -> str:
 def read_ratings(text: str, *, count: int, scale: tuple[int, int]) -> list[JsonObject]:
     """Return the ratings in a judge's reply, one for each criterion, in order.
 
-    Strict: the reply is one JSON object, at most with a code fence around it. Raises ValueError, saying what is wrong.
+    The reply must be one JSON object, with or without a code fence around it. Raises ValueError with the problem.
     """
     entries = json_object(text).get("ratings")
     if not is_list(entries):
@@ -116,6 +116,7 @@ def _rating(entry: JsonValue, number: int, scale: tuple[int, int]) -> JsonObject
     if given is None or given.get("criterion") != number:
         raise ValueError(f"entry {number} is not about criterion {number}")
     rating, reason = given.get("rating"), given.get("reason", "")
+    # bool is an int in Python, and `true` is no rating.
     if not isinstance(rating, int) or isinstance(rating, bool) or not scale[0] <= rating <= scale[1]:
         raise ValueError(f"the rating of criterion {number} is no whole number from {scale[0]} to {scale[1]}")
     return {"criterion": number, "rating": rating, "reason": reason if isinstance(reason, str) else ""}

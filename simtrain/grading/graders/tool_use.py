@@ -1,4 +1,4 @@
-"""How the agent used its tools: what it had to call, what it had to leave, in which order, within which budget."""
+"""How the agent used its tools: which it had to call, which to avoid, in which order, within which budget."""
 
 from __future__ import annotations
 
@@ -66,5 +66,6 @@ class ToolUse(Grader):
 
 
 def _in_order(tools: list[str], globs: tuple[str, ...]) -> bool:
+    # One iterator for all globs: each search goes on after the last hit, which makes it a test for a subsequence.
     rest = iter(tools)
     return all(any(matches(tool, glob) for tool in rest) for glob in globs)

@@ -1,4 +1,4 @@
-"""The table that a question asks for, scored as WideSearch scores it, strictly unless asked otherwise."""
+"""The table that a question asks for, scored as in WideSearch, strictly by default."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Measured: TypeAlias = Literal[
 ]
 
 Stated: TypeAlias = tuple[str, int, str | None]
-"""A fact that a page states: `type.attribute`, row id, and the site where it is what that site says of it."""
+"""A fact on a page: `type.attribute`, row id, and the site if it is a claim of that site, else None."""
 
 
 _WORDS = re.compile(r"\w+")
@@ -75,7 +75,7 @@ class WideSearch(Grader):
             raise ValueError("compatible scoring needs `as_of`, since its figures depend on the day")
         weights = self._weights.values()
         if any(weight < 0 for weight in weights) or not sum(weights) > 0:
-            raise ValueError("the weights of `reward` are none below 0, and at least one above")
+            raise ValueError("the weights of `reward` must not be negative, and at least one must be above 0")
         return self
 
     @property
@@ -95,7 +95,7 @@ class WideSearch(Grader):
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"])
             raise InputError(
-                f"the case is no question: {place}: {first['msg'].lower()}", remedy="give `sql`, `key` and `columns`"
+                f"the case is not a question: {place}: {first['msg'].lower()}", remedy="give `sql`, `key` and `columns`"
             ) from None
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
@@ -106,12 +106,12 @@ class WideSearch(Grader):
         gold = question.gold(world.query)
         if gold and self.sql is None and not asks_for_something(gold, given_cells(question, gold, question.query)):
             raise InputError(
-                "every cell of the gold stands in the question or has no value: there is nothing to find out"
+                "every cell of the gold is in the question or has no value, so nothing is left to find out"
             )
         if "citation" not in self._weights:
             return
         if question.evidence is None:
-            raise InputError("`citation` needs a question that knows its evidence", place="reward")
+            raise InputError("`citation` needs a question with evidence", place="reward")
         if gold and not any(facts for row in gather(question, world).cells for facts in row):
             raise InputError("the evidence of the question yields no fact", place="evidence")
 
@@ -141,6 +141,7 @@ class WideSearch(Grader):
             scores = await self._compatible(question, gold, trajectory.answer, arbiter)
             measured = _measured(scores.success, scores.rows, scores.items)
         detail = scores.facts() | {"rewarded": {name: measured[name] for name in measured if name != "success"}}
+        # Credit for a cited cell needs the strict alignment of rows, in compatible mode as well.
         if "citation" in self._weights:
             exact = (
                 scores if self.mode == "strict" else await _strict(question, gold, trajectory.answer, arbiter, given)
@@ -149,6 +150,7 @@ class WideSearch(Grader):
             measured["citation"] = _citation(gather(question, world.initial), exact, question, stated, given)
             detail["citation"] = measured["citation"]
         total = sum(self._weights.values())
+        # A measure can be a hair above 1 in floating point.
         value = sum(min(1.0, measured[name]) * weight for name, weight in self._weights.items()) / total
         if isinstance(arbiter, Asking):
             usage = arbiter.replies.usage
@@ -204,9 +206,10 @@ def _citation(
     stated: frozenset[Stated],
     given: frozenset[tuple[str, str]],
 ) -> float:
-    """Return the share of cells to be found that are right and whose facts were on opened pages; a cell of several facts counts in part.
+    """Return the share of required cells that are right and whose facts were on opened pages.
 
-    Cells of facts that do not exist are left out, since no page states them, and so are those that the question gives.
+    A cell of several facts counts in part. Cells that the question gives are not required, nor are those without a fact, which no
+    page can state.
     """
     columns = {normal_name(column.name): place for place, column in enumerate(question.columns)}
     sought = [[is_sought(name, str(cell), given) for name, cell in row.items()] for row in gathered.rows]
@@ -223,7 +226,7 @@ def _citation(
 
 
 def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
-    """Return the facts on these pages: the true statements, and all statements under the site that makes them."""
+    """Return the facts on these pages: true ones under None, and every statement under the site that makes it."""
     rows = world.query(
         "select distinct a.type || '.' || a.name as attribute, s.entity as entity, w.name as site, s.claim is null as true "
         "from _pages p join _statements s on s.page = p.id join _attributes a on a.id = s.attribute "
@@ -237,8 +240,8 @@ def _stated(world: World, urls: Iterable[str]) -> frozenset[Stated]:
 def _opened(trajectory: Trajectory) -> set[str]:
     """Return the URLs of the pages that were opened, whatever the tools and arguments are called.
 
-    They are the URLs that calls request and those that their replies name instead, since a page may have moved. A URL that a reply
-    reports as failed was not opened.
+    They are the URLs in the arguments of calls, and those in the replies, since a page may have moved. A URL that a reply reports as
+    failed was not opened. The URLs in a list of search results were not opened either.
     """
     found: set[str] = set()
     for step in trajectory.steps:
@@ -249,12 +252,13 @@ def _opened(trajectory: Trajectory) -> set[str]:
         replied = [(place, value) for place, value in leaves(shown) if _is_url(value)]
         failed = {value for place, value in replied if "fail" in str(place[0])}
         found.update((requested | {value for _, value in replied}) - failed)
+    # A fragment names a place in the same page. Moved pages count under both addresses.
     whole = {url.partition("#")[0] for url in found}
     return whole | {_before_it_moved(url) for url in whole}
 
 
 def _declined(trajectory: Trajectory, question: Question, world: World) -> Reward:
-    """Return 1 for who declines a question without an answer after looking for what it rests on."""
+    """Return 1 if a question without an answer was declined after looking for what it is about, else 0."""
     if trajectory.stop.reason != "abstained":
         return score(0.0, reason="the question has no answer")
     names = question.premise.names if question.premise else ()
@@ -265,7 +269,7 @@ def _declined(trajectory: Trajectory, question: Question, world: World) -> Rewar
 
 
 def _looked_for(trajectory: Trajectory, name: str, world: World) -> bool:
-    """True if some search that did not fail has all words of a name, or some page was opened that speaks of it."""
+    """Return True if a successful search had all words of a name, or an opened page contains it."""
     words = set(_WORDS.findall(name.casefold()))
     for step in trajectory.steps:
         if step.observation.is_error or tool_words(step.action.tool).intent != "search":

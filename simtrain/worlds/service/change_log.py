@@ -1,4 +1,4 @@
-"""The log of the rows that an episode touches: triggers write it, so that what changed is found without looking at the rest."""
+"""The log of touched rows, written by triggers, so that changes are found without scanning whole tables."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -11,12 +11,13 @@ _TABLE = f"{RESERVED}_changes"
 
 
 def watch(database: Database, tables: Iterable[str]) -> None:
-    """Make the log, and the triggers that note which rows of the tables are touched."""
+    """Create the log table, and the triggers that note every touched row of the tables."""
     database.run(
         f"create table {_TABLE} (id integer primary key, name text not null, row integer not null)", mode=Mode.OWN
     )
     for table in tables:
         new, old = f"('{table}', new.rowid)", f"('{table}', old.rowid)"
+        # An update may change the rowid itself (an integer primary key): then both the old and the new row are touched.
         for action, touched in (("insert", new), ("update", f"{old}, {new}"), ("delete", old)):
             database.run(
                 f'create trigger "{RESERVED}_{table}_{action}" after {action} on "{table}" begin'
@@ -26,12 +27,12 @@ def watch(database: Database, tables: Iterable[str]) -> None:
 
 
 def forget(database: Database) -> None:
-    """Begin the log anew."""
+    """Empty the log."""
     database.run(f"delete from {_TABLE}", mode=Mode.OWN)
 
 
 class ChangeLog:
-    """The log of one episode as far as read: what was touched since is looked at only once."""
+    """The part of an episode's log read so far. Each new entry is looked at only once."""
 
     __slots__ = ("_differing", "_found", "_read", "_version")
 
@@ -42,13 +43,13 @@ class ChangeLog:
         self._found: Changes = {}
 
     def copy(self) -> Self:
-        """Return what was read so far, for a state that goes its own way or is undone."""
+        """Return an independent copy, for a fork or for a state that is rolled back later."""
         other = copy(self)
         other._differing = dict(self._differing)
         return other
 
     def changes(self, own: Database, base: Database, version: int) -> Changes:
-        """Return the rows of a database that differ from the base, ordered by table and row id. `version` is that of the state."""
+        """Return the rows that differ from the base, ordered by table and row id. `version` is the state's count of writes."""
         if version != self._version:
             touched = own.rows(
                 f"select name, row, max(id) as id from {_TABLE} where id > ? group by name, row",
@@ -67,6 +68,7 @@ class ChangeLog:
         sql = f'select * from "{table}" where rowid = :row'
         before = next(iter(base.rows(sql, {"row": rowid})), None)
         after = next(iter(own.rows(sql, {"row": rowid})), None)
+        # Touched is not changed: a row may have been written back, or inserted and deleted again.
         if before == after:
             self._differing.pop((table, rowid), None)
         else:

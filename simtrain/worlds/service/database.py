@@ -1,4 +1,4 @@
-"""A guarded SQLite connection: only what a world needs, virtual time, a limit on steps, and one thread at a time."""
+"""A guarded SQLite connection: an authorizer, virtual time, limits on steps and memory, and one thread at a time."""
 
 from __future__ import annotations
 
@@ -21,34 +21,39 @@ Values: TypeAlias = Mapping[str, JsonValue] | Iterable[Cell]
 
 RESERVED = "_simtrain"
 SEQUENCE = f"{RESERVED}_sequence"
+# A callback every 1,000 operations costs nothing measurable; 5,000 of them are seconds of work.
 STEP_OPS = 1000
 MAX_STEPS = 5000
 MAX_LENGTH = 4_000_000
-"""Bytes of a value."""
+"""Largest value, in bytes."""
 MAX_COLUMNS = 200
 MAX_PATTERN = 500
-"""Bytes of a LIKE or GLOB pattern: matching takes as long as pattern times text."""
+"""Longest LIKE or GLOB pattern, in bytes: the time of matching grows with pattern times text."""
 MAX_PAGES = 65_536
-"""Pages of a world's database, of 4 KiB."""
+"""Most pages of a world's database, of 4 KiB each."""
 MOST_ROWS = 1_000_000
 MOST_BYTES = 256_000_000
-"""What the rows of one statement may take in memory."""
+"""Most memory for the rows of one statement, in bytes."""
 
 _INTERRUPTED = "interrupted"
 _TOO_MUCH = "the query takes too long, or too much memory"
+# Rows per fetch; fewer than that need no measuring.
 _FEW = 100
+# Bytes that CPython takes for a tuple and for a small object in it, about.
 _ROW_COST, _CELL_COST = 120, 60
 
 
 class Mode(IntEnum):
-    """What the SQL being prepared may do."""
+    """What a statement may do."""
 
+    # OWN is for this package's own statements: nothing is refused.
     READ = 0
     WRITE = 1
     SCHEMA = 2
     OWN = 3
 
 
+# Randomness, the host, and the library's version; and connection state that differs between a fork and its original.
 _REFUSED_FUNCTIONS = frozenset(
     {"random", "randomblob", "load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log",
      "sqlite_compileoption_get", "sqlite_compileoption_used", "sqlite_source_id", "sqlite_version", "last_insert_rowid",
@@ -63,10 +68,10 @@ _DEFINING = frozenset(
 
 
 class _Guard(RunningStatement):
-    """The guard of a connection: the lock, which is taken before SQLite's own, and what the running statement may do.
+    """The guard of a connection: a lock, taken before SQLite's own, and the permissions of the running statement.
 
-    SQLite calls back into Python in the middle of a statement. A thread that touched the connection then would wait for SQLite's
-    mutex with the interpreter in its hands, which the other waits for.
+    SQLite calls back into Python in the middle of a statement. Without the lock, a second thread could wait for SQLite's mutex while
+    it holds the GIL, which the callback needs: a deadlock.
     """
 
     __slots__ = ("left", "lock", "mode", "moment", "steps")
@@ -79,7 +84,7 @@ class _Guard(RunningStatement):
         self.left = self.steps = steps
 
     def now(self) -> str:
-        """Return the time that SQL sees."""
+        """Return the virtual time, as SQL sees it."""
         return self.moment
 
     def begins_with(self, length: int) -> Callable[[], str]:
@@ -87,12 +92,13 @@ class _Guard(RunningStatement):
         return lambda: self.moment[:length]
 
     def count(self) -> int:
-        """Count a step; true (which interrupts the statement) once all steps are used up."""
+        """Count a step. Return True, which interrupts the statement, once all steps are used up."""
         self.left -= 1
         return self.left < 0
 
     def authorize(self, action: int, first: str | None, second: str | None, _: str | None, trigger: str | None) -> int:
-        """Return whether SQLite may do this."""
+        """Return SQLITE_OK or SQLITE_DENY for an action; see sqlite3_set_authorizer."""
+        # The change log's triggers run inside the world's own statements, and write to reserved tables.
         if self.mode is Mode.OWN or (trigger is not None and trigger.startswith(RESERVED)):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
@@ -102,6 +108,7 @@ class _Guard(RunningStatement):
         if action in _READING:
             return sqlite3.SQLITE_OK
         if action in _WRITING:
+            # CREATE TABLE writes to sqlite_master, and AUTOINCREMENT to sqlite_sequence; a world's statements may not.
             inner = (first or "").startswith("sqlite_")
             allowed = self.mode is Mode.SCHEMA or (self.mode is Mode.WRITE and not inner)
             return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
@@ -109,9 +116,9 @@ class _Guard(RunningStatement):
 
 
 class Database:
-    """One database, in memory unless a connection is given. `moment` is the virtual time (`2031-03-03T09:00:20Z`) that its SQL sees.
+    """One database, in memory unless a connection is given. `moment` is its virtual time (`2031-03-03T09:00:20Z`).
 
-    Any thread may use it. What a statement gives is read to its end before the next thread's turn.
+    Any thread may use it. The rows of a statement are read to the end before another thread gets its turn.
     """
 
     __slots__ = ("__weakref__", "_connection", "_guard", "moment")
@@ -126,9 +133,10 @@ class Database:
         steps: int = MAX_STEPS,
         longest: float = LONGEST,
     ) -> None:
-        """Open an empty database, a copy of `content` (as `serialize` returns it), or guard a `connection` that is open.
+        """Open an empty database, open a copy of `content` (from `serialize`), or guard an open `connection`.
 
-        `backwards` reverses every order left open; a statement may take `steps` times STEP_OPS operations, and `longest` seconds.
+        `backwards` reverses the order of rows wherever SQL leaves it open. A statement may take `steps` times STEP_OPS operations,
+        and `longest` seconds.
         """
         own = connection is None
         connection = connection or sqlite3.connect(
@@ -136,12 +144,13 @@ class Database:
         )
         if content is not None:
             connection.deserialize(content)
+        # 64 KiB: thousands of forks are open at once, and the content is in memory anyway.
         connection.execute("pragma cache_size=-64")
         connection.execute("pragma foreign_keys=on")
-        # Without it the rows that INSERT OR REPLACE removes would not be noted as changes.
+        # Without it INSERT OR REPLACE would remove rows without firing the triggers of the change log.
         connection.execute("pragma recursive_triggers=on")
         if own:
-            # Otherwise large sorts would go to files of the host.
+            # Otherwise large sorts would write files on the host.
             connection.execute("pragma temp_store=memory")
             connection.execute(f"pragma max_page_count={MAX_PAGES}")
         if backwards:
@@ -163,25 +172,25 @@ class Database:
         connection.set_progress_handler(guard.count, STEP_OPS)
 
     def view(self) -> Database:
-        """Return the same database with a time of its own, for a state that only reads."""
+        """Return the same database with its own time, for a state that only reads."""
         other = Database.__new__(Database)
         other.moment, other._connection, other._guard = self.moment, self._connection, self._guard
         return other
 
     @property
     def lock(self) -> RLock:
-        """Held, it keeps other threads from the database."""
+        """The lock that keeps other threads from the database."""
         return self._guard.lock
 
     def run(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> int:
-        """Carry out one statement and tell how many rows it has written.
+        """Run one statement and return the number of rows written.
 
-        This and what follows raise sqlite3.Error (see `is_interruption` for a statement that takes too much).
+        This and the following methods raise sqlite3.Error; `is_interruption` tells a statement that takes too much.
         """
         return self._carried_out(sql, parameters, mode, lambda cursor: cursor.rowcount)
 
     def first(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> Row | None:
-        """Return the first row of one statement, which goes no further."""
+        """Return the first row of one statement, which is then abandoned; None without rows."""
         return self._carried_out(sql, parameters, mode, sqlite3.Cursor.fetchone)
 
     def fetch(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[Row]:
@@ -189,7 +198,7 @@ class Database:
         return self._carried_out(sql, parameters, mode, _all)
 
     def columns(self, sql: str, parameters: Values = ()) -> list[str]:
-        """Return the names of the columns of a SELECT, which is not carried out."""
+        """Return the column names of a SELECT without running it."""
         return self._carried_out(f"select * from ({sql}) limit 0", parameters, Mode.READ, _names)
 
     def rows(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[JsonObject]:
@@ -215,7 +224,7 @@ class Database:
             try:
                 cursor = self._connection.execute(sql, parameters)  # pyright: ignore[reportArgumentType]
                 found = take(cursor)
-                # Not left to whoever frees the cursor: that thread may not have the lock.
+                # Closed here, under the lock: the garbage collector may free a cursor in any thread.
                 cursor.close()
                 return found
             except Exception as error:
@@ -224,21 +233,22 @@ class Database:
                 if "vtable constructor failed" not in str(error):
                     raise self._named(error) from None
             finally:
+                # Even again: the watchdog reads an odd number as a running statement.
                 guard.number += 1
             self._declare_json_tables()
             return self._carried_out(sql, parameters, mode, take)
 
     def _named(self, error: Exception) -> Exception:
-        """Return an error as the one of sqlite3.Error that says what happened."""
+        """Return the sqlite3.Error that says best what happened."""
         if isinstance(error, MemoryError) or (str(error) == _INTERRUPTED and self._guard.left >= 0):
             return sqlite3.OperationalError(_TOO_MUCH)
         if isinstance(error, UnicodeError):
             return sqlite3.DataError("a text holds half a character (a surrogate)")
-        # Python 3.11 says so, of all mistakes, outside of sqlite3.Error: several statements in one.
+        # Python 3.11 raises sqlite3.Warning, which is no sqlite3.Error, for several statements in one.
         return sqlite3.ProgrammingError(str(error)) if isinstance(error, sqlite3.Warning) else error
 
     def _declare_json_tables(self) -> None:
-        # SQLite declares json_each and json_tree at their first use, by SQL of its own that the authorizer would refuse.
+        # SQLite declares json_each and json_tree on first use, with SQL of its own that the authorizer refuses.
         self._connection.set_authorizer(None)
         try:
             self._connection.execute("select 1 from json_each('[]'), json_tree('[]')").close()
@@ -246,7 +256,7 @@ class Database:
             self._connection.set_authorizer(self._guard.authorize)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
-        """Return the (table, column) pairs that preparing a SELECT touches."""
+        """Return the (table, column) pairs that a SELECT reads, as SQLite's authorizer reports them."""
         found: set[tuple[str, str]] = set()
         guard = self._guard
 
@@ -258,14 +268,15 @@ class Database:
         with guard.lock:
             self._connection.set_authorizer(note)
             try:
-                # The trailing comment changes the text, so that it is prepared anew and not taken from the statement cache.
+                # The trailing comment changes the text, so that the statement is prepared again: the authorizer is not asked for a
+                # cached one.
                 self.run(f"explain {sql}\n-- columns", parameters)
             finally:
                 self._connection.set_authorizer(guard.authorize)
         return frozenset(found)
 
     def savepoint(self, name: str, *, keep: bool) -> AbstractContextManager[None]:
-        """Return a block that is one unit: undone on an exception, and at its end unless `keep`. No other thread comes between."""
+        """Return a block that is rolled back on an exception, and at its end unless `keep`. It holds the lock throughout."""
         return _Savepoint(self._connection, self._guard, name, keep)
 
     def serialize(self) -> bytes:
@@ -284,13 +295,13 @@ class Database:
             self._connection.backup(target, pages=pages)
 
     def close(self) -> None:
-        """Free the memory."""
+        """Close the connection and free its memory."""
         with self._guard.lock:
             self._connection.close()
 
 
 class _Savepoint:
-    """See `Database.savepoint`. A class, since every call that writes is one, and a generator costs more than what it does."""
+    """See `Database.savepoint`. A class, since every writing call uses one and a generator would cost more than the savepoint."""
 
     __slots__ = ("_connection", "_guard", "_keep", "_name")
 
@@ -322,13 +333,13 @@ class _Savepoint:
             self._guard.lock.release()
 
     def _undo(self) -> None:
-        # Where a write is interrupted, SQLite has undone the whole transaction by itself.
+        # SQLite rolls the whole transaction back by itself when a write is interrupted.
         if self._connection.in_transaction:
             self._mark(f"rollback to {self._name}")
             self._mark(f"release {self._name}")
 
     def _mark(self, sql: str) -> None:
-        # Takes no time to speak of, and the lock is held.
+        # Not through `_carried_out`: it takes no time that would need watching, and the lock is already held.
         self._guard.mode = Mode.OWN
         self._guard.left = self._guard.steps
         self._connection.execute(sql).close()
@@ -346,7 +357,7 @@ def _all(cursor: sqlite3.Cursor) -> list[Row]:
     """Return all rows. Raises sqlite3.OperationalError for more than are allowed."""
     found = cursor.fetchmany(_FEW)
     if len(found) < _FEW:
-        # The usual case costs nothing: so few rows are bounded by the length of a value.
+        # The usual case costs nothing: the size of so few rows is bounded by MAX_LENGTH.
         return found
     size, more = 0, found
     while more:
@@ -361,16 +372,16 @@ def _all(cursor: sqlite3.Cursor) -> list[Row]:
 
 
 def _size(rows: list[Row]) -> int:
-    """Return an estimate of the memory that some rows take as objects."""
-    # Writing them as JSON is the fastest way to add up all texts; bytes count by what Python shows of them.
+    """Return the estimated memory of some rows as Python objects, in bytes."""
+    # Encoding as JSON is the fastest way to add up the lengths of all texts. Bytes count with their repr.
     return len(orjson.dumps(rows, default=repr)) + len(rows) * (_ROW_COST + _CELL_COST * len(rows[0]))
 
 
 def is_interruption(error: sqlite3.Error) -> bool:
-    """True if a query was cut off because it took too much."""
+    """Return True if a query was cut off because it took too much time or memory."""
     return str(error) in (_INTERRUPTED, _TOO_MUCH)
 
 
 def explain(error: sqlite3.Error) -> str:
-    """Return a SQLite error in one line, for an author."""
+    """Return a SQLite error as one line for the author."""
     return "the query takes too many steps" if str(error) == _INTERRUPTED else str(error)

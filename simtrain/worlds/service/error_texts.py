@@ -1,4 +1,4 @@
-"""What a service world's servers say before and while a tool runs, as its file words it."""
+"""The error texts of a service world's servers, as written in its file."""
 
 from string import Formatter
 from typing import Annotated, Literal, TypeAlias
@@ -12,7 +12,7 @@ from simtrain.files.file_model import FileModel
 
 
 def _text_with(*fields: str) -> AfterValidator:
-    """Return a validator of texts to be filled in with these fields alone: str.format could reach into objects, or pad to gigabytes."""
+    """Return a validator for texts with these fields only. Plain str.format could reach into objects or pad to gigabytes."""
 
     def check(text: str) -> str:
         try:
@@ -33,7 +33,7 @@ ConstraintText: TypeAlias = Annotated[str, _text_with("what")]
 
 
 class ConstraintTexts(FileModel):
-    """What a service says when a constraint fails; `{what}` names the columns."""
+    """The texts for failed constraints; `{what}` names the columns."""
 
     unique: ConstraintText = "A record with this {what} already exists."
     check: ConstraintText = "Invalid value for {what}."
@@ -46,7 +46,7 @@ _OfTool: TypeAlias = Annotated[str, _text_with("tool")]
 
 
 class SayingText(FileModel):
-    """A text and when it is used: for all `mistakes` of a call of `tool`, or for a single mistake that matches the other keys."""
+    """An error text and its condition: all `mistakes` of a call of `tool`, or a single mistake that matches the other keys."""
 
     text: _Spoken
     channel: Literal["error", "result"] | int = Field(
@@ -61,7 +61,7 @@ class SayingText(FileModel):
 
 
 class FrameText(FileModel):
-    """What is taken off the texts about single mistakes, and what the rest is set between."""
+    """How texts about single mistakes are joined: `lead` and `tail` are cut off each, the rest is put around and between them."""
 
     lead: _OfTool = ""
     tail: _OfTool = ""
@@ -71,7 +71,7 @@ class FrameText(FileModel):
 
 
 class ErrorTexts(ConstraintTexts):
-    """What a world's servers say before and while a tool runs."""
+    """The error texts of a world's servers, before and while a tool runs."""
 
     unknown_tool: Annotated[str, _text_with("tool")] = "Unknown tool: {tool}"
     unknown_tool_empty: Annotated[str, _text_with("tool")] | None = Field(
@@ -101,7 +101,7 @@ class ErrorTexts(ConstraintTexts):
     )
 
     def style(self) -> ErrorStyle:
-        """Return what they are to the rest of the package."""
+        """Return them in the form that the rest of the package uses."""
         fields = self.model_dump()
         return _STYLE.validate_python({**fields, "words": fields})
 

@@ -1,4 +1,4 @@
-"""Filling the tables of a service world: schema, rows, afterthoughts, and the triggers that note changes."""
+"""Building the database of a service world: schema, rows, the statements of `after:`, and the triggers that note changes."""
 
 import re
 import sqlite3
@@ -24,7 +24,7 @@ _SEQ_FORMAT = re.compile(r"\{seq(?::0\d{1,2})?\}")
 
 
 def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[str, int]) -> Database:
-    """Return a database with all that the file says. `counts` replaces the count of the one counted block of a table. Raises InputError."""
+    """Return the database that a file describes. `counts` replaces the count of a table's only counted block. Raises InputError."""
     database = Database(moment=stamp(instant(spec.clock.start)))
     _define(database, spec, document)
     for table in counts:
@@ -46,6 +46,7 @@ def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[st
         except ToolError as error:
             raise document.error(("after", index), f"the handler refuses: {error}") from None
     database.run("commit", mode=Mode.OWN)
+    # Last, so that the log starts empty: the rows of the file are no changes.
     watch(database, tables_of(database))
     return database
 
@@ -72,6 +73,7 @@ def columns_of(database: Database, table: str) -> list[str]:
 
 def _define(database: Database, spec: ServiceSpec, document: Document) -> None:
     first = document.line(("schema",))
+    # Fed line by line until SQLite says that a statement is complete: an error can then name its line.
     statement, begun = "", 0
     for number, line in enumerate(spec.tables.splitlines(), start=1):
         begun = begun if statement.strip() else number
@@ -84,6 +86,7 @@ def _define(database: Database, spec: ServiceSpec, document: Document) -> None:
         raise InputError(
             "the last statement does not end", remedy="add a semicolon", file=document.path, line=first, place="schema"
         )
+    # The change log, a fork's differences and the order of rows all rely on rowids.
     for table in tables_of(database):
         try:
             database.run(f'select rowid from "{table}" limit 0', mode=Mode.OWN)
@@ -101,7 +104,7 @@ def _define_one(database: Database, statement: str, document: Document, line: in
 
 
 def _split(statement: str) -> list[str]:
-    """Return the statements on lines that end together; a semicolon inside a trigger or a string does not end one."""
+    """Return the statements on some lines. A semicolon inside a trigger or a string does not end a statement."""
     parts, current = [""], 0
     for piece in re.split(r"(;)", statement):
         parts[current] += piece
@@ -141,6 +144,7 @@ class _Filler:
     def _fill_block(self, block: RowBlock, index: int, place: Place, count: int | None) -> None:
         if block.rows is not None:
             for number, literal in enumerate(block.rows):
+                # `rows: {table: [...]}` may list literal rows without the key `rows`; the line in the file depends on which was written.
                 inside = place if place in self.document.lines and "rows" not in self._data(place) else (*place, "rows")
                 self._check_columns(literal, (*inside, number))
                 self.seq += 1
@@ -155,6 +159,7 @@ class _Filler:
         for source in block.columns.values():
             if isinstance(source, str) and _SEQ_FORMAT.search(source):
                 self.formats.add(source)
+        # A stream per column: adding a column to the file leaves the values of the others as they were.
         streams = {name: Stream(derive(self.seed, "rows", self.table, index, name)) for name in generators}
         amounts = Stream(derive(self.seed, "rows", self.table, index))
         for parent in self._parents(block, place):

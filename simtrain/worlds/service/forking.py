@@ -1,4 +1,4 @@
-"""How a world is forked: every state reads the one base, and the first write of a state gives it a database of its own."""
+"""Forking a world: all states read one shared base; a state gets its own database on its first write."""
 
 import sqlite3
 from collections.abc import Generator, Mapping
@@ -18,25 +18,26 @@ from simtrain.worlds.service.filling import columns_of, tables_of
 
 
 class ForkedState(WorldState):
-    """The database of one episode. Any thread may use it; statements are carried out one after the other.
+    """The database of one episode. Any thread may use it; statements run one after the other.
 
-    Many episodes only read, or write late, so a copy is made no sooner than the first write: from `content`, the bytes of the base,
-    so that no other episode waits while it is made.
+    Many episodes only read, or write late, so the copy is made on the first write. It is made from `content`, the bytes of the
+    base, so that other episodes need not wait for the base meanwhile.
     """
 
     __slots__ = ("_backwards", "_base", "_content", "_held", "_lock", "_log", "_own", "clock", "version")
 
     def __init__(self, base: Database, content: bytes, *, clock: Clock, backwards: bool, own: Database | None) -> None:
-        """`own` is a database that was written to already; `backwards` reverses every order left open."""
+        """`own` is a database that was already written to. `backwards` reverses the order of rows wherever SQL leaves it open."""
         self.clock = clock
         self.version = 0
         self._lock = RLock()
-        # The base is shared by the states of all threads; its view tells this episode's time.
+        # The base is shared by all states in all threads; the view carries this episode's time.
         self._base = base.view()
         self._content = content
         self._backwards = backwards
         self._own = own
         self._log = ChangeLog()
+        # Weak: rows are kept only as long as somebody may still ask for them.
         self._held: ref[HeldRows] | None = None
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
@@ -57,7 +58,7 @@ class ForkedState(WorldState):
 
     @contextmanager
     def _undone(self) -> Generator[None]:
-        # A state without a database of its own is undone by throwing away the one that the block has made.
+        # A state without its own database is undone by discarding the one that the block made.
         if self._own is None:
             try:
                 yield
@@ -87,7 +88,7 @@ class ForkedState(WorldState):
             return found
 
     def _moves_on(self) -> None:
-        """Prepare for a write or a rollback: read the held rows now, if anybody still holds them."""
+        """Prepare for a write or a rollback: read the held rows now, while they can still be read, if anybody holds them."""
         found = None if self._held is None else self._held()
         if found is not None and found.version == self.version:
             found.rows = self.changes()
@@ -96,9 +97,9 @@ class ForkedState(WorldState):
     def fork(self) -> Self:
         with self._lock:
             other = copy(self)
-            # A fork may run in another thread, and nobody holds rows of it yet.
+            # A fork may run in another thread, and nobody holds its rows yet.
             other._lock, other._held = RLock(), None
-            # The base is never written to, so the fork shares it; only this episode's own database is copied.
+            # The base is never written to, so the fork shares it. Only the episode's own database is copied.
             other._base, other._log, other.clock = self._base.view(), self._log.copy(), copy(self.clock)
             if self._own is not None:
                 other._own = Database(self._own.serialize(), moment=self._own.moment)
@@ -109,13 +110,13 @@ class ForkedState(WorldState):
             self._discard()
 
     def _present(self) -> Database:
-        """Return what the state reads, at its present time."""
+        """Return the database to read, set to the present time."""
         database = self._own or self._base
         database.moment = self.clock.now
         return database
 
     def _forked(self) -> Database:
-        """Return what the state writes to."""
+        """Return the database to write to, made if need be, set to the present time."""
         self._moves_on()
         if self._own is None:
             self._own = Database(self._content, backwards=self._backwards)
@@ -139,9 +140,9 @@ def query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | No
 
 
 def restored(name: str, content: bytes, changes: Changes) -> Database:
-    """Return the base of the world `name` with recorded changes applied. Raises InputError for a table that it does not have.
+    """Return the base of the world `name` with recorded changes applied. Raises InputError for an unknown table.
 
-    Triggers and constraints stay out of the way, since the rows are final.
+    Triggers and constraints are switched off: the rows are final, and in between they may violate constraints.
     """
     database = Database(content)
     for trigger in database.rows("select name from sqlite_master where type = 'trigger'", mode=Mode.OWN):
@@ -154,6 +155,7 @@ def restored(name: str, content: bytes, changes: Changes) -> Database:
             raise InputError(f"the world {name!r} has no table {table!r}", remedy=nearest(table, known))
         columns = columns_of(database, table)
         touched = ",".join(str(int(change.rowid)) for change in rows)
+        # All are deleted before any is inserted, since two changed rows may have swapped a unique value.
         database.run(f'delete from "{table}" where rowid in ({touched})', mode=Mode.OWN)
         names = ", ".join(f'"{column}"' for column in columns)
         marks = ", ".join("?" * (len(columns) + 1))

@@ -1,4 +1,4 @@
-"""SQL functions that a world has in place of SQLite's own: its dates, and those whose time grows with the square of their texts."""
+"""SQL functions that replace SQLite's own: dates in virtual time, and functions of quadratic cost with a limit."""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,9 +10,9 @@ Cell: TypeAlias = int | float | str | bytes | None
 
 _TIME_FUNCTIONS: Final = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "unixepoch": 0, "strftime": 1}
 _SQUARE: Final = {"trim": 1e8, "ltrim": 1e8, "rtrim": 1e8, "json_patch": 3e10}
-"""Functions of two texts, with how large the product of their lengths may be: about a quarter of a second's work."""
+"""Functions of two texts, with the largest product of their lengths: about a quarter of a second of work."""
 
-# The only place that reads SQLite's own functions of these names; everything else gets the overrides below.
+# A connection without the overrides below, to call SQLite's own functions of the same names.
 _pristine = sqlite3.connect(":memory:", check_same_thread=False)
 _asking = Lock()
 
@@ -22,6 +22,7 @@ def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bo
 
     With `local`, local time exists and is UTC.
     """
+    # Declared deterministic so that they may be used in indexes and generated columns, as in plain SQLite.
     for name, place in _TIME_FUNCTIONS.items():
         connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)
     for name, most in _SQUARE.items():
@@ -45,6 +46,7 @@ _evaluate_time = lru_cache(maxsize=8192)(_ask)
 
 def _tell_time(name: str, place: int, now: Callable[[], str], local: bool, *arguments: Cell) -> Cell:
     given = list(arguments if len(arguments) > place else (*arguments, "now"))
+    # Backwards, since arguments are deleted on the way.
     for index, argument in reversed(list(enumerate(given))):
         lowered = argument.strip().lower() if isinstance(argument, str) else None
         if lowered == "now":

@@ -1,4 +1,4 @@
-"""Column generators: the values of columns in `rows:`, compiled into functions of a row in the making."""
+"""Column generators: what `rows:` says of a column, compiled to a function of the row so far."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ _BOUND = re.compile(r"([A-Za-z_]\w*)\s*(?:([+-])\s*(\S+))?")
 
 @dataclass(slots=True)
 class RowDraft:
-    """A row in the making: the columns so far, the row of `each`, and where draws come from."""
+    """An unfinished row: its columns so far, the row of `each`, and the stream of draws."""
 
     values: dict[str, Cell]
     parent: Mapping[str, Cell]
@@ -132,7 +132,7 @@ def _numbers(value: JsonValue) -> tuple[float, float]:
 
 def _share(value: JsonValue) -> float:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{value!r} is no share", remedy="give a number between 0 and 1")
+        raise InputError(f"{value!r} is not a share", remedy="give a number between 0 and 1")
     return float(value)
 
 
@@ -160,7 +160,7 @@ def _number(source: JsonObject) -> Generator:
 
 def _money(source: JsonObject) -> Generator:
     low, high = _numbers(source["money"])
-    # Squaring the draw leans amounts to the lower end, as prices do.
+    # Squaring the draw makes small amounts more frequent than large ones, as with real prices.
     return lambda row: round(low + (high - low) * row.stream.random() ** 2, 2)
 
 
@@ -224,6 +224,7 @@ def _ref(source: JsonObject) -> Generator:
     unique = bool(source.get("unique"))
 
     def draw(row: RowDraft) -> Cell:
+        # A condition may name columns of the row, so its rows are queried again, except for unique ones, which are drawn without return.
         pool = row.pools.get(sql) if condition is None or unique else None
         if pool is None:
             pool = [next(iter(found.values())) for found in row.database.rows(sql, row.parameters)]
@@ -297,4 +298,4 @@ _KINDS: dict[str, tuple[Callable[[JsonObject], Generator], tuple[str, ...]]] = {
     "date": (_date, ()), "time": (_time, ("hours", "minutes")), "ref": (_ref, ("where",)), "parent": (_parent, ()),
     "sql": (_sql, ()), "text": (_text, ()), "chance": (_chance, ()), "email": (_email, ("domain",)),
 }  # fmt: skip
-"""Kind of generator -> what makes it from a mapping, and the further keys of that."""
+"""Kind of generator -> the function that makes it from a mapping, and the other keys that it takes."""

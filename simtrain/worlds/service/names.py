@@ -7,7 +7,7 @@ from simtrain.values.seeding import Stream
 
 
 def _read_pools() -> dict[str, list[str]]:
-    """Return the sections of names.txt; line breaks inside a section mean nothing."""
+    """Return the sections of names.txt: entries separated by semicolons; line breaks inside a section mean nothing."""
     text = files("simtrain.worlds.service").joinpath("names.txt").read_text("utf-8")
     pools: dict[str, list[str]] = {}
     for section in text.split("\n[")[1:]:
@@ -67,4 +67,4 @@ NAMED: dict[str, Callable[[Stream], str]] = {
     "paragraph": paragraph,
     "username": lambda stream: f"{stream.choose(POOLS['first_names']).lower()}{stream.integer(1, 99)}",
 }
-"""Name -> a function from a stream of draws to a value."""
+"""Name -> a function that draws a value from a stream."""

@@ -1,4 +1,4 @@
-"""What a service world's servers offer besides tools: resources and prompts, compiled."""
+"""Resources and prompts of a service world, compiled."""
 
 import re
 from typing import cast
@@ -17,12 +17,12 @@ _VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 class Resource:
-    """A resource, or (where its URI has `{variables}`) a template of resources."""
+    """A resource or, if its URI has `{variables}`, a resource template."""
 
     def __init__(self, source: ResourceSource) -> None:
-        """Raises InputError for one that has neither SQL nor a handler, or both."""
+        """Raises InputError unless the source has either SQL or a handler."""
         if (source.read is None) == (source.handler is None):
-            raise InputError("a resource has either `read` or `handler`")
+            raise InputError("a resource needs either `read` or `handler`")
         self.source = source
         self.variables = _VARIABLE.findall(source.uri)
         key = "uriTemplate" if self.variables else "uri"
@@ -40,7 +40,7 @@ class Resource:
             prepare_sql(database, self.source.read, {*self.variables, "uri", "now", "today"}, Mode.READ, "read")
 
     def match(self, uri: str) -> dict[str, JsonValue] | None:
-        """Return the values of the variables where a URI is this resource."""
+        """Return the values of the variables if a URI matches this resource, else None."""
         found = self._pattern.fullmatch(uri)
         return None if found is None else dict(found.groupdict())
 
@@ -65,19 +65,19 @@ class Prompt:
     """A prompt: a text with the arguments filled in, or a handler."""
 
     def __init__(self, source: PromptSource) -> None:
-        """Raises InputError for one that has neither a text nor a handler, or both, and for a text that names no argument."""
+        """Raises InputError unless the source has either a text or a handler, and for a text with an unknown argument."""
         if (source.text is None) == (source.handler is None):
-            raise InputError("a prompt has either `text` or `handler`")
+            raise InputError("a prompt needs either `text` or `handler`")
         self.source = source
         self.offer = Offer(source.server, _prompt_descriptor(source))
         self.arguments = {argument.name: argument.required for argument in source.arguments}
         self._text = Text(source.text) if source.text is not None else None
         for name in sorted(self._text.names - set(self.arguments)) if self._text else ():
-            raise InputError(f"the text names {name!r}, which is no argument", place="text")
+            raise InputError(f"the text names {name!r}, which is not an argument", place="text")
         self._handler = resolve("handlers", source.handler) if source.handler else None
 
     def fill(self, database: Database, arguments: JsonObject) -> JsonObject:
-        """Return the GetPromptResult. Raises ToolError for arguments that are missing, SimulatorFault for a handler without a reply."""
+        """Return the GetPromptResult. Raises ToolError for a missing argument, SimulatorFault if the handler returns something else."""
         for name, required in self.arguments.items():
             if required and name not in arguments:
                 raise ToolError(f"Missing required argument: {name}")

@@ -1,4 +1,4 @@
-"""The queries of replies: SQL whose parameters are known, and how its rows become structured content."""
+"""The queries of replies: SQL with named parameters, and the structured content made from its rows."""
 
 import base64
 import binascii
@@ -17,6 +17,7 @@ from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.database import Database, Row
 from simtrain.worlds.service.spec import ReadSpec
 
+# Strings, quoted names and comments are matched first, so that a colon or question mark inside them is no parameter.
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|[:@$]([A-Za-z_]\w*)|(\?)", re.DOTALL)
 _CONVERTERS: dict[str, Callable[[JsonValue], JsonValue]] = {
     "json": lambda cell: None if cell is None else orjson.loads(cell),
@@ -35,7 +36,7 @@ def parameters_in(sql: str) -> set[str]:
 
 
 def check_parameters(sql: str, known: set[str]) -> None:
-    """Refuse, with an InputError, a statement that names a parameter nobody binds."""
+    """Raise an InputError for a statement that names an unknown parameter."""
     for name in sorted(parameters_in(sql)):
         if name not in known:
             raise InputError(f"nothing binds the parameter :{name}", remedy=nearest(name, known))
@@ -55,7 +56,7 @@ class Query:
         self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] = []
         self._optional: frozenset[str] = frozenset()
         self._plain: tuple[str, ...] = ()
-        """The columns, where all are shown just as they come."""
+        """The column names, if no column needs converting or leaving out: a short way for the usual case."""
 
     @property
     def columns(self) -> list[str]:
@@ -63,7 +64,7 @@ class Query:
         return [name for name, _ in self._converters]
 
     def learn(self, database: Database, values: Mapping[str, JsonValue]) -> None:
-        """Find out the columns without running the query. Raises InputError when two have the same name."""
+        """Learn the columns without running the query. Raises InputError if two have the same name."""
         aliases = database.columns(self.sql, values)
         self._converters = [_split_alias(alias.removesuffix(_OPTIONAL)) for alias in aliases]
         self._optional = frozenset(
@@ -72,13 +73,13 @@ class Query:
         if not self._optional and all(convert is None for _, convert in self._converters):
             self._plain = tuple(self.columns)
         for index, name in enumerate(self.columns):
-            # SQLite itself renames the second of two columns of a subquery: `id` and `id:1`.
+            # SQLite renames the second of two equal columns of a subquery: `id` and `id:1`.
             first, _, copy = name.rpartition(":")
             if name == "" or (copy.isdigit() and first in self.columns[:index]):
                 raise InputError(f"two columns are called {first!r}", remedy="name one with `as`")
 
     def fetch(self, database: Database, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the result in its shape; a paged list is one row longer than a page when there is more."""
+        """Return the result in its shape. A paged list is one row longer than a page if more rows follow."""
         if self.shape == "rows":
             rows = database.fetch(self.sql, values)
             if self._plain:
@@ -93,7 +94,7 @@ class Query:
         return dict(zip(self._plain, row, strict=True)) if self._plain else self._shown(row)
 
     def _shown(self, row: Row) -> JsonObject:
-        """Return a row as an object, without the optional keys that are null."""
+        """Return a row as an object, without optional keys that are null."""
         cells = zip(self._converters, row, strict=True)
         found = {name: cell if convert is None else convert(cell) for (name, convert), cell in cells}
         if not self._optional:
@@ -112,12 +113,12 @@ def _split_alias(alias: str) -> tuple[str, Callable[[JsonValue], JsonValue] | No
 
 
 class ReplyQueries:
-    """The queries of a tool's reply. `whole` is the query that is the reply itself; otherwise `parts` are its keys."""
+    """The queries of a tool's reply: `whole` if one query gives the reply itself, otherwise `parts` by key."""
 
     __slots__ = ("parts", "whole")
 
     def __init__(self, source: str | JsonObject, *, page: int | None) -> None:
-        """Raises InputError for a query that has no shape, and for a page without a list."""
+        """Raises InputError for a query without a shape, and for `page` without a list."""
         self.whole: Query | None = None
         self.parts: dict[str, Query] = {}
         given: JsonObject = {"items": source} if isinstance(source, str) else source
@@ -134,7 +135,7 @@ class ReplyQueries:
             raise InputError("`page` needs a list in `read`")
 
     def fetch(self, database: Database, values: dict[str, JsonValue]) -> JsonObject:
-        """Return the structured content. Raises ToolError for an object that is missing."""
+        """Return the structured content. Raises ToolError for a missing object."""
         found: JsonObject = {}
         for name, query in self.parts.items():
             result = query.fetch(database, values)
@@ -150,7 +151,7 @@ class ReplyQueries:
         return found if self.whole is None else next(iter(found.values()))
 
     def schema(self) -> JsonObject:
-        """Return a JSON Schema of the content, as far as columns tell; the queries must have learnt theirs."""
+        """Return a JSON Schema of the content, as far as column names tell. Call `learn` on the queries first."""
         if self.whole is not None:
             return _object_schema(self.whole)
         properties: JsonObject = {}
@@ -189,7 +190,7 @@ def write_cursor(offset: int) -> str:
 
 
 def read_cursor(cursor: JsonValue) -> int:
-    """Return the offset in a cursor; 0 for none. Raises ToolError for a cursor that was never given out."""
+    """Return the offset in a cursor; 0 for none. Raises ToolError for an invalid cursor."""
     if cursor is None:
         return 0
     text = str(cursor)

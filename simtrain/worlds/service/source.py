@@ -1,4 +1,4 @@
-"""A service world file that was read and checked, and the worlds that are built from it."""
+"""A parsed service world file, and the worlds built from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simtrain.worlds.service.world import ServiceWorld
 
 
 class ServiceSource:
-    """A service world file that was read and checked, not yet built."""
+    """A parsed and checked service world file. Worlds are built from it on demand."""
 
     kind = "service"
     file_model: ClassVar[type[ServiceSpec]] = ServiceSpec
@@ -29,18 +29,16 @@ class ServiceSource:
         names = [tool.name for tool in spec.tools]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise document.error(("tools", index, "name"), f"the tool {name!r} stands twice", "rename one")
+                raise document.error(("tools", index, "name"), f"the tool {name!r} is listed twice", "rename one")
 
     @classmethod
     def load(cls, document: Document) -> ServiceSource:
-        """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
+        """Return the source of a world, checked as far as possible without building it. Raises InputError."""
         return cls(document, described(document, document.parse(ServiceSpec)))
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the file's content, with the manifest's text where tools are described there; layout does not
-        count.
-        """
+        """Digest of the file's content, and of the manifest's text for tools described there. Layout does not count."""
         data = self.document.data
         if any("description" not in tool for tool in data["tools"]):
             shown = [[tool.description, tool.descriptor, tool.input, tool.output] for tool in self.spec.tools]
@@ -48,7 +46,7 @@ class ServiceSource:
         return blake2b(canonical(data), digest_size=16).hexdigest()
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> ServiceSource:
-        """Refuse, with an InputError, any knobs."""
+        """Raise an InputError: a service world has no knobs."""
         raise document.error(
             place, f"a service world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"
         )
@@ -61,9 +59,9 @@ class ServiceSource:
 
 
 def described(document: Document, spec: ServiceSpec) -> ServiceSpec:
-    """Return the spec with what the manifest says of the tools that the file does not describe. Raises InputError.
+    """Return the spec, with tools that the file does not describe taken from the manifest. Raises InputError.
 
-    Such a tool is shown as the captured server showed it; the file says only what answers it.
+    Such a tool is shown as the captured server showed it; the file says only how it is answered.
     """
     if all(tool.description for tool in spec.tools):
         return spec

@@ -23,7 +23,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
 
 
 class ServiceClockSpec(FileModel):
-    """Virtual time: where it starts and how far a tool call moves it."""
+    """Virtual time: its start, and how far each tool call advances it."""
 
     start: str = DEFAULT_START
     per_step: str | float = 20.0
@@ -48,7 +48,7 @@ def _checked(value: Any, parse: Any) -> Any:
 
 
 class RowBlock(FileModel):
-    """Some rows of a table: literal ones, a number of generated ones, or a number for each row of another table."""
+    """Rows of a table: literal rows, a count of generated ones, or a count for each row of another table."""
 
     rows: list[dict[str, JsonValue]] | None = None
     each: str | None = None
@@ -68,7 +68,7 @@ _BLOCK_KEYS = frozenset({"rows", "count", "each", "with"})
 
 
 def _blocks(value: object) -> object:
-    """Return one block, a list of blocks, or a list of literal rows: always as a list of blocks."""
+    """Return one block, a list of blocks or a list of literal rows as a list of blocks."""
     if is_object(value):
         return [value]
     if not is_list(value) or not value:
@@ -81,7 +81,7 @@ _WrittenBlocks: TypeAlias = RowBlock | list[RowBlock] | list[dict[str, JsonValue
 
 
 class Refusal(FileModel):
-    """A precondition: when `if` holds, or `unless` does not, the call is refused with the error text."""
+    """A precondition: if `if` holds, or `unless` does not, the call is refused with the error text."""
 
     holds: str | None = Field(default=None, alias="if")
     unless: str | None = None
@@ -150,7 +150,7 @@ class ToolSource(FileModel):
         return value
 
     def input_schema(self) -> JsonObject:
-        """Return the JSON Schema of a tool's arguments: written out, or made from the short form. Raises InputError for what is neither."""
+        """Return the JSON Schema of the arguments, made from the short form if need be. Raises InputError for an invalid one."""
         source = self.input
         if source.get("type") == "object" and is_object(source.get("properties")):
             return source
@@ -158,9 +158,7 @@ class ToolSource(FileModel):
         required: list[str] = []
         for name, given in source.items():
             if not isinstance(given, str | dict | None):
-                raise InputError(
-                    "an argument is described by a JSON Schema or the name of a type", place=f"input.{name}"
-                )
+                raise InputError("an argument needs a JSON Schema or the name of a type", place=f"input.{name}")
             entry: JsonObject = {"type": given} if isinstance(given, str) else dict(cast(JsonObject, given or {}))
             optional = entry.pop("optional", False) or "default" in entry
             properties[name] = entry
@@ -175,7 +173,7 @@ class ToolSource(FileModel):
 
 
 class ResourceSource(FileModel):
-    """A resource of a server, or a template of them: `{variables}` in its URI are parameters of `read`, one SELECT for its text."""
+    """A resource or resource template of a server. `{variables}` in the URI are parameters of `read`, a SELECT for its text."""
 
     uri: str = Field(min_length=1)
     name: str = Field(min_length=1)
@@ -232,5 +230,5 @@ class ServiceSpec(FileModel):
     prompts: list[PromptSource] = Field(default_factory=list[PromptSource])
 
     def errors_of(self, tool: str) -> ErrorTexts:
-        """Return what the server of a tool says."""
+        """Return the error texts of a tool's server."""
         return self.server_errors.get(tool.partition(".")[0], self.errors)

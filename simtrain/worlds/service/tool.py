@@ -24,7 +24,7 @@ from simtrain.worlds.service.spec import ToolSource
 EMBEDDED = Provenance("embedded")
 
 UNSUPPORTED = "{tool} is not supported by this simulated server."
-"""What a tool says that nothing answers."""
+"""The error text of an unbound tool."""
 
 _SEQ = re.compile(r"\{seq(?::0(\d{1,2}))?\}")
 _HEX = re.compile(r"\{hex:(\d{1,2})\}")
@@ -34,14 +34,14 @@ _DONE: JsonObject = {"ok": True}
 _NESTED = (list, dict)
 
 MUCH = 20_000
-"""Characters of arguments, as JSON, beyond which a value that overflows is the agent's doing."""
+"""Characters. If the arguments, as JSON, are longer than this, a value that overflows is the agent's fault."""
 
 MOST_REPLY = 16_000_000
-"""Characters of a reply."""
+"""Longest reply, in characters."""
 
 
 class PreconditionFailed(ToolError):
-    """A precondition did not hold; `rule` names it, and `shown_as` is the channel: error, result, or the code of a JSON-RPC error."""
+    """A precondition failed. `rule` is its name, `shown_as` the channel: error, result, or the code of a JSON-RPC error."""
 
     def __init__(self, text: str, rule: str, shown_as: str | int) -> None:
         super().__init__(text)
@@ -50,14 +50,14 @@ class PreconditionFailed(ToolError):
 
 
 class CompiledTool:
-    """A compiled tool. `writes` says whether it may change the world; `rules` are the names of its preconditions."""
+    """A compiled tool. `writes` is true if it may change the world; `rules` are the names of its preconditions."""
 
     def __init__(self, source: ToolSource, *, input_schema: JsonObject, errors: ErrorTexts) -> None:
-        """Raises InputError for what does not compile; SQL itself is checked by `check`."""
+        """Raises InputError for a source that does not compile. SQL is checked later, by `check`."""
         self.name = source.name
         self.source = source
         if source.handler and (source.write or source.read):
-            raise InputError("a tool has either a handler or write and read", remedy="remove one")
+            raise InputError("a tool needs either a handler or write and read, not both", remedy="remove one")
         bound = bool(source.handler or source.write or source.read)
         if bound is source.unbound:
             raise (
@@ -98,7 +98,7 @@ class CompiledTool:
         self.spec = ToolSpec(source.name, " ".join(source.description.split()), input_schema, None, self.writes)
 
     def check(self, database: Database) -> None:
-        """Prepare every statement. Raises InputError for SQL that does not compile, reaches too far, or names what nobody binds."""
+        """Prepare every statement. Raises InputError for SQL that does not compile, is not allowed, or names an unknown parameter."""
         known = {*self._defaults, "now", "today"}
         for name, sql in self._lets:
             prepare_sql(database, sql, known, Mode.READ, f"let.{name}")
@@ -106,6 +106,7 @@ class CompiledTool:
         for index, (_, sql, _, text, _) in enumerate(self._refusals):
             prepare_sql(database, sql, known, Mode.READ, f"refuse[{index}]")
             _check_names(text, known, f"refuse[{index}].error")
+        # Ids exist only once all preconditions held, so `let` and `refuse` cannot name them.
         known |= {name for name, _ in self._ids}
         for index, sql in enumerate(self._writes):
             prepare_sql(database, sql, known, Mode.WRITE, f"write[{index}]")
@@ -126,13 +127,13 @@ class CompiledTool:
             raise InputError("`each` needs `text`, and a list of `read`", place="each")
 
     def output_schema(self) -> JsonObject | None:
-        """Return the JSON Schema of the structured reply; None if it has none or its schema is unknown."""
+        """Return the JSON Schema of the structured reply; None if there is no structured reply or its schema is unknown."""
         if not self.source.structured:
             return None
         if self.source.output is not None:
             return self.source.output
         if any(rule.error_as == "result" for rule in self.source.refuse):
-            # A refusal that is a plain reply has no such content, and clients would not take it.
+            # Such a refusal is a success without structured content; clients reject that if a schema was announced.
             return None
         if self._reply is not None:
             return self._reply.schema()
@@ -141,7 +142,7 @@ class CompiledTool:
         return {"type": "object", "properties": {"ok": {"const": True}}, "required": ["ok"]}
 
     def prepare(self, database: Database, arguments: JsonObject) -> dict[str, JsonValue]:
-        """Return the values that SQL sees, with every precondition checked. Raises ToolError."""
+        """Check every precondition and return the parameters for SQL. Raises ToolError."""
         given: dict[str, JsonValue] = {**self._defaults, **arguments}
         values: dict[str, JsonValue] = {**given, "now": database.moment, "today": database.moment[:10]}
         for name, value in given.items():
@@ -149,6 +150,7 @@ class CompiledTool:
                 values[name] = encode(cast(object, value))
         if self.paged:
             values["_offset"] = read_cursor(values.get("cursor"))
+            # One row more than a page: its presence says that a further page follows.
             values["_limit"] = cast(int, self.source.page) + 1
         for name, sql in self._lets:
             row = database.first(sql, values)
@@ -160,14 +162,14 @@ class CompiledTool:
         return values
 
     def write(self, database: Database, values: dict[str, JsonValue], *, statements: int | None = None) -> None:
-        """Carry out the writing statements, or the first `statements` of them, without a transaction of its own."""
+        """Run the writing statements, or the first `statements` of them. The caller holds the transaction."""
         for name, pattern in self._ids:
             values[name] = new_id(database, pattern)
         for sql in self._writes[:statements]:
             database.run(sql, values, mode=Mode.WRITE)
 
     def reply(self, database: Database, values: dict[str, JsonValue], arguments: JsonObject) -> Observation:
-        """Return the reply of a call that succeeds. Raises ToolError."""
+        """Return the reply of a successful call. Raises ToolError."""
         if self.source.unbound:
             raise ToolError(UNSUPPORTED.format(tool=self.name.rpartition(".")[2]))
         if self._handler is not None:
@@ -182,6 +184,7 @@ class CompiledTool:
             if len(text) > MOST_REPLY:
                 raise TooMuch(f"a reply has at most {MOST_REPLY:,} characters")
             return Observation(text, json=self.source.structured, provenance=EMBEDDED)
+        # Later keys win: what the reply holds hides an argument of the same name, and that hides a parameter of SQL.
         names = {"reply": structured, **values, **arguments, **structured}
         if self._each is not None:
             items = structured[self._each]
@@ -197,10 +200,11 @@ class CompiledTool:
         return Observation(text, structured if self.source.structured else None, provenance=EMBEDDED)
 
     def failed(self, failure: Exception, arguments: JsonObject) -> Observation:
-        """Return the error reply where the work failed in a way that an agent can cause by its arguments.
+        """Return the error reply for a failure that an agent can cause by its arguments.
 
-        Raises SimulatorFault for what else SQL and handlers do, and the failure itself where it is none of theirs.
+        Raises SimulatorFault for other failures of SQL and handlers, and the failure itself if it is neither.
         """
+        # Raised again so that except clauses can sort it. A subclass must come before its base.
         try:
             raise failure
         except PreconditionFailed as error:
@@ -225,7 +229,7 @@ class CompiledTool:
             raise SimulatorFault(f"{self.name}: {error}") from None
 
     def _overflow(self, error: Exception, arguments: JsonObject) -> Observation:
-        """Return the reply to arguments that are too large themselves. Raises SimulatorFault where the world made small ones so large."""
+        """Return the reply to arguments that are too large. Raises SimulatorFault if the arguments are small and the world is at fault."""
         if _is_large(arguments):
             return self._bad("a value is too long" if isinstance(error, TooMuch) else "a value is out of range")
         raise SimulatorFault(f"{self.name} makes a value that is too large: {error}") from None
@@ -236,7 +240,7 @@ class CompiledTool:
     def _constraint(self, message: str) -> str:
         found = _CONSTRAINT.match(message)
         if found is None:
-            # RAISE(ABORT, 'text') in a trigger of the world: the author's own words. Typed columns speak SQLite's.
+            # RAISE(ABORT, 'text') in a trigger: the author's own words. "cannot store" is SQLite's text for STRICT tables.
             return self._texts["check"].format(what="an argument") if message.startswith("cannot store") else message
         kind, detail = found[1], found[2] or ""
         if kind in ("UNIQUE", "NOT NULL"):
@@ -248,7 +252,7 @@ class CompiledTool:
 
 
 def _is_large(arguments: JsonObject) -> bool:
-    """True if the arguments of a call hold more than a tool must be able to take: long texts, integers of more than 64 bits."""
+    """Return True if the arguments of a call are larger than a tool must accept: long texts, integers of more than 64 bits."""
     if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in arguments.values()):
         return True
     try:
@@ -259,8 +263,8 @@ def _is_large(arguments: JsonObject) -> bool:
 
 def _observed(reply: HandlerReply) -> Observation:
     """Return a handler's reply as an observation; content blocks and notifications travel as the raw MCP reply."""
-    # An observation has its text for the model, its JSON for graders and perturbations, and, only where these two cannot say it all,
-    # the MCP reply itself: a client over the wire must get an image or a notification as the server sent it.
+    # An observation has text for the model and JSON for graders and perturbations. It has the MCP reply itself (wire) only if these
+    # two cannot express it: a client must get an image or a notification as the server sent it.
     wire: JsonObject | None = None
     if reply.blocks or reply.updated:
         blocks = list(reply.blocks) or [{"type": "text", "text": reply.text}]
@@ -294,7 +298,7 @@ def _error(text: str) -> Observation:
 
 
 def new_id(database: Database, pattern: str) -> str:
-    """Return the next id of a pattern such as `RF{seq:05}` or `{hex:8}`; the counter lives in the database and is undone with the call."""
+    """Return the next id of a pattern such as `RF{seq:05}` or `{hex:8}`. The counter is in the database: a rollback undoes it too."""
     sql = f"insert into {SEQUENCE} values (:format, 1) on conflict do update set value = value + 1 returning value"
     row = database.first(sql, {"format": pattern}, mode=Mode.OWN)
     number = cast(int, cast("tuple[object]", row)[0])
@@ -303,7 +307,7 @@ def new_id(database: Database, pattern: str) -> str:
 
 
 def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
-    """Return hexadecimal digits for one field of an id: they look random, and are the same for the same id everywhere."""
+    """Return the hexadecimal digits of one field of an id. They look random but depend only on pattern and number."""
     count = int(field[1])
     parts = (f"{derive(number, pattern, field.start(), part):016x}" for part in range(count // 16 + 1))
     return "".join(parts)[:count]
@@ -311,7 +315,7 @@ def _digits(pattern: str, number: int, field: re.Match[str]) -> str:
 
 @contextmanager
 def _at(place: str) -> Generator[None]:
-    """Report errors of the block as the author's, at this place of the tool."""
+    """Add this place of the tool to the InputErrors of the block."""
     try:
         yield
     except InputError as error:
@@ -327,6 +331,7 @@ def prepare_sql(database: Database, sql: str, known: set[str], mode: Mode, place
     """Prepare one statement that may name the parameters in `known`. Raises InputError at `place`."""
     try:
         check_parameters(sql, known)
+        # EXPLAIN prepares the statement, authorizer included, and runs nothing.
         database.run(f"explain {sql}", dict.fromkeys(known), mode=mode)
     except InputError as error:
         raise error.at(place=place) from None

@@ -1,7 +1,7 @@
-"""The watchdog of running SQL: a statement that takes too long, or makes the process grow too much, is interrupted.
+"""The watchdog of running SQL: it interrupts statements that take too long or make the process grow too much.
 
-SQLite counts operations, but a single one may take a tenth of a second, and then a count stops nothing. So a second thread watches
-all running statements. It exists only while there are some.
+SQLite counts operations, but a single one may take a tenth of a second, so that a count alone does not bound time. A second thread
+therefore watches all running statements. It exists only while there are some.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from time import monotonic, process_time
 from typing import Final, TypeAlias
 
 LONGEST: Final = 1.5
-"""Seconds that a statement may take; with the beats of the watch it is interrupted within two."""
+"""Seconds of CPU time that a statement may take. As the watchdog looks at intervals, it is interrupted within two."""
 PATIENCE: Final = 3
-"""How many times as long by the clock on the wall, where other processes take the processor."""
+"""How many times LONGEST of wall-clock time a statement may take, since other processes may use the CPU."""
 MOST_GROWTH: Final = 256_000_000
-"""Bytes that the process may grow by while a statement is carried out: sorting, tables in passing, and the rows that it gives."""
+"""Bytes that the process may grow by during a statement: sorting, temporary tables, and result rows."""
 
 _BEAT: Final = 0.1
 _IDLE_BEATS: Final = 20
@@ -31,7 +31,7 @@ _STATUS = Path("/proc/self/status")
 class RunningStatement:
     """A connection that runs one statement at a time. `number` is odd while one is running.
 
-    Callers that run thousands of statements add to `number` themselves, and call `watch` if it is not `watched`.
+    Callers that run thousands of statements increase `number` themselves, and call `watch` if it is not `watched`.
     """
 
     __slots__ = ("connection", "longest", "number", "watched")
@@ -44,7 +44,7 @@ class RunningStatement:
 
     @contextmanager
     def under_way(self) -> Generator[None]:
-        """Return a block during which the statement runs."""
+        """Return the block in which the statement runs."""
         self.number += 1
         self.watch()
         try:
@@ -53,7 +53,7 @@ class RunningStatement:
             self.number += 1
 
     def watch(self) -> None:
-        """Register with the watchdog until no statement is running."""
+        """Register with the watchdog, until it sees that no statement is running."""
         self.watched = True
         _watched.add(self)
         if not _thread.runs:
@@ -82,7 +82,7 @@ class _Thread:
             pause.wait(_BEAT)
             idle = 0 if _watched else idle + 1
             seen = _looked_at(seen)
-        # Whoever begins from here on starts another thread; whoever began just before is seen here.
+        # A statement that begins from here on starts a new thread; one that began just before is seen here.
         self.runs = False
         if _watched:
             self.start()
@@ -120,7 +120,7 @@ def _let_go(one: RunningStatement) -> None:
 
 
 def _resident() -> int:
-    """Return the memory of this process in bytes, without files that are mapped into it; 0 where the system does not tell."""
+    """Return the memory of this process in bytes, without mapped files; 0 if the system does not tell."""
     if sys.platform != "linux":
         return 0
     with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A service world built, and its state opened for one episode, which carries out calls."""
+"""A built service world, and its state in one episode, which answers calls."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHOWN_ROWS = 12
 
 
 class ServiceWorld(World):
-    """A service world: one base database, its bytes for forking, and its compiled tools."""
+    """A service world: the base database, its bytes for forking, and the compiled tools."""
 
     kind = "service"
 
     def __init__(self, spec: ServiceSpec, document: Document, digest: str, variant: Variant) -> None:
-        """Build it. Raises InputError with the place in the file."""
+        """Build the world. Raises InputError with the place in the file."""
         self.name = spec.name
         self.digest = digest
         self.seed = spec.seed if variant.seed is None else variant.seed
@@ -131,7 +131,7 @@ def _check_style(style: str, tool: str, schema: JsonObject) -> None:
 
 
 class ServiceState(ForkedState):
-    """A service world open for one episode. Any thread may call it; calls are carried out one after the other."""
+    """A service world open for one episode. Any thread may call it; calls run one after the other."""
 
     __slots__ = ("world",)
 
@@ -152,12 +152,13 @@ class ServiceState(ForkedState):
         return self.world.compiled[request.tool.name].takes_time
 
     def _run(self, tool: CompiledTool, arguments: JsonObject) -> Observation:
+        # Preconditions run before the fork: a call that is refused costs no copy of the database.
         database = self._present()
         values = tool.prepare(database, arguments)
         if not tool.writes:
             return tool.reply(database, values, arguments)
         database = self._forked()
-        # A reply that cannot be made (a missing row, a text too long) undoes the statements too: the call has failed as a whole.
+        # The reply is made inside the savepoint: if it fails (a missing row, a text too long), the statements are undone too.
         with database.savepoint("call", keep=True):
             tool.write(database, values)
             return tool.reply(database, values, arguments)
@@ -165,6 +166,7 @@ class ServiceState(ForkedState):
     def partial(self, request: Request, statements: int) -> Observation:
         tool = self.world.compiled[request.tool.name]
         with self._lock:
+            # The whole call first, undone again: a call that is refused must not leave half of it behind.
             with self.savepoint():
                 whole = self.answer(request)
             if not whole.is_error:
@@ -181,7 +183,7 @@ class ServiceState(ForkedState):
             tool.write(database, values, statements=statements)
 
     def statements(self, request: Request) -> int:
-        """Return how many writing statements the tool of a request has."""
+        """Return the number of writing statements of a request's tool."""
         return len(self.world.compiled[request.tool.name].source.write)
 
     def describe(self) -> str:

@@ -127,7 +127,7 @@ class LadderSpec(FileModel):
         names = [level.name for level in self.levels]
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if twice is not None:
-            raise ValueError(f"the level {twice!r} stands twice")
+            raise ValueError(f"the level {twice!r} appears twice")
         worlds = [world for split in SPLITS for world in self.worlds.get(split, [])]
         shared = next((world for place, world in enumerate(worlds) if world in worlds[:place]), None)
         if shared is not None:

@@ -276,7 +276,9 @@ class _Reader:
             key = key_node.value
             self.check_text(key, line)
             if key in found:
-                raise InputError(f"the key {key!r} stands twice", remedy="keep one", line=line, place=name_place(place))
+                raise InputError(
+                    f"the key {key!r} appears twice", remedy="keep one", line=line, place=name_place(place)
+                )
             self.lines[(*place, key)] = line
             found[key] = self.value(value_node, (*place, key))
         return found

@@ -243,7 +243,7 @@ class _Assembler:
         for index, label in enumerate(labels):
             if label in labels[:index]:
                 raise self.document.error(
-                    (key,), f"the label {label!r} stands twice", "give one of them another name with `as`"
+                    (key,), f"the label {label!r} appears twice", "give one of them another name with `as`"
                 )
 
 

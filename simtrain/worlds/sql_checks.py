@@ -49,7 +49,7 @@ def try_predicate(world: World, sql: str, case: Mapping[str, JsonValue], *, plac
     """Raise an InputError for a predicate that does not run or gives more than one column."""
     columns = try_columns(world, sql, case, place=place)
     if len(columns) > 1:
-        raise InputError(f"a predicate must give one value, not the columns {', '.join(columns)}", place=place)
+        raise InputError(f"a predicate gives one value, not the columns {', '.join(columns)}", place=place)
 
 
 def check_table(world: World, table: str, *, place: str) -> None:

@@ -39,7 +39,7 @@ def test_every_place_has_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("- a list", "top level"), ("", "top level"), ("a: [1", "not YAML"), ("a: 1\na: 2", "stands twice"), ("? [a]\n: 1", "plain text"),
+        ("- a list", "top level"), ("", "top level"), ("a: [1", "not YAML"), ("a: 1\na: 2", "appears twice"), ("? [a]\n: 1", "plain text"),
         ("a: !!python/name:os.system", "tag"), ("a: !!binary aGk=", "tag"), ("a: !mine 1", "tag"),
         ("a: &x [*x]", "refers to itself"), ("\ta: 1", "not YAML"),
         ("a: *nothing", "not YAML"), ("[" * 2000, "too deeply"), ("a: " + "[" * 200 + "]" * 200, "too deeply"),

@@ -276,5 +276,5 @@ def test_a_value_where_there_is_none_is_a_wrong_claim_and_to_say_so_earns_nothin
 def test_a_question_that_leaves_nothing_to_find_out_is_refused(world: FinishedWorld) -> None:
     sql = QUESTION.sql.replace("berths as", "null as").replace("harbourmaster as", "null as")
     case = {**played(None).case, "sql": sql, "query": "Velmora Quay, Dranhollow, Pell Harbour: what of their berths?"}
-    with pytest.raises(InputError, match="nothing to find out"):
+    with pytest.raises(InputError, match="nothing is left to find out"):
         graded(world, played(RIGHT, case=case))

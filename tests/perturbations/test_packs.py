@@ -90,7 +90,7 @@ async def test_any_two_packs_can_be_met_at_once(one: str, other: str, tmp_path: 
 
 
 def test_the_same_pack_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'impossible.impossible_task' stands twice"):
+    with pytest.raises(InputError, match=r"'impossible.impossible_task' appears twice"):
         load_scenario_file(write_files(tmp_path), "birthday", packs=["impossible", "impossible"])
 
 

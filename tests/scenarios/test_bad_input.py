@@ -205,7 +205,7 @@ TABLE = [
     in_world("a text that names nothing", "no item {{ item_id }}", "no item {{ item }}", "tools[1].refuse[0].error", "'item'", "did you mean 'item_id'?"),
     in_world("a template that does not parse", "no item {{ item_id }}", "no item {{ item_id", "tools[1].refuse[0].error", "does not parse"),
     in_world("an input that is no schema", "{item_id: {type: string}}", "{item_id: {type: strin}}", "tools[1].input.item_id.type", "not a JSON Schema", "strin"),
-    in_world("two tools of one name", "name: items.sell", "name: items.list", "tools[1].name", "stands twice", "rename one", at="  - name: items.list\n    description: Sell"),
+    in_world("two tools of one name", "name: items.sell", "name: items.list", "tools[1].name", "appears twice", "rename one", at="  - name: items.list\n    description: Sell"),
     # What SQL of a world may not do.
     in_world("ATTACH", "  create table sales", "  attach 'x.db' as x;\n  create table sales", "schema", "not allowed"),
     in_world("PRAGMA", "  create table sales", "  pragma writable_schema = on;\n  create table sales", "schema", "not allowed"),
@@ -236,10 +236,10 @@ TABLE = [
     in_scenario("a trigger that matches nothing", 'when: {tools: "items.*"', 'when: {tools: "item.*"', "perturbations", "matches no tool", at="perturbations:"),
     in_scenario("a probability of 2", "nth: 1", "probability: 2", "perturbations[0].when.probability", "less than or equal to 1"),
     in_scenario("a tool that nobody answers", '{tools: "*", use: embedded}', '{tools: "items.list", use: embedded}', "world_models", "nobody answers", "items.sell", at="world_models:"),
-    in_scenario("a label twice", "  - use: answer\n", "  - use: final_state\n    with: {changes_only: [items, sales]}\n  - use: answer\n", "rubric", "'final_state' stands twice", "`as`", at="rubric:"),
+    in_scenario("a label twice", "  - use: answer\n", "  - use: final_state\n    with: {changes_only: [items, sales]}\n  - use: answer\n", "rubric", "'final_state' appears twice", "`as`", at="rubric:"),
     in_scenario("no grader", SCENARIO[SCENARIO.index("rubric:") :], "rubric: []\n", "rubric", "at least 1"),
     # YAML.
-    in_scenario("a key twice", "limits: {", "name: other\nlimits: {", "the key 'name' stands twice", "keep one"),
+    in_scenario("a key twice", "limits: {", "name: other\nlimits: {", "the key 'name' appears twice", "keep one"),
     in_scenario("broken YAML", "cases:\n", "cases: [\n", "not YAML", at="tools:"),
     in_scenario("a tag", "name: sell", "name: !!python/object:os.system sell", "tag"),
     in_scenario("YAML that holds itself", "name: sell", "description: &a [*a]\nname: sell", "refers to itself"),

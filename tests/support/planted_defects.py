@@ -33,7 +33,7 @@ DEFECTS = (
     Defect("rows without end", TABLES, "rows: {tasks: {count: 1000000000}}\n" + TABLES, "form", None, "rows are lists of rows"),
     Defect("a handler", '    write: ["delete from tasks where id = :id"]\n', "    handler: memory_read_graph\n", "form", None, "the key 'handler' is not allowed"),
     Defect("a tool that the server lacks", "  - name: task_delete\n", "  - name: task_remove\n", "form", None, "the server has no tool 'task_remove'"),
-    Defect("a tool left out", "  - name: task_delete\n", "  - name: task_get\n    open: later\n  - name: task_delete\n", "form", None, "the tool 'task_get' stands twice"),
+    Defect("a tool left out", "  - name: task_delete\n", "  - name: task_get\n    open: later\n  - name: task_delete\n", "form", None, "the tool 'task_get' appears twice"),
     Defect("a column that is not there", "select id, name, desc, tags as", "select id, title, desc, tags as", "load", "task_get", "no such column: title"),
     Defect("SQL that is none", "delete from tasks where id = :id", "delete tasks where id = :id", "load", "task_delete", "syntax error"),
     Defect("another database", '["delete from tasks where id = :id"]', "[\"attach database '/etc/passwd' as other\"]", "load", "task_delete", "may not do this"),

@@ -112,11 +112,11 @@ def test_a_site_that_is_right_in_every_conflict_is_named(copy: sqlite3.Connectio
     [
         ("majority: [station.purpose,", "majority: [station.purposes,", "station has no fact 'purposes'"),
         ("majority: [station.purpose,", "majority: [station.crew,", "station.crew stands under two rules"),
-        ("majority: [station.purpose,", "majority: [station.name,", "no site has a name wrong"),
+        ("majority: [station.purpose,", "majority: [station.name,", "sites are never wrong about a name"),
         ("primary: {lounge:", "primary: {lodge:", "there is no site 'lodge'"),
-        ("erratum: [vessel.hull,", "erratum: [vessel.length, vessel.hull,", "no page puts vessel.length right"),
-        ("vessel.hull is corrected", "vessel.hull is mended", "'mended' is no test here"),
-        ("        corrections: true\n", "", "'corrected' is no test here"),
+        ("erratum: [vessel.hull,", "erratum: [vessel.length, vessel.hull,", "no page corrects vessel.length"),
+        ("vessel.hull is corrected", "vessel.hull is mended", "'mended' is not a test here"),
+        ("        corrections: true\n", "", "'corrected' is not a test here"),
         ("        corrections: true\n", "        corrections: true\n        by: hull\n", "`corrections` is for lists"),
     ],
 )

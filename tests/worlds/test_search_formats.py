@@ -74,7 +74,7 @@ def test_numbers_and_days_are_written_alike_however_many_were_written_before() -
         (attribute("quantity", "km"), [("in", ["kg"])], "km measures length and kg mass"),
         (attribute("quantity", "furlongs"), [("in", ["km"])], "unknown unit 'furlongs'"),
         (attribute("number"), [("in", ["km"])], "only a quantity can be converted"),
-        (attribute("number"), [("about", ["two"])], "one number from 0 to 6"),
+        (attribute("number"), [("about", ["two"])], "one whole number from 0 to 6"),
         (attribute("flag"), [("words", ["armed"])], "two texts"),
     ],
 )

@@ -143,7 +143,7 @@ async def test_other_words_in_a_snippet_contradict_nothing(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("results", "reason"),
     [
-        ([RESULT, RESULT], "stands twice among the results"),
+        ([RESULT, RESULT], "appears twice among the results"),
         ([RESULT | {"url": "/lights/carrow"}], "is no whole URL"),
         ([RESULT | {"url": "https://charts"}], "is no whole URL"),
     ],

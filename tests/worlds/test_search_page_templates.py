@@ -88,9 +88,9 @@ REFUSED = {
     "|sort('launched')": "rows are sorted by a fact",
     "|sort(attribute='crew', case_sensitive=true)": "rows are sorted by a fact",
     "|sort(attribute='keel')": "ship has no fact 'keel'",
-    "|sort(attribute='crew.name')": "crew is no ref",
-    "[:5]|sort(attribute='crew')": "sorted once, and cut after that",
-    "|reverse": "sorted or cut, not 'reverse'",
+    "|sort(attribute='crew.name')": "crew is not a ref",
+    "[:5]|sort(attribute='crew')": "sorted once, then limited",
+    "|reverse": "sorted or limited, not 'reverse'",
 }
 
 

@@ -50,13 +50,13 @@ REFUSALS = {
     "a number in the prose": (
         "They say ",
         "They said in 1999 that ",
-        ["sites.gossip.pages[0].body[0]", "the number 1999 stands in the prose"],
+        ["sites.gossip.pages[0].body[0]", "the prose states the number 1999"],
     ),
-    "a template that computes": ("crew of {{ ship.crew }}", "crew of {{ ship.crew + 1 }}", ["it computes nothing"]),
+    "a template that computes": ("crew of {{ ship.crew }}", "crew of {{ ship.crew + 1 }}", ["it cannot compute"]),
     "a template with a statement of its own": (
         "They say ",
         "{% set x = 1 %}They say ",
-        ["templates know facts, for and if"],
+        ["a template may use facts, for and if"],
     ),
     "a template that is none": ("crew of {{ ship.crew }}", "crew of {{ ship.crew", ["not a template"]),
     "a comparison that never holds": (
@@ -134,7 +134,7 @@ REFUSALS = {
     "a longitude beyond the globe": ("[-100, 100]]", "[-100, 190]]", ["at most 90 and 180"]),
     "a weight below 0": ("[mild, stormy, frozen]}", "[mild, stormy, frozen], weights: [1, 1, -1]}", ["not below 0"]),
     "weights that are all 0": ("[mild, stormy, frozen]}", "[mild, stormy, frozen], weights: [0, 0, 0]}", ["above"]),
-    "a category with one value twice": ("[mild, stormy, frozen]", "[mild, mild, frozen]", ["'mild' stands twice"]),
+    "a category with one value twice": ("[mild, stormy, frozen]", "[mild, mild, frozen]", ["'mild' appears twice"]),
     "a phrase with a number": ("armed: {flag: 0.4}", "armed: {text: [with 2 guns]}", ["no digits"]),
     "a phrase with a name": ("armed: {flag: 0.4}", "armed: {text: [by Krupp]}", ["no capital letters"]),
     "a minimum above the maximum": ("min: 3, changes", "min: 3, max: 2, changes", ["`min` is 3 and `max` 2"]),
@@ -214,8 +214,8 @@ REFUSALS = {
         ["names are wanted", "add onsets"],
     ),
     "no room for periods": ("during: [ship.launched, now]", "during: [now-2d, now]", ["no room for", "widen `during`"]),
-    "pages that share an address": ("url: /about/{{ slug }}", "url: /about", ["one address"]),
-    "a list by what is no group": ("by: climate", "by: founded", ["lists are made by a category, a ref or a flag"]),
+    "pages that share an address": ("url: /about/{{ slug }}", "url: /about", ["the same address"]),
+    "a list by what is no group": ("by: climate", "by: founded", ["lists are grouped by a category, a ref or a flag"]),
     "a condition that fails": ("share: 0.8", "where: crw > 3", ["sites.gossip.pages[0].where", "no such column"]),
     "a count that cannot be": ("count: 24", "count: 0", ["entities.ship.count"]),
     "a title without a wording": (
@@ -228,7 +228,7 @@ REFUSALS = {
         "[]",
         ["sites.gossip.pages[0].body[1]"],
     ),
-    "a page date that is none": ("date: ship.launched+10d", "date: ship.crew", ["ship.crew is no date"]),
+    "a page date that is none": ("date: ship.launched+10d", "date: ship.crew", ["ship.crew is not a date"]),
 }
 
 
@@ -291,11 +291,11 @@ def test_text_of_a_file_stays_text_whatever_it_holds(tmp_path: Path) -> None:
     assert all(body.startswith("They say ' \" \\ \x07 \u2028 } ''' é ") for body in bodies)
 
 
-def test_loops_and_conditions_stand_in_one_another_within_limits(tmp_path: Path) -> None:
+def test_loops_and_conditions_are_nested_within_limits(tmp_path: Path) -> None:
     loops = "".join(f"{{% for a{n} in ports[:9] %}}" for n in range(4)) + "{{ a3 }}" + "{% endfor %}" * 4
-    assert "at most 3 loops" in refusal(tmp_path, '- "Everything is here:', f'- "{loops}Everything is here:')
+    assert "at most 3 deep" in refusal(tmp_path, '- "Everything is here:', f'- "{loops}Everything is here:')
     branches = "{% if ship.armed %}" * 25 + "x" + "{% endif %}" * 25
-    assert "at most 20 conditions" in refusal(tmp_path, "They say", f"{branches} They say")
+    assert "at most 20 deep" in refusal(tmp_path, "They say", f"{branches} They say")
 
 
 def test_counts_of_unknown_types_are_refused(tmp_path: Path) -> None:

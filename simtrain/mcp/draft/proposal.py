@@ -77,7 +77,7 @@ def _tools(value: JsonValue, known: Mapping[str, JsonObject]) -> tuple[dict[str,
                 f"the server has no tool {name!r}", remedy=nearest(str(name), known), file=FILE, place=place
             )
         if name in bound or name in left:
-            raise InputError(f"the tool {name!r} stands twice", file=FILE, place=place)
+            raise InputError(f"the tool {name!r} appears twice", file=FILE, place=place)
         _check_keys(entry, ("name", "open", *KEYS), place)
         keys = {key: entry[key] for key in KEYS if entry.get(key) not in (None, {}, [])}
         reason: JsonValue = entry.get("open")

@@ -64,7 +64,7 @@ def load_perturbations(names: Sequence[str]) -> list[Armed]:
                 )
             if armed.label in [other.label for other in found]:
                 raise InputError(
-                    f"the label {armed.label!r} stands twice",
+                    f"the label {armed.label!r} appears twice",
                     remedy="give one of them another name with `as`",
                     file=document.path,
                 )

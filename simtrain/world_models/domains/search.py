@@ -72,7 +72,7 @@ class SearchDomain(McpDomain):
                 if "://" not in url or normal_url(url) is None:
                     raise ValueError(f"{url!r} is no whole URL")
                 if url in urls[:place]:
-                    raise ValueError(f"the URL {url} stands twice among the results")
+                    raise ValueError(f"the URL {url} appears twice among the results")
         requested, shown = request.arguments.get("url"), content.get("url")
         if isinstance(requested, str) and isinstance(shown, str):
             wanted, given = normal_url(requested), normal_url(shown)

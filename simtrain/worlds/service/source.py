@@ -29,7 +29,7 @@ class ServiceSource:
         names = [tool.name for tool in spec.tools]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise document.error(("tools", index, "name"), f"the tool {name!r} is listed twice", "rename one")
+                raise document.error(("tools", index, "name"), f"the tool {name!r} appears twice", "rename one")
 
     @classmethod
     def load(cls, document: Document) -> ServiceSource:

@@ -1,1 +1,1 @@
-"""Independent proofs that a world file is consistent: a scan that shares no code with the rendering of pages."""
+"""Independent proofs that a world file is consistent. They share no code with the rendering of pages."""

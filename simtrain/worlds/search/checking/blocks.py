@@ -1,4 +1,4 @@
-"""A page cut into what a reader sees: paragraphs, lists and tables, with the words before and behind each."""
+"""Splits a page into what a reader sees: paragraphs, lists and tables, with the words before and after each."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,20 +10,20 @@ from simtrain.worlds.search.checking.links import LINK
 
 @dataclass(frozen=True, slots=True)
 class PageOfLists:
-    """A page whose lists and dates are read."""
+    """A page whose lists and dates are checked."""
 
     id: int
     url: str
     about: Thing | None
     day: int
-    """Its date: it can know of nothing later."""
+    """Its date. The page cannot know of anything later."""
     known: int
     """The date of the newest page of its site."""
 
 
 @dataclass(slots=True)
 class Listing:
-    """A list or a table: its items (cells for tables), the header of a table, the words before and behind, and where it begins."""
+    """A list or table: its items (cells for tables), the header of a table, its position, and the words before and after it."""
 
     items: list[list[str]]
     header: list[str]
@@ -35,7 +35,7 @@ class Listing:
 
 @dataclass(slots=True)
 class Blocks:
-    """The parts of a page. `lines` are all lines of running text and of lists, with where they begin."""
+    """The parts of a page. `lines` holds all lines of running text and of lists, with their positions."""
 
     listings: list[Listing] = field(default_factory=list[Listing])
     lines: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -46,7 +46,7 @@ _HEADING = re.compile(r"#+ |\*\*[^*]+\*\*$")
 
 
 def blocks_of(body: str) -> Blocks:
-    """Return the blocks of a page."""
+    """Return the blocks of a page in Markdown."""
     found = Blocks()
     current: Listing | None = None
     last: Listing | None = None
@@ -58,7 +58,7 @@ def blocks_of(body: str) -> Blocks:
         kind = "item" if line.startswith("- ") else "row" if line.startswith("|") else ""
         if kind:
             if current is None and last is not None and kind == "item" and (last.loose or len(last.items) == 1):
-                # Single items with lines between them are one list.
+                # Single items with blank lines between them are one list.
                 last.loose = True
                 current, last = last, None
             if current is None:
@@ -71,7 +71,8 @@ def blocks_of(body: str) -> Blocks:
             if current is not None or last is not None:
                 cast(Listing, current or last).tail = line
                 current, last, before = None, None, []
-            # A heading or a paragraph of its own begins anew; what a list is comes directly before it.
+            # Only the line directly before a list, with its heading, says what the list is.
+            # A heading directly above the line still belongs to it.
             before = [before[-1], line] if before and _HEADING.match(before[-1]) else [line]
             found.lines.append((at, line))
         elif current is not None:

@@ -1,4 +1,4 @@
-"""What a text names: the names of a world found among its words, and the dates written there."""
+"""Finds the names of a world and the dates in a text."""
 
 import re
 from calendar import monthrange
@@ -9,16 +9,16 @@ from simtrain.worlds.search.checking.facts import FactTables, Thing
 from simtrain.worlds.search.checking.reading import MONTHS, read_date
 
 Days = tuple[int, int]
-"""The first and the last day that a written date may mean."""
+"""The first and last day that a written date may mean."""
 
 Called = tuple[int, int, Thing]
-"""Where a text names something, and what."""
+"""Start and end of a name in a text, and the thing it names."""
 
 _REMEMBERED = 1 << 12
 _WORD = re.compile(r"[^\W_]+")
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR = re.compile(r"\d{4}")
-"""What every date has: text without it is not looked through for more."""
+"""Every date has a year. A text without one needs no slower search."""
 _BEGIN = "".join(sorted({month[0] for month in MONTHS}))
 _DATE = re.compile(
     rf"(?=[\d{_BEGIN}])(?:\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}\.\d{{1,2}}\.\d{{4}}\b|\b\d{{1,2}} (?:{_MONTH})\.? \d{{4}}\b"
@@ -28,12 +28,12 @@ _DATE = re.compile(
 
 
 class Names:
-    """All names and other names of a world, by their first word."""
+    """All names and aliases of a world, by first word."""
 
     def __init__(self, facts: FactTables) -> None:
         self._things: dict[str, Thing] = {}
         self._sizes: dict[str, list[int]] = {}
-        # The same line is read as an item of a list and as a line of its page.
+        # Cached, since the same line is read as an item of a list and as a line of its page.
         self.found = lru_cache(_REMEMBERED)(self._found)
         for kind in facts.entities:
             for entity, names in facts.all_names(kind).items():
@@ -49,12 +49,13 @@ class Names:
             sizes.sort(reverse=True)
 
     def _found(self, text: str) -> list[Called]:
-        """Return where a text names what, in order; the longest name counts."""
+        """Return the names in a text, in order; of overlapping names the longest counts."""
         found: list[Called] = []
         words = list(_WORD.finditer(text))
         free = 0
         for at, word in enumerate(words):
             sizes = self._sizes.get(word[0])
+            # Longest first, and words inside a name found are not looked at again.
             if sizes is None or at < free:
                 continue
             for size in sizes:
@@ -70,7 +71,7 @@ class Names:
 
 
 def dates_in(text: str) -> list[tuple[int, int, Days]]:
-    """Return where a text tells which days: of a month or a year, all of its days."""
+    """Return the dates in a text with their positions; a month or a year means all of its days."""
     found: list[tuple[int, int, Days]] = []
     if _YEAR.search(text) is None:
         return found

@@ -1,4 +1,4 @@
-"""Whether a reader of the pages can decide every conflict: by a rule that front pages tell, applied to what pages say and when."""
+"""Checks that a reader can decide every conflict between pages, by a rule that front pages state."""
 
 import re
 import sqlite3
@@ -12,14 +12,14 @@ from simtrain.worlds.search.checking.facts import FactTables, FileAttribute
 from simtrain.worlds.search.checking.statements import Stated, StatementVerifier
 
 MOST_ALONE: Final = 0.5
-"""The share of conflicts that the official sites may decide, each read alone."""
+"""The largest share of conflicts in which one official site alone may be right."""
 ENOUGH: Final = 20
-"""Conflicts from which on their shares say something."""
+"""Fewest conflicts for which shares are meaningful."""
 
 COPIED: Final = 0.5
-"""The share of a page's word runs found on a page of another site from which one counts as a copy of the other."""
+"""If two pages of different sites share this part of their word runs, one counts as a copy of the other."""
 RUN: Final = 5
-"""Words of a run."""
+"""Words per run (shingle)."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+")
@@ -29,6 +29,7 @@ _RULES: Final = {
     "erratum": re.compile(r"\b(?:corrections?|corrected|erratum|errata)\b", re.IGNORECASE),
     "primary": re.compile(r"\bthe source\b|\bgoes before\b|\bat first hand\b", re.IGNORECASE),
 }
+# A site that says `we` in such a sentence means itself as the source.
 _OWN = re.compile(r"\b(?:we|us|our|ours)\b", re.IGNORECASE)
 _CORRECTS = re.compile(r"\b(?:corrections?|erratum|errata)\b", re.IGNORECASE)
 
@@ -47,14 +48,14 @@ order by d.attribute, d.entity, p.id, s.start
 
 
 class StatedRule(NamedTuple):
-    """What a front page says decides a fact: recency, majority, erratum or primary, with the source."""
+    """A rule stated on a front page: recency, majority, erratum or primary; for primary, the source."""
 
     name: str
     site: int | None = None
 
 
 class Saying(NamedTuple):
-    """What one page says about a fact: its site and date, whether it is right, and whether it corrects."""
+    """What one page says about a fact: site, date, whether it is right, and whether it is a correction."""
 
     site: int
     date: str
@@ -64,7 +65,7 @@ class Saying(NamedTuple):
 
 
 def _witnesses(connection: sqlite3.Connection, sayings: Sequence[Saying]) -> int:
-    """Return how many sites say it of their own: pages of different sites that are much the same are one page."""
+    """Return the number of independent sites: near-duplicate pages of different sites count as one page."""
     pages = {one.page: one.site for one in sayings}
     runs = {page: _runs(connection, page) for page in pages}
     first: dict[int, int] = {}
@@ -90,7 +91,7 @@ def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -
 
 
 def _seated(page: int, sites: Mapping[int, set[int]], taken: dict[int, int], seen: set[int]) -> bool:
-    """True if a page can be matched with a site of its own, moving earlier matches where possible (Kuhn's algorithm)."""
+    """Return True if a page can be matched with a site of its own, moving earlier matches if possible (Kuhn's algorithm)."""
     for site in sorted(sites[page] - seen):
         seen.add(site)
         if site not in taken or _seated(taken[site], sites, taken, seen):
@@ -101,7 +102,7 @@ def _seated(page: int, sites: Mapping[int, set[int]], taken: dict[int, int], see
 
 @dataclass
 class Conflicts:
-    """How many facts pages tell in different ways, by what decides them, and what each site alone decides."""
+    """The number of disputed facts, by the rule that decides them, and the share in which each site alone is right."""
 
     facts: int = 0
     by_rule: dict[str, int] = field(default_factory=dict[str, int])
@@ -110,7 +111,7 @@ class Conflicts:
 
 
 def check_conflicts(connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]]) -> Conflicts:
-    """Decide every conflict by the rules that front pages tell, and hold the outcome against the facts."""
+    """Decide every conflict by the rules on front pages, and compare the outcome with the facts."""
     facts = FactTables(connection)
     rules = dict(_stated_rules(connection, facts.attributes))
     sites = {row[0]: (str(row[1]), str(row[2])) for row in connection.execute("select id, name, kind from _sites")}
@@ -153,7 +154,7 @@ def _too_easy(alone: Mapping[str, float], kinds: Mapping[str, str]) -> Iterator[
 def _stated_rules(
     connection: sqlite3.Connection, attributes: Mapping[int, FileAttribute]
 ) -> Iterator[tuple[int, list[StatedRule]]]:
-    """Yield attribute -> the rules that front pages tell for it: sentences that name it, its type, and what decides."""
+    """Yield attribute -> its rules on front pages: sentences that name the attribute, its type, and what decides."""
     titles = [(int(row[0]), str(row[1])) for row in connection.execute("select id, title from _sites")]
     plurals = {str(row[0]): str(row[1]) for row in connection.execute("select name, plural from _types")}
     words = {str(row[0]): str(row[1]) for row in connection.execute(_LABELS)}
@@ -186,7 +187,7 @@ def _names(sentence: str, words: str) -> bool:
 def _disputed(
     connection: sqlite3.Connection, facts: FactTables, units: Mapping[str, tuple[str, float]]
 ) -> Iterator[tuple[FileAttribute, int, list[Saying]]]:
-    """Yield every fact with a recorded claim, and what the pages say about it."""
+    """Yield every fact with a recorded claim, with what the pages say about it."""
     rows = connection.execute(_STATED)
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]
@@ -201,13 +202,13 @@ def _disputed(
 
 
 def _decides(sayings: Sequence[Saying], site: int) -> bool:
-    """True if whoever reads this site alone gets the truth."""
+    """Return True if someone who reads only this site gets the truth."""
     own = [one for one in sayings if one.site == site]
     return bool(own) and (all(one.right for one in own) or any(one.right and one.corrects for one in own))
 
 
 def _right(rule: StatedRule, sayings: Sequence[Saying], connection: sqlite3.Connection) -> bool:
-    """True if the rule, applied to what pages say, gives the truth and nothing else."""
+    """Return True if the rule, applied to what pages say, gives the truth and nothing else."""
     first = [one for one in sayings if not one.corrects]
     match rule.name:
         case "recency":

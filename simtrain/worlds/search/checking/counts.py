@@ -1,4 +1,4 @@
-"""What no careful writer leaves on a page: nobody counted in numbers, one of many, things run together."""
+"""Slips that no careful writer leaves on a page: `0 crew`, `1 ships`, `4 ship`, sentences that run together."""
 
 import re
 from collections import Counter
@@ -13,6 +13,7 @@ _LABEL = re.compile(r"(?:- )?\*\*[^*]+:\*\*")
 _ARE = re.compile(r"\b(are|were|have) 1 (?!(?:in|of|to|and|or)\b)(?:[a-z]+)")
 _TOGETHER = re.compile(r"\S- (?=\*\*|\[|[A-Z]|\d)|(?<=[a-z]{2})[.!?](?=[A-Z][a-z])")
 _PLURALS: Final = frozenset({"people", "men", "women", "children"})
+# Words after a number that are no counted noun.
 _STOPS: Final = frozenset(
     word
     for words in (
@@ -25,7 +26,7 @@ _ENOUGH: Final = 3
 
 
 class Counts:
-    """Numbers with what they count, over all pages: what is one and what are many shows in how the others are put."""
+    """Numbers with their nouns, over all pages. Usage on other pages shows which form of a noun is the plural."""
 
     def __init__(self, units: Iterable[str]) -> None:
         self._units = frozenset(units)
@@ -33,7 +34,7 @@ class Counts:
         self._single: list[tuple[int, int, str, str]] = []
 
     def read(self, page: int, blocks: Blocks) -> Iterator[tuple[int, str]]:
-        """Yield the problems that a page shows by itself."""
+        """Yield the problems that one page alone shows."""
         for place, line in blocks.lines:
             if _DIGIT.search(line) is None or _LABEL.match(line):
                 continue
@@ -60,14 +61,14 @@ class Counts:
                 self._single.append((page, place, words[0], shown))
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """Yield plurals written as singulars: words whose plural form usually follows a number."""
+        """Yield singulars after numbers where the plural is usual, once all pages are read."""
         for page, place, word, shown in self._single:
             if self._many[f"{word}s"] >= _ENOUGH and self._many[f"{word}s"] > self._many[word]:
                 yield page, place, f"{shown!r} counts many as one"
 
 
 def _phrase(words: list[str]) -> list[str]:
-    """Return the words up to the first one that begins something else."""
+    """Return the noun phrase at the beginning of some words."""
     found: list[str] = []
     for word in words:
         if word in _STOPS:
@@ -83,7 +84,7 @@ def _is_plural(word: str) -> bool:
 
 
 def run_together(body: str) -> Iterator[tuple[int, str]]:
-    """Yield items and sentences between which a line end or a space is missing."""
+    """Yield places where a line end or a space is missing between items or sentences."""
     for match in _TOGETHER.finditer(body):
         begin = body.rfind("\n", 0, match.start()) + 1
         line = body[begin : body.find("\n", match.start()) % (len(body) + 1)]

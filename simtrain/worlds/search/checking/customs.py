@@ -1,4 +1,4 @@
-"""Customs: how the pages of a kind usually put things; what differs from nearly all of its like is wrong."""
+"""Customs: the usual form of things on the pages of a kind. What differs from nearly all its peers is wrong."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 FEW: Final = 0.05
-"""The share below which a form is not a custom among its like."""
+"""A form with a smaller share than this is an exception."""
 ENOUGH: Final = 20
-"""How many of a kind there have to be before they have a custom."""
+"""Fewest members of a group that can have a custom."""
 KEPT: Final = 100
-"""Places that are remembered of one form; more of it make it usual, or are counted alone."""
+"""Most places remembered for one form. A form with more is usual, or only counted."""
 FREE: Final = 64
-"""Forms beyond which a thing has no custom at all."""
+"""A group with more forms than this has no custom."""
 
 RULES: Final[dict[str, object]] = {
     "rounded": False,  # exact or not
     "bare": False,  # with a unit or not
-    "separated": None,  # with thousands apart or not
-    "line": False,  # of one thing or not
-    "link": None,  # the page that it leads to
-    "leads": None,  # what the page that it leads to is about
-    "title": False,  # with the name of what the page is about or not
+    "separated": None,  # with thousands separators or not
+    "line": False,  # about the same thing or not
+    "link": None,  # the target page
+    "leads": None,  # the subject of the target page
+    "title": False,  # with the name of the page's subject or not
 }
-"""What is looked at, and the form that alone is wrong where nearly all others have another; None: any."""
+"""Rule -> the only form that is wrong as an exception; None: any form is."""
 
 Group: TypeAlias = tuple[object, ...]
-"""What is put in one way: the rule, then what it is about."""
+"""Things that should have the same form: the rule, then what it is about."""
 
 
 class Odd(NamedTuple):
-    """A place where something is put otherwise; `what` says how."""
+    """A place that differs from its peers; `what` says how."""
 
     page: int
     place: int
@@ -41,24 +41,23 @@ class Odd(NamedTuple):
 
 @dataclass
 class Customs:
-    """The forms of each group, over all pages. Groups of several processes are merged."""
+    """The forms in each group, over all pages. Those of several processes are merged."""
 
     _counts: dict[Group, Counter[object]] = field(default_factory=dict[Group, "Counter[object]"])
     _places: dict[tuple[Group, object], list[Odd]] = field(default_factory=dict[tuple[Group, object], "list[Odd]"])
 
     def note(self, group: Group, form: object, odd: Callable[[], Odd]) -> None:
-        """Record the form of one more member of a group; `odd` describes it if it turns out to differ from the
-        others.
-        """
+        """Record the form of one more member of a group; `odd` describes it, if it turns out to be an exception."""
         counts = self._counts.get(group)
         if counts is None:
             counts = self._counts[group] = Counter()
         counts[form] += 1
+        # Described lazily: nearly all members follow the custom and never need a description.
         if counts[form] <= KEPT and len(counts) <= FREE:
             self._places.setdefault((group, form), []).append(odd())
 
     def kept(self) -> Customs:
-        """Return what is to be merged: of forms that are the custom here, no places."""
+        """Return what is to be merged, without the places of usual forms, which are most of the data."""
         places = {
             (group, form): found
             for (group, form), found in self._places.items()
@@ -67,7 +66,7 @@ class Customs:
         return Customs(self._counts, places)
 
     def merge(self, other: Customs) -> None:
-        """Take in what was noted of further pages."""
+        """Add what was noted about further pages."""
         for group, counts in other._counts.items():
             self._counts.setdefault(group, Counter()).update(counts)
         for key, places in other._places.items():
@@ -75,13 +74,13 @@ class Customs:
             own += places[: KEPT - len(own)]
 
     def late(self) -> Iterator[Odd]:
-        """Yield what differs from its like, once all pages are read."""
+        """Yield all exceptions, once all pages are read."""
         for rule, only in RULES.items():
             yield from self.odd(rule, only=only)
         yield from self.opposed("flag")
 
     def odd(self, rule: str, *, only: object = None) -> Iterator[Odd]:
-        """Yield what differs from its like under a rule; with `only`, of that form alone."""
+        """Yield the exceptions to a rule; with `only`, those of that form."""
         for group, counts in self._counts.items():
             if group[0] != rule or not _has_custom(counts):
                 continue
@@ -91,7 +90,7 @@ class Customs:
                     yield from self._places.get((group, form), ())
 
     def opposed(self, rule: str) -> Iterator[Odd]:
-        """Return all but the commonest form, however few: for rules without exceptions."""
+        """Yield all but the commonest form, however frequent: for rules without exceptions."""
         for group, counts in self._counts.items():
             if group[0] == rule and len(counts) > 1:
                 common = max(counts, key=lambda form: counts[form])
@@ -101,6 +100,6 @@ class Customs:
 
 
 def _has_custom(counts: Counter[object]) -> bool:
-    """True if nearly all are of one form."""
+    """Return True if nearly all members have the same form."""
     total = counts.total()
     return total >= ENOUGH and len(counts) <= FREE and max(counts.values()) >= (1 - 2 * FEW) * total

@@ -1,4 +1,4 @@
-"""The facts of a world file as the check reads them: attributes, values, names and claims, straight from the tables."""
+"""The facts of a world file, read by the check straight from the tables: attributes, values, names and claims."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -8,14 +8,14 @@ from functools import cached_property
 from simtrain.values.types import JsonValue, encode
 
 Thing = tuple[str, int]
-"""A row of the world: its type, and its id."""
+"""A row of the world: type and id."""
 
 _PSEUDO = {"_page": "_pages", "_site": "_sites"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileAttribute:
-    """An attribute as the file describes it."""
+    """An attribute as described in the file."""
 
     id: int
     type: str
@@ -33,7 +33,7 @@ class FileAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A deliberate falsehood: the site, the fact, and the value it gives instead."""
+    """A deliberate falsehood: the fact, the false value, and the site that states it."""
 
     attribute: int
     entity: int
@@ -42,7 +42,7 @@ class Claim:
 
 
 class FactTables:
-    """What the tables hold. `load` reads what some pages state, all at once, and forgets that of the pages before."""
+    """The content of the tables. `load` reads the facts of some pages at once and forgets those of earlier pages."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -54,7 +54,7 @@ class FactTables:
         self._claims: dict[int, Claim] = {}
 
     def load(self, stated: Iterable[tuple[int, int]], claims: Iterable[int]) -> None:
-        """Read the facts (attribute, entity), the names of what they refer to, and the claims."""
+        """Read some facts (attribute, entity), the names of rows they refer to, and some claims."""
         self._values, self._names, self._claims = {}, {}, self._recorded(claims)
         wanted: dict[int, set[int]] = {}
         for attribute, entity in stated:
@@ -89,7 +89,7 @@ class FactTables:
             return {}
 
     def claim(self, number: int) -> Claim | None:
-        """Return a claim by its id; None if none is recorded."""
+        """Return a claim by id; None if there is none."""
         if number not in self._claims:
             self._claims |= self._recorded((number,))
         return self._claims.get(number)
@@ -105,14 +105,14 @@ class FactTables:
         return [row[0] for row in rows]
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """(type, name) of every entity, then of every alias."""
+        """Yield (type, name) of every entity, then of every alias."""
         for kind in self.entities:
             for (name,) in self._connection.execute(f"select name from {_quoted(kind)} order by id"):
                 yield kind, name
         yield from self._connection.execute("select type, alias from _aliases order by rowid")
 
     def names_of(self, kind: str, entity: int) -> tuple[str, ...]:
-        """Return all names of an entity; none for a row of a type that has no names. Raises KeyError for a row that is not there."""
+        """Return all names of a row; none if its type has no names. Raises KeyError for a missing row."""
         known = self._names.setdefault(kind, {})
         if entity not in known:
             known |= self._all_names(kind, (entity,))
@@ -138,7 +138,7 @@ class FactTables:
         return found
 
     def texts_of(self, kind: str, entity: int) -> list[str]:
-        """Return the texts by which a title may name an entity: its names, texts and categories. Raises KeyError for a missing row."""
+        """Return the texts by which a title may identify an entity: names, texts and categories. Raises KeyError for a missing row."""
         own = [one for one in self.attributes.values() if one.type == kind and one.kind in ("text", "category")]
         values = [self._column(one, (entity,))[entity] for one in own]
         return [*self.names_of(kind, entity), *(str(value) for value in values if value is not None)]

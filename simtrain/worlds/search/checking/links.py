@@ -1,4 +1,4 @@
-"""The links of a page: those in its text are those recorded, and what a link says is where it leads."""
+"""Checks links: those in a page's text are those recorded, and each leads to what its words name."""
 
 import re
 import sqlite3
@@ -19,7 +19,7 @@ _DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 
 class Target(NamedTuple):
-    """A page that is linked to, and what it is about."""
+    """The target of a link, and what that page is about."""
 
     id: int
     url: str
@@ -27,7 +27,7 @@ class Target(NamedTuple):
 
 
 class Named(NamedTuple):
-    """The words of a statement, and what they name, by which attribute."""
+    """A statement that names a thing: its span, its attribute, and the thing."""
 
     span: Span
     attribute: int
@@ -35,7 +35,7 @@ class Named(NamedTuple):
 
 
 def resolved(url: str, target: str) -> str:
-    """Return the address that a link on a page leads to."""
+    """Return the absolute URL of a link on a page. Plain paths take a short way, since urljoin is slow."""
     plain = target.partition("#")[0]
     if not _DOTS.search(target):
         if target.startswith(_SCHEMES):
@@ -63,8 +63,9 @@ def recorded(connection: sqlite3.Connection, first: int, last: int) -> dict[int,
 def link_problems(
     page: tuple[int, str], body: str, known: Mapping[str, Target], exists: sqlite3.Connection
 ) -> list[tuple[int, str]]:
-    """Return links of the text that lead nowhere or are not recorded, and recorded ones that are not in the text.
-    `page`: its id and url.
+    """Return links in the text that are dead or not recorded, and recorded links that are not in the text.
+
+    `page`: its id and URL.
     """
     found: list[tuple[int, str]] = []
     seen: set[str] = set()
@@ -89,9 +90,9 @@ def note_words(
     known: Mapping[str, Target],
     named: Sequence[Named],
 ) -> Iterator[tuple[int, str]]:
-    """Yield links on the name of a thing that lead to the page of another; of other words, where they lead is noted.
+    """Yield links on a thing's name that lead to the page of another thing. Targets of other links are noted as customs.
 
-    `page`: its id, site, kind and url.
+    `page`: its id, site, kind and URL.
     """
     number, site, kind, own = page
     at = iter(sorted(named))

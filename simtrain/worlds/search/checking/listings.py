@@ -1,4 +1,5 @@
-"""Lists as a reader takes them: what says that it is sorted is, what does not say that it is a part is the whole, what is recent is."""
+"""Checks lists as a reader takes them: one that claims an order has it, one that is called recent is, and one that does not say it is
+only a part is complete."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,10 +12,10 @@ from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Lives
 
 Spread: TypeAlias = tuple[Any, Any]
-"""The least and the greatest that something written may mean: two days, two texts or two numbers."""
+"""The least and greatest value that something written may mean: two days, two texts or two numbers."""
 
 RECENT_DAYS: Final = 731
-"""How old what is recent may be."""
+"""The greatest age of something recent: two years."""
 
 _PART = re.compile(
     r"\b(among (?:them|others|these|those|many|the)|and others|there are (?:others|more)|others (?:exist|are)|more (?:of them|exist)"
@@ -22,9 +23,9 @@ _PART = re.compile(
     r"|a few|the ones that|to name)\b",
     re.IGNORECASE,
 )
-"""Words that say that a list is a part of something."""
+"""Words which say that a list is only a part."""
 _CHOSEN = re.compile(r"\b(that|who|whose|which|those|where|what|wrong|corrected|corrections?)\b", re.IGNORECASE)
-"""Words that say which rows a list of its own takes; on the page of a thing they say how these are tied to it."""
+"""Words that restrict a list to certain rows. On the page of a thing they only say how the rows are related to it."""
 _RECENT = re.compile(r"\brecent(?:ly)?\b", re.IGNORECASE)
 _LATEST = re.compile(r"\b(?:latest|newest|most recent)\b(?! first)", re.IGNORECASE)
 _TOTAL = re.compile(r"\b(?:all|the|there are|(?:it|class|list|roll|page) has) (\d{1,3}(?:,\d{3})*|\d+) ", re.IGNORECASE)
@@ -48,7 +49,7 @@ _NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.,])\d+(?:
 
 
 class Listings:
-    """Reads the lists of all pages; a list on several pages is judged when all of them are read."""
+    """Reads the lists of all pages. A list that spans several pages is judged once all are read."""
 
     def __init__(self, names: Names, lives: Lives) -> None:
         self._names = names
@@ -56,14 +57,14 @@ class Listings:
         self._parts: dict[str, list[tuple[PageOfLists, Listing, list[Thing]]]] = {}
 
     def read(self, page: PageOfLists, blocks: Blocks, *, paged: bool) -> Iterator[tuple[int, str]]:
-        """Yield what is wrong with the lists of one page by itself."""
+        """Yield the problems with the lists of one page."""
         for listing in blocks.listings:
             for what in self._order(listing, paged=paged):
                 yield listing.place, what
             things = self._things(listing)
             for item, (kind, entity) in zip(listing.items, things, strict=False):
                 day = self._lives.begin((kind, entity))
-                # What tells a date of its own is judged by that: the site may have it wrong.
+                # An item with a date of its own is judged by that date, which the site may have wrong.
                 if day is not None and day > page.day and not dates_in(" | ".join(item)):
                     yield listing.place, f"the list names {kind} {entity}, which begins only after the date of the page"
             yield from ((listing.place, what) for what in self._recent(page, listing, things, paged=paged))
@@ -76,7 +77,7 @@ class Listings:
                 yield from self._recent_line(page, place, line)
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """Yield what is wrong with lists that go over several pages."""
+        """Yield the problems with lists that span several pages."""
         for parts in self._parts.values():
             page, listing, _ = parts[0]
             things = [thing for _, _, found in parts for thing in found]
@@ -84,7 +85,7 @@ class Listings:
                 yield page.id, listing.place, what
 
     def _things(self, listing: Listing) -> list[Thing]:
-        """Return what each item names first, as far as most of them name things of one type; else nothing."""
+        """Return the first thing that each item names, if all name one and these are of the same type; else nothing."""
         found: list[list[Thing]] = []
         for item in listing.items:
             found.append([thing for _, _, thing in self._names.found(" | ".join(item))])
@@ -151,7 +152,7 @@ class Listings:
                 yield "what is called the latest leaves out later ones"
 
     def _recent_line(self, page: PageOfLists, place: int, line: str) -> Iterator[tuple[int, str]]:
-        """Yield what running text calls recent, with the date that follows."""
+        """Yield things that running text calls recent although the date after it is old."""
         for word in (*_RECENT.finditer(line), *_LATEST.finditer(line)):
             for start, _, (_, last) in dates_in(line[word.end() : word.end() + 80]):
                 between = line[word.end() : word.end() + start]
@@ -160,14 +161,14 @@ class Listings:
                 break
 
     def _total(self, parts: Sequence[Listing]) -> Iterator[str]:
-        """Yield what a list says of how many there are on it."""
+        """Yield totals claimed before a list that differ from its length."""
         count = sum(len(listing.items) for listing in parts)
         for match in _TOTAL.finditer(parts[0].lead):
             if int(match[1].replace(",", "")) != count:
                 yield f"the list says {match[0].strip()!r} and has {count}"
 
     def _whole(self, page: PageOfLists, listing: Listing, things: Sequence[Thing], *, paged: bool) -> Iterator[str]:
-        """Yield a list that does not say that it is a part leaves nothing out."""
+        """Yield a problem if a list leaves something out and does not say that it is a part."""
         if not things or _PART.search(listing.lead) or _PART.search(listing.tail):
             return
         claims = _claims(listing, paged=paged)
@@ -183,7 +184,7 @@ class Listings:
             yield f"the list shows {len(shown)} of {least} and reads as if these were all"
 
     def _wholes(self, page: PageOfLists, listing: Listing, things: Sequence[Thing]) -> Iterator[set[Thing]]:
-        """Yield all that a list may be the whole of: what is tied to what the page is about, what shares a value, all there are."""
+        """Yield the sets that a list may be meant to show in full: what is related to the page's subject, what shares a value, all rows."""
         kind, shown = things[0][0], {entity for _, entity in things}
         if page.about is not None:
             days = (page.day, page.known)
@@ -200,16 +201,14 @@ class Listings:
 
 
 def _claims(listing: Listing, *, paged: bool) -> str:
-    """Return what is claimed of a list: by its page if the page is nothing but a list, else by the heading or clause
-    before it.
-    """
+    """Return the words that describe a list: all before it if its page is only a list, else the heading or clause before it."""
     if paged or listing.lead.startswith("#") or listing.lead.rstrip().endswith("**"):
         return listing.lead
     return re.split(r"(?<=[.!?]) ", listing.lead)[-1] if listing.lead.endswith(":") else ""
 
 
 def _columns(rows: list[list[Spread]]) -> list[list[Spread]]:
-    """Return the first, second, ... of each row, as far as all rows have as many."""
+    """Return the columns of some rows, as many as the shortest row has."""
     width = min(map(len, rows), default=0)
     return [[row[at] for row in rows] for at in range(width)]
 

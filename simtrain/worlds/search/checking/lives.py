@@ -1,4 +1,4 @@
-"""When things begin and end, as the check reads it: from the author's file and the tables, by no code of the builder."""
+"""When things begin and end, as read by the check from the author's file and the tables, without the builder's code."""
 
 import re
 import sqlite3
@@ -18,7 +18,7 @@ _Object = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """A rule of a file: `attribute` of a row is not earlier (`after`), or not later, than the value at the end of `path` plus days."""
+    """A rule of a file: `attribute` of a row is not before (`after`), or not after, the value at the end of `path` plus days."""
 
     name: str
     kind: str
@@ -30,12 +30,12 @@ class Bond:
 
 
 def bonds_of(data: JsonValue) -> list[Bond]:
-    """Return all that a world file rules out: what it states, and what follows from the lives of its types."""
+    """Return all rules of a world file: those it states, and those that follow from the lives of its types."""
     return [*_stated(data), *_lived(data)]
 
 
 def lives_of(data: JsonValue) -> dict[str, list[str]]:
-    """Return for each type the dates that begin and end its life: none, one or two."""
+    """Return, by type, the attributes for the beginning and end of a row's life: none, one or two."""
     found: dict[str, list[str]] = {}
     for kind, given in _part(data, "entities").items():
         found[kind] = _life(given, [])
@@ -89,7 +89,7 @@ def _lived(data: JsonValue) -> Iterator[Bond]:
 
 
 def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
-    """Yield the refs of a type: name, target, and when they hold (an attribute or `now`), if stated."""
+    """Yield the refs of a type: name, target, and, if stated, the time they refer to (an attribute or `now`)."""
     if section == "relations":
         source, target = str(spec["from"]), str(spec["to"])
         ends = spec.get("ends") or [source, target]
@@ -103,20 +103,20 @@ def _refs(spec: _Object, section: str) -> Iterator[tuple[str, str, str | None]]:
 
 @lru_cache(100_000)
 def day_of(text: str) -> int:
-    """Return the number of a day."""
+    """Return the ordinal of an ISO date."""
     return date.fromisoformat(text[:10]).toordinal()
 
 
 class Lives:
-    """The dates and refs of a file, read from its tables alone."""
+    """The dates and refs of a file, read only from its tables."""
 
     def __init__(self, connection: sqlite3.Connection, data: JsonValue) -> None:
         self._connection = connection
         self.bonds = bonds_of(data)
         self.column = cache(self._column)
-        """The values of an attribute by row."""
+        """The values of an attribute, by row."""
         self.group = cache(self._group)
-        """The rows of a type by the value of an attribute."""
+        """The rows of a type, by the value of an attribute."""
         rows = connection.execute(
             "select type, name, kind, target from _attributes where type not like '\\_%' escape '\\'"
         )
@@ -126,7 +126,7 @@ class Lives:
         self.lives = self._guessed() if data is None else lives_of(data)
 
     def _guessed(self) -> dict[str, list[str]]:
-        """Return the lives guessed without the author's file: periods, else the first date that every row has."""
+        """Return lives guessed without the author's file: `since` and `until`, else the first date that every row has."""
         found: dict[str, list[str]] = {}
         for (kind, name), (form, _) in self.attributes.items():
             if name == "until" and found.get(kind) == ["since"]:
@@ -139,7 +139,7 @@ class Lives:
         return dict(self._connection.execute(f'select id, "{name}" from "{kind}"').fetchall())
 
     def end_of(self, kind: str, row: int, path: tuple[str, ...]) -> JsonValue:
-        """Return the value at the end of a path from a row; None if the path breaks off."""
+        """Return the value at the end of a path from a row; None if a step is missing."""
         value: JsonValue = row
         for name in path:
             if value is None or (kind, name) not in self.attributes:
@@ -149,13 +149,13 @@ class Lives:
         return value
 
     def begin(self, thing: Thing) -> int | None:
-        """Return the day on which a thing begins."""
+        """Return the ordinal of the day on which a thing begins; None if unknown."""
         life = self.lives.get(thing[0])
         value = self.column(thing[0], life[0]).get(thing[1]) if life else None
         return None if value is None else day_of(str(value))
 
     def broken(self) -> Iterator[str]:
-        """Yield rows of the tables for which a bond does not hold."""
+        """Yield the rows that break a rule."""
         for bond in self.bonds:
             if (bond.kind, bond.attribute) not in self.attributes:
                 continue
@@ -165,7 +165,7 @@ class Lives:
                     yield f"{bond.name!r} does not hold for row {row} of {bond.kind}: {value}, {other}"
 
     def holds(self, bond: Bond, value: JsonValue, other: JsonValue) -> bool:
-        """True if two values are as a bond has them."""
+        """Return True if two values satisfy a rule."""
         if isinstance(value, str) and isinstance(other, str):
             limit = (date.fromisoformat(other) + timedelta(days=round(bond.days))).isoformat()
             if value == limit:
@@ -190,9 +190,9 @@ class Lives:
         return found
 
     def tied(self, about: Thing, kind: str, days: tuple[int, int], text: str) -> Iterator[set[int]]:
-        """Yield the rows of a type that are tied to a thing in one way: they refer to it, or something does that refers to them as well.
+        """Yield sets of rows of a type that are related to a thing: they refer to it, or a third row refers to both.
 
-        Of these also those alone that go on, and those of a category that the text of the list names.
+        For each set, also its part that still goes on, and its parts of a category named in the text of the list.
         """
         for other, ref in self._refs_by_target.get(about[0], ()):
             rows = self.group(other, ref).get(about[1], [])
@@ -221,7 +221,7 @@ class Lives:
                         yield [row for row in rows if column[row] == value]
 
     def between(self, one: Thing, other: Thing) -> Iterator[Thing]:
-        """Yield the rows that refer to two things, whichever comes first, of each type that has one such row."""
+        """Yield, for each type that has exactly one, the row that refers to both things."""
         found: dict[str, set[int]] = {}
         for kind, ref in self._refs_by_target.get(one[0], ()):
             for owner, name in self._refs_by_target.get(other[0], ()):
@@ -234,7 +234,7 @@ class Lives:
                 yield kind, next(iter(tying))
 
     def alike(self, kind: str, shown: set[int]) -> Iterator[set[int]]:
-        """Yield the rows of a type that share one value which all that is shown shares; last, all rows."""
+        """Yield sets of rows that share a value with the first shown row; finally all rows."""
         first = next(iter(shown))
         for (owner, name), (form, _) in self.attributes.items():
             if owner == kind and form in ("category", "ref", "flag"):

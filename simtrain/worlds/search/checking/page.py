@@ -1,4 +1,4 @@
-"""One page after the other against the facts: each statement is true or a recorded claim, and beside statements nothing is stated."""
+"""Checks page after page against the facts: each statement is true or a recorded claim, and the prose states nothing else."""
 
 import re
 import sqlite3
@@ -34,12 +34,12 @@ class PageRow(NamedTuple):
 
     @property
     def about(self) -> Thing | None:
-        """What the page is about."""
+        """The row that the page is about; None if there is none."""
         return None if self.entity is None else (str(self.type), self.entity)
 
 
 class Record(NamedTuple):
-    """A row of `_statements`, but for its page."""
+    """A row of `_statements`, without its page."""
 
     attribute: int
     entity: int
@@ -50,7 +50,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReaderReport:
-    """What one reader found; `customs` and `prose` are to be merged with those of others before they say anything."""
+    """The findings of one reader. `customs` and `prose` mean something only after merging with those of the others."""
 
     pages: int
     statements: int
@@ -61,7 +61,7 @@ class ReaderReport:
 
 
 class PageReader:
-    """Reads pages of one file. What only all of them together show is noted."""
+    """Reads pages of one file. Notes for later what only all pages together can show."""
 
     def __init__(
         self, connection: sqlite3.Connection, units: Mapping[str, tuple[str, float]], wording: AuthorProse
@@ -76,13 +76,13 @@ class PageReader:
         self._pages = self._statements = self._links = 0
 
     def report(self) -> ReaderReport:
-        """Return what was found and noted so far."""
+        """Return the findings so far."""
         return ReaderReport(
             self._pages, self._statements, self._links, self._found, self._customs.kept(), self._prose.report()
         )
 
     def read(self, first: int, last: int) -> int:
-        """Read the pages from `first` to `last`; returns how many there are."""
+        """Read the pages from `first` to `last`, and return their number."""
         stated = self._records(first, last)
         links = recorded(self._connection, first, last)
         sql = "select id, site, kind, title, url, body, type, entity from _pages where id between ? and ? order by id"
@@ -98,7 +98,7 @@ class PageReader:
         return len(pages)
 
     def _records(self, first: int, last: int) -> dict[int, list[Record]]:
-        """Return the statements by page; their facts are loaded."""
+        """Return the statements by page, and load their facts."""
         sql = (
             "select page, attribute, entity, start, length, claim from _statements"
             " where page between ? and ? order by page, start"
@@ -141,7 +141,7 @@ class PageReader:
         self._found += [Odd(page.id, place, what) for place, what in found]
 
     def _stated(self, page: PageRow, one: Record) -> Stated | None:
-        """Return a statement with its words; None if there are none."""
+        """Return a statement with its words; None if the record is invalid."""
         attribute = self._facts.attributes.get(one.attribute)
         if attribute is None or not (type(one.entity) is type(one.start) is type(one.length) is int):
             return None
@@ -151,7 +151,7 @@ class PageReader:
         return Stated(page.id, one.start, page.site, page.kind, attribute, one.entity, one.claim, words)
 
     def _statement(self, body: str, stated: Stated) -> Iterator[tuple[int, str]]:
-        """Yield what is wrong with a statement in its context."""
+        """Yield the problems with a statement in its context."""
         problem = self._verifier.problem(stated)
         if problem is not None:
             yield stated.place, f"{stated.attribute.path} of {stated.entity}: {problem}"
@@ -160,7 +160,7 @@ class PageReader:
         start, end = stated.place, stated.place + len(stated.words)
         before, after = body[start - 1 : start] if start else "", body[end : end + 1]
         if (stated.words[0].isalnum() and before.isalnum()) or (stated.words[-1].isalnum() and after.isalnum()):
-            yield start, f"{stated.words!r} runs into what stands beside it"
+            yield start, f"{stated.words!r} runs into the word beside it"
         if stated.attribute.kind not in NUMERIC:
             return
         if before and before in _SIGNS and not body[max(0, start - 2) : start - 1].strip("( "):
@@ -169,7 +169,7 @@ class PageReader:
             yield from self._other_unit(body, stated.attribute, start, end)
 
     def _other_unit(self, body: str, attribute: FileAttribute, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """Yield units beside a bare number that are neither its own nor, where it has none, part of its label (days to the first call)."""
+        """Yield wrong units beside a bare number: neither its own nor, if it has none, part of its label (`days to the first call`)."""
         own = {attribute.unit} if attribute.unit else set(attribute.label.split())
         after = _NEXT_WORD.match(body, end)
         if after is not None and after[1] in self._units and after[1] not in own:
@@ -181,7 +181,7 @@ class PageReader:
     def _title(
         self, page: PageRow, kind: Kind, read: Sequence[Stated], named: Iterable[Named]
     ) -> list[tuple[int, str]]:
-        """Return what a title says that the page neither states, by whatever name, nor is about."""
+        """Return the parts of a title that the page neither states nor is about."""
         words = {one.words for one in read}
         about = page.about
         try:
@@ -196,13 +196,13 @@ class PageReader:
         return self._prose.title(page.id, kind, without(page.title, words | own))
 
     def _note_title(self, page: PageRow, kind: Kind, texts: Iterable[str]) -> None:
-        """Note whether a title identifies the subject of its page, by a name or by a stated value."""
+        """Note whether a title identifies the page's subject, by a name or a stated value."""
         title = page.title.casefold()
         odd = Odd(page.id, 0, f"the title {page.title!r} does not name what the page is about")
         self._customs.note(("title", *kind), any(text.casefold() in title for text in texts), lambda: odd)
 
     def _named(self, stated: Stated) -> Thing | None:
-        """Return the thing that a statement names."""
+        """Return the thing that a statement names; None if it names none."""
         attribute = stated.attribute
         if attribute.kind == "name":
             return attribute.type, stated.entity

@@ -1,4 +1,4 @@
-"""Every page of a world file against its facts, read by as many processes as there are to read them."""
+"""Checks every page of a world file against its facts, in one process or several."""
 
 import re
 import sqlite3
@@ -16,17 +16,17 @@ from simtrain.worlds.search.checking.sharing import ReadingTask, shared
 AT_ONCE: Final = 500
 """Pages whose facts are read together."""
 ALONE: Final = 5_000
-"""Pages up to which one process is sooner done than several."""
+"""Pages. For fewer, one process is faster than starting several."""
 
 NAVIGATION: Final = frozenset({"page", "of", "previous", "next", "an"})
-"""Words of the links between the parts of a list, in every world, and the other form of the article `a`."""
+"""Words of the links between the pages of a list, the same in every world, and the other form of the article `a`."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something on a page that does not agree with the facts; `place` counts the characters of its body."""
+    """Something on a page that contradicts the facts. `place` is a position in its body."""
 
     page: str
     place: int
@@ -38,7 +38,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PagesRead:
-    """How much was read, and what was wrong with it."""
+    """How much was read, and the problems found."""
 
     pages: int
     statements: int
@@ -56,15 +56,14 @@ def check_pages(
 ) -> PagesRead:
     """Check all pages of a file.
 
-    `units` are the units that can be converted: unit -> (what it measures, its size). `wording` is the author's own prose, where it is at
-    hand; without it, what several pages have counts as prose. `on_pages` gets the number of pages read. Raises sqlite3.DatabaseError
-    for a file that is damaged.
+    `units` holds the convertible units: unit -> (dimension, size). `wording` is the author's prose, if available; without it, words on
+    several pages count as prose. `on_pages` gets the number of pages read. Raises sqlite3.DatabaseError for a damaged file.
     """
     pages, last = connection.execute("select count(*), max(id) from _pages").fetchone()
     path = next(row[2] for row in connection.execute("pragma database_list") if row[1] == "main")
     if workers == 1 or pages <= ALONE or not path:
         reader = PageReader(connection, units, wording)
-        # Statements may be recorded of pages beyond the last one.
+        # By id ranges, not by the pages there are: a damaged file may have gaps.
         for first in range(1, (last or 0) + 1, AT_ONCE):
             on_pages(reader.read(first, first + AT_ONCE - 1))
         parts = [reader.report()]
@@ -74,7 +73,7 @@ def check_pages(
 
 
 def _merged(connection: sqlite3.Connection, parts: list[ReaderReport], last: int, wording: AuthorProse) -> PagesRead:
-    """Return what all parts show together, in the order of the pages."""
+    """Return the findings of all parts together, in the order of the pages."""
     customs, prose = parts[0].customs, parts[0].prose
     prose.wording = wording
     for part in parts[1:]:
@@ -102,7 +101,7 @@ def _url(connection: sqlite3.Connection, page: int) -> str:
 
 
 def _known_words(connection: sqlite3.Connection) -> frozenset[str]:
-    """Return the words by which the file calls its sites, types and attributes: no names of anything."""
+    """Return the words for sites, types and attributes, which are no names of things."""
     sql = (
         "select title from _sites union select name from _sites union select label from _attributes"
         " union select name from _types union select plural from _types"

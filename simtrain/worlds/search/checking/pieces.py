@@ -1,4 +1,4 @@
-"""The prose between the statements of a page, piece by piece: many pages share the same pieces, and each is judged once."""
+"""The prose between the statements of a page, in pieces. Many pages share the same pieces, and each is judged once."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from simtrain.worlds.search.checking.reading import CALENDAR, SCALES
 Span = tuple[int, int]
 
 EDGE: Final = "§"
-"""The mark for a statement beside words of prose."""
+"""Stands for a statement beside words of prose."""
 
 NUMERALS: Final = (
     frozenset(
@@ -26,15 +26,16 @@ NUMERALS: Final = (
     )
     | SCALES.keys()
 )
-"""Words that count, measure or order. `one`, `first` and `second` are not among them: prose is full of them."""
+"""Words that count, measure or order; without `one`, `first` and `second`, of which prose is full."""
 
 DATING: Final = CALENDAR - {"may", "march", "mar", "jan", "sat", "sun"}
-"""Words that date."""
+"""Words of dates, without those that have other common meanings."""
 COUNTING: Final = NUMERALS | DATING
 
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _ROMAN = re.compile(r"(?=[MDCLXVI]{2})M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
+# One match over the whole piece, for the usual case: only pieces with other characters are looked at one by one.
 _PLAIN = re.compile(r"[\n\t -~\u00a0-\u00ac\u00ae-\u00b1\u00b4-\u00b8\u00ba\u00bb\u00bf-\u024f–—‘’“”…•′″−]*")
 _BEGINS = '.!?:;*|#>-–—("“\n'
 _APART = re.compile(r"[\n|]")
@@ -42,9 +43,9 @@ _POWERS = "²³"
 
 
 class Suspect(NamedTuple):
-    """Words that are fine if others have them too: a `name`, a `count` (with the words beside it), a `run` that is not the author's.
+    """Words that are fine only if other pages have them too: a `name`, a `count` with its neighbours, or a `run` not the author's.
 
-    `begins`: the word begins a sentence, where capitals say little.
+    `begins`: the word begins a sentence, where a capital means little.
     """
 
     place: int
@@ -55,7 +56,7 @@ class Suspect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgedPiece:
-    """The content of a piece: what is never allowed, by its place, suspects, and its words in small letters."""
+    """The judgement of a piece: what is never allowed, by position; suspects; and its words in lower case."""
 
     wrong: tuple[tuple[int, str], ...]
     suspects: tuple[Suspect, ...]
@@ -64,10 +65,10 @@ class JudgedPiece:
 
 @dataclass(frozen=True)
 class AuthorProse:
-    """The author's own prose, where it is at hand: its words, folded, and which of them are neighbours.
+    """The author's prose, taken from the templates: its words, folded, and the pairs of neighbours.
 
-    `before` are the words that a place for something else may follow, `after` those that may follow it: what is rendered there may be left
-    out, so that the words on both sides meet. `first` are those that may begin a line or a cell of a table.
+    `before` holds the words that a rendered part may follow, `after` those that may follow it. As the part may be empty, each of the
+    first may also meet each of the second. `first` holds those that may begin a line or a table cell.
     """
 
     words: frozenset[str] = frozenset()
@@ -77,7 +78,7 @@ class AuthorProse:
     first: frozenset[str] = frozenset()
 
     def knows(self, one: str, other: str) -> bool:
-        """True if the author's prose may have these words beside each other."""
+        """Return True if these words can be neighbours in the author's prose."""
         if (one, other) in self.pairs:
             return True
         return (one == EDGE or one in self.before) and (other == EDGE or other in self.after)
@@ -87,7 +88,7 @@ NOTHING: Final = AuthorProse()
 
 
 def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> list[str]:
-    """Return the prose of a page: cut where something is stated, targets of links left out. The first begins with a line break."""
+    """Return the prose of a page, split at statements, without link targets. The first piece begins with a line break."""
     parts, last = ["\n"], 0
     for start, end, between in sorted([*((*span, "\x00") for span in stated), *((*span, "") for span in targets)]):
         if start >= last:
@@ -99,7 +100,7 @@ def pieces_of(body: str, stated: Sequence[Span], targets: Sequence[Span]) -> lis
 
 
 def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: int, offset: int) -> int:
-    """Return the place in the body of an offset in a piece."""
+    """Return the position in the body of an offset in a piece."""
     left = offset - (1 if piece == 0 else 0)
     last = 0
     for start, end, is_stated in sorted([*((*span, True) for span in stated), *((*span, False) for span in targets)]):
@@ -115,7 +116,7 @@ def place_of(body: str, stated: Sequence[Span], targets: Sequence[Span], piece: 
 
 
 def judged(piece: str, wording: AuthorProse, *, last: bool = False) -> JudgedPiece:
-    """Judge one piece of prose; behind the `last` of a page nothing is stated."""
+    """Return the judgement of one piece of prose. No statement follows the `last` one of a page."""
     wrong = [(found.start(), f"the number {found[0]!r}") for found in _NUMBER.finditer(piece)]
     if _PLAIN.fullmatch(piece) is None:
         wrong += _strange(piece)
@@ -138,18 +139,18 @@ def judged(piece: str, wording: AuthorProse, *, last: bool = False) -> JudgedPie
 
 
 def bare(word: str) -> str:
-    """Return a word without its genitive ending."""
+    """Return a word without the possessive ending."""
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’-") or word
 
 
 def folded(word: str) -> str:
-    """Return a word in the form used for comparison; articles are unified, since their form depends on the next word."""
+    """Return a word folded for comparison. `an` becomes `a`, since which is right depends on the next word."""
     plain = bare(word).casefold()
     return "a" if plain == "an" else plain
 
 
 def _begins(piece: str, words: Sequence[re.Match[str]], index: int) -> bool:
-    """True if a word begins a sentence and the next word is not part of the same name."""
+    """Return True if a word begins a sentence and does not begin a name of several words."""
     before = piece[: words[index].start()].rstrip(" \t\u00a0")
     follower = words[index + 1] if index + 1 < len(words) else None
     pair = follower is not None and follower[0][0].isupper() and follower.start() == words[index].end() + 1
@@ -163,11 +164,11 @@ def _around(words: Sequence[re.Match[str]], index: int) -> str:
 
 
 def _runs(piece: str, words: Sequence[re.Match[str]], wording: AuthorProse, *, last: bool) -> Iterator[Suspect]:
-    """Yield words that the author's prose does not have in that place."""
+    """Yield words that the author's prose does not have at that place."""
     place, one = 0, EDGE
     for word in words:
         other = folded(word[0])
-        # Which line or cell follows which depends on the facts.
+        # Which line or cell comes next depends on the facts, so the pair says nothing.
         apart = _APART.search(piece, place, word.start()) is not None
         if not (other in wording.first or other in wording.after if apart else wording.knows(one, other)):
             yield Suspect(word.start(), "run", other if apart else f"{one} {other}", begins=False)
@@ -177,7 +178,7 @@ def _runs(piece: str, words: Sequence[re.Match[str]], wording: AuthorProse, *, l
 
 
 def _strange(piece: str) -> Iterator[tuple[int, str]]:
-    """Yield signs that do not show, and those that are numbers without being digits."""
+    """Yield invisible characters, and characters that are numbers without being digits."""
     for place, letter in enumerate(piece):
         if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn", "Zl", "Zp") and letter not in "\n\t":
             yield place, f"the sign U+{ord(letter):04X}"

@@ -1,4 +1,4 @@
-"""What pages say beside their statements: nothing there may be a number, a date, an amount, a unit or a name."""
+"""Checks the prose between statements: it may hold no number, date, amount, unit or name."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from simtrain.worlds.search.checking.facts import FactTables
 from simtrain.worlds.search.checking.pieces import COUNTING, NOTHING, AuthorProse, JudgedPiece, Suspect, judged
 
 Kind = tuple[int, str, str | None]
-"""Site, kind of page, type that the page is about."""
+"""Site, page kind, and type of the page's subject."""
 
 FEW: Final = 40
-"""Below so many pages of a kind, a word of the prose may be on one page alone: each page draws one of several sentences."""
+"""With fewer pages of a kind than this, a word of the prose may be on one page only, since each page draws among sentences."""
 OFTEN: Final = 2
-"""On so many pages, a word of the prose is not an invention of one page."""
+"""A word on at least this many pages is part of the prose, not an invention of one page."""
 KEPT: Final = 100
-"""Places that are remembered of one thing."""
+"""Most places remembered for one suspect."""
 MOST_JUDGED: Final = 50_000
-"""Pieces of prose whose judgement is remembered: prose of a model is never the same."""
+"""Most cached judgements. Without a limit, prose by a model would fill memory: no two pieces are alike."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 class Place(NamedTuple):
-    """The place of suspect words, and whether they begin a sentence there."""
+    """The place of suspect words; `begins` is true at the beginning of a sentence."""
 
     page: int
     kind: Kind
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class WordUse:
-    """The number of pages with suspect words, and the places that were kept."""
+    """The number of pages with some suspect words, and the places kept."""
 
     pages: int = 0
     last: int = 0
@@ -48,7 +48,7 @@ class WordUse:
 
 @dataclass
 class Prose:
-    """The prose of many pages; what is fine where others have it too is kept until all are read. Those of several processes are merged."""
+    """The prose of many pages. Suspects are kept until all pages are read. Those of several processes are merged."""
 
     wording: AuthorProse = NOTHING
     _judged: dict[tuple[str, bool], JudgedPiece] = field(default_factory=dict[tuple[str, bool], JudgedPiece])
@@ -59,9 +59,7 @@ class Prose:
     def read(
         self, page: int, kind: Kind, pieces: Sequence[str], place_of: Callable[[int, int], int]
     ) -> list[tuple[int, str]]:
-        """Return the problems of one page, as (place in the body, what). `place_of` maps (number of a piece, place in
-        it) to a place in the body.
-        """
+        """Return the problems of one page, as (position, what). `place_of` maps (piece, offset) to a position in the body."""
         self._kinds[kind] += 1
         found: list[tuple[int, str]] = []
         for number, piece in enumerate(pieces):
@@ -72,16 +70,16 @@ class Prose:
         return found
 
     def title(self, page: int, kind: Kind, masked: str) -> list[tuple[int, str]]:
-        """Return the problems of a title without the texts that the page states or is about."""
+        """Return the problems of a title from which stated texts are removed."""
         own = self._judge(masked, page, last=True)
         for suspect in own.suspects:
-            # A title may hold a word that the page puts otherwise.
+            # A title may have its own word order, so that runs of words prove nothing.
             if suspect.kind != "run" or not COUNTING.isdisjoint(suspect.words.split()):
                 self._note(suspect, page, kind, 0, lambda _, __: 0)
         return [(0, f"{what} in the title is not on the page") for _, what in own.wrong]
 
     def merge(self, other: Prose) -> None:
-        """Take in what was read of further pages."""
+        """Add what was read on further pages."""
         self._kinds.update(other._kinds)
         self._small = {**other._small, **self._small}
         for key, use in other._uses.items():
@@ -90,11 +88,11 @@ class Prose:
             own.places += use.places[: KEPT - len(own.places)]
 
     def report(self) -> Prose:
-        """Return what is to be merged: all but the pieces."""
+        """Return what is to be merged: everything but the cache of pieces."""
         return Prose(NOTHING, {}, self._kinds, self._small, self._uses)
 
     def late(self, facts: FactTables, known: frozenset[str]) -> Iterator[Odd]:
-        """Return names, numbers in words and foreign words among the prose, once all pages are read. `known` words are not names."""
+        """Yield names, numbers in words and foreign words in the prose, once all pages are read. `known` words are not names."""
         known |= self.wording.words
         own = {word for word in name_words(facts) if word.casefold() not in self.wording.words}
         for (kind, words), use in self._uses.items():
@@ -113,13 +111,13 @@ class Prose:
             fine = words not in own and (len(words) == 1 or _is_known(words, known) or self._is_usual(words, use, one))
             return None if fine else f"the name {words!r} is stated by nothing"
         if kind == "count":
-            # Where the author's prose is at hand, `run` tells of these.
+            # With the author's prose, suspects of kind `run` cover these.
             fine = self.wording.words or use.pages >= OFTEN or self._kinds[one.kind] < FEW
             return None if fine else f"the number in words {words!r} is stated by nothing"
         return f"the words {words!r} are not the author's, and stated by nothing"
 
     def _is_usual(self, word: str, use: WordUse, one: Place) -> bool:
-        """True if other pages have the word too; where the author's prose is at hand, that alone counts."""
+        """Return True if other pages have the word too. With the author's prose, that alone decides, so False."""
         if self.wording.words:
             return False
         if word.casefold() in self._small or use.pages >= OFTEN:
@@ -149,8 +147,9 @@ class Prose:
 
 
 def without(title: str, words: Iterable[str]) -> str:
-    """Return a title with the words taken out, whatever their case; numbers and letters beside them would be of another word."""
+    """Return a title with some words replaced by spaces, in any case, unless a letter or digit adjoins them."""
     folded = title.lower()
+    # A few letters change length in lower case; positions would then be wrong.
     if len(folded) != len(title):
         return title
     spans: list[tuple[int, int]] = []
@@ -178,7 +177,7 @@ def _is_known(word: str, known: frozenset[str]) -> bool:
 
 
 def name_words(facts: FactTables) -> frozenset[str]:
-    """Return the words that make names: those that only few names of a type share, and no half of them."""
+    """Return the distinctive words of names: capitalised, and shared by only a few names of a type."""
     found: set[str] = set()
     by_type: dict[str, Counter[str]] = {}
     totals: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""How pages are reached: by links from the front pages of their sites, or by a search and links from what it found."""
+"""Checks that pages can be reached: by links from front pages, or by a search and links from its results."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 BEGINNING: Final = 16
-"""Words at the beginning of a page by which it is looked for where its title does not find it."""
+"""Words from the beginning of a page that are searched for if its title does not find it."""
 
 FARTHEST: Final = 254
-"""Links beyond which nothing is counted: a byte holds a distance."""
+"""The greatest distance in links, since one byte holds it."""
 
 _TARGET = re.compile(r"\]\([^()\s]*\)")
 _WORD = re.compile(r"\w+")
 
 Search = Callable[[str], Iterable[int]]
-"""The pages that a search shows first: query -> page ids."""
+"""A search: query -> the ids of the pages shown first."""
 
 
 MOST_SEARCHED: Final = 2_000
-"""The most pages that are searched for; if links leave more unreached, an even sample of so many."""
+"""Most pages that are searched for. If links leave more unreached, an even sample is taken."""
 
 
 class Reach:
-    """What can be reached within `depth` links of a front page, or of a page that a search for its title or first words shows.
+    """The pages within `depth` links of a front page, or of a page found by a search for its title or first words.
 
-    Turning to the next part of a list that goes over several pages is no further link. `links` counts the pages by their distance from
-    a front page, `searched` those that only a search found, or links from there; `lost` are the URLs of those that nothing did.
+    Turning to another page of the same list counts as no link. `links` counts the pages by distance from a front page; `searched`
+    counts those found only by a search or by links from its results; `lost` holds the URLs of those not found at all.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Reach:
         self.lost = tuple(self._url(page) for page in self.tried if page not in self._near)
 
     def __contains__(self, page: int) -> bool:
-        """True if a page can be reached; a search is made where that is not known yet."""
+        """Return True if a page can be reached. Searches for it if that is not known yet."""
         self._look_for(page)
         return page in self._near
 
@@ -81,12 +81,12 @@ class Reach:
 
 
 class _Near:
-    """The pages at most so many links away from where reading begins; new beginnings only add to what is known."""
+    """The pages at most `depth` links away from the starting pages. Further starting pages only add to them."""
 
     def __init__(self, connection: sqlite3.Connection, depth: int) -> None:
         self._depth = min(depth, FARTHEST)
         pages = connection.execute("select max(id) from _pages").fetchone()[0] or 0
-        # One byte a page and four a link: worlds have millions.
+        # One byte per page and four per link, since worlds have millions of both.
         self._distance = bytearray([self._depth + 1]) * (pages + 1)
         self._begins, self._targets = _links(connection, pages)
         parts = connection.execute("select id, url from _pages where last > 1")
@@ -99,11 +99,11 @@ class _Near:
         return sum(1 for _ in self.distances())
 
     def distances(self) -> Iterator[int]:
-        """Return how far each page is that is near enough."""
+        """Return the distances of all pages that are near enough."""
         return (distance for distance in self._distance if distance <= self._depth)
 
     def spread(self, start: Sequence[int]) -> None:
-        """Follow links from further beginnings, wherever they lead to a page sooner than was known."""
+        """Follow links from further starting pages, wherever they shorten a distance (0-1 breadth-first search)."""
         for page in start:
             self._distance[page] = 0
         waiting = deque(start)
@@ -116,7 +116,7 @@ class _Near:
                 if distance > self._depth or self._distance[target] <= distance:
                     continue
                 self._distance[target] = distance
-                # What costs nothing is followed first, so that the first distance is mostly the last.
+                # Links of cost 0 go to the front of the queue, so that a page's first distance is nearly always final.
                 if same:
                     waiting.appendleft(target)
                 else:
@@ -124,7 +124,7 @@ class _Near:
 
 
 def _links(connection: sqlite3.Connection, pages: int) -> tuple[array[int], array[int]]:
-    """Return the targets of all links in the order of their pages, and where those of each page begin; links of no page are left out."""
+    """Return the index at which each page's links begin, and all link targets in page order. Links of missing pages are left out."""
     begins, targets = array("I", bytes(4 * (pages + 2))), array("I")
     sql = "select page, target from _links where page between 0 and ? and target between 0 and ? order by page"
     for page, target in connection.execute(sql, (pages, pages)):

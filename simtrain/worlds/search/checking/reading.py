@@ -1,4 +1,4 @@
-"""Words of a page read back into values: dates, numbers with their scale and unit, coordinates."""
+"""Reads words of a page back into values: dates, numbers with scale and unit, coordinates."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 MOST: Final = 50_000
-"""Words whose reading is remembered: most dates and numbers are on many pages."""
+"""Most cached readings: many dates and numbers are on several pages."""
 
 MONTHS: Final = {
     name: number
@@ -21,13 +21,14 @@ MONTHS: Final = {
 }  # fmt: skip
 DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 CALENDAR: Final = frozenset({*MONTHS, *DAYS, *(f"{day}s" for day in DAYS)})
-"""Months and days: without a number beside them they are no date."""
+"""Months and days of the week. Without a number beside them they are no date."""
 SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 
 _NAME = "|".join(sorted(MONTHS, key=len, reverse=True))
 _DATES: Final = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
+        # The most specific form first, since fullmatch takes the first that fits.
         r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})",
         r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})",
         rf"(?P<d>\d{{1,2}}) (?P<name>{_NAME})\.? (?P<y>\d{{4}})",
@@ -48,10 +49,10 @@ _DEGREES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A displayed number: in single units of `unit` (empty: none written), known to half of `step`.
+    """A displayed number in units of `unit` (empty: none written), precise to half of `step`.
 
-    `rough` is the step if zeros at the end are taken for rounding: 1,600,000 may mean 1,623,411. `whole`: it is written out in
-    single units, without a fraction.
+    `rough` is the step if trailing zeros are due to rounding: 1,600,000 may mean 1,623,411. `whole` is true if it is written out in
+    single units without a fraction.
     """
 
     value: float
@@ -63,7 +64,7 @@ class Amount:
 
 @lru_cache(MOST)
 def read_date(words: str) -> tuple[int, int | None, int | None] | None:
-    """Return year, month and day, None for parts that are missing; None for words that are no date."""
+    """Return year, month and day, with None for missing parts; None for words that are not a date."""
     for form in _DATES:
         match = form.fullmatch(words.strip())
         if match is None:
@@ -76,7 +77,7 @@ def read_date(words: str) -> tuple[int, int | None, int | None] | None:
 
 @lru_cache(MOST)
 def read_amount(words: str) -> Amount | None:
-    """Return the one number of the words; None for words that are none."""
+    """Return the number in some words; None for words that are not a number."""
     match = _AMOUNT.fullmatch(words.strip())
     if match is None:
         return None
@@ -92,7 +93,7 @@ def read_amount(words: str) -> Amount | None:
 
 
 def read_coordinates(words: str) -> tuple[float, float] | None:
-    """Return latitude and longitude in degrees; None for words that are none."""
+    """Return latitude and longitude in degrees; None for words that are no coordinates."""
     parts = words.split(", ")
     if len(parts) != 2:
         return None

@@ -1,4 +1,4 @@
-"""Lines of a page: neighbouring facts are about the same row in all lines of a kind, or in none."""
+"""Checks lines: neighbouring facts are about the same row in all lines of a kind, or in none."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from simtrain.worlds.search.checking.statements import Stated
 
 
 def note_lines(customs: Customs, body: str, statements: Sequence[Stated]) -> None:
-    """Note of neighbours in a line, of one type, whether they tell of the same thing. The statements come in the order of their places."""
+    """Note whether neighbouring statements of a type in a line are about the same row. The statements are in order of position."""
     line_end = -1
     line: list[Stated] = []
     for one in statements:

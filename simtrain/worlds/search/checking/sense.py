@@ -1,4 +1,4 @@
-"""Whether a web could be: time, order, completeness and number, by what its finished pages say."""
+"""Checks that a web is possible: time, order, completeness and number, as stated on its finished pages."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ _STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """How much was read, and what cannot be."""
+    """How much was read, and the impossibilities found."""
 
     pages: int
     rules: int
@@ -32,7 +32,7 @@ class Sense:
 def check_sense(
     connection: sqlite3.Connection, data: JsonValue, *, on_pages: Callable[[int], None] = lambda count: None
 ) -> Sense:
-    """Read all pages of a file for what cannot be. `data` is the author's file, for the lives of types; None without it."""
+    """Check all pages of a file for impossibilities. `data` is the author's file, for the lives of types; None if not available."""
     facts = FactTables(connection)
     lives, names = Lives(connection, data), Names(facts)
     counts = Counts(attribute.unit for attribute in facts.attributes.values() if attribute.unit)
@@ -60,7 +60,7 @@ def check_sense(
 
 
 def _pages(connection: sqlite3.Connection) -> Iterator[tuple[PageOfLists, str, bool, int, str]]:
-    """Yield each page with its kind, whether it is a part of a list, its site and its text."""
+    """Yield each page with its kind, True if it is a page of a list, its site and its text."""
     newest = dict(connection.execute("select site, max(date) from _pages group by site").fetchall())
     sql = "select id, url, type, entity, date, kind, number, site, body from _pages order by id"
     for number, url, kind, entity, day, form, part, site, body in connection.execute(sql):

@@ -1,4 +1,4 @@
-"""Pages divided among processes: each reads every n-th batch, and reports its findings."""
+"""Divides pages among processes: each reads every n-th batch and reports its findings."""
 
 import signal
 import sqlite3
@@ -17,7 +17,7 @@ from simtrain.worlds.search.checking.pieces import AuthorProse
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """The pages to read: those of a file up to `last`, in batches."""
+    """The pages to read: all of a file up to `last`, in batches."""
 
     path: str
     units: dict[str, tuple[str, float]]
@@ -27,9 +27,9 @@ class ReadingTask:
 
 
 def shared(task: ReadingTask, *, workers: int, on_pages: Callable[[int], None]) -> list[ReaderReport]:
-    """Read everything; what each process found, in the order of the processes.
+    """Read everything and return the findings of each process, in order.
 
-    Raises sqlite3.DatabaseError for a file that is damaged, and SimulatorFault for a process that ends before it is done.
+    Raises sqlite3.DatabaseError for a damaged file, SimulatorFault if a process ends early.
     """
     context = get_context("spawn")
     ends: dict[Connection, int] = {}
@@ -70,7 +70,7 @@ def _gathered(ends: Mapping[Connection, int], on_pages: Callable[[int], None]) -
 
 
 def _work(end: Connection, task: ReadingTask, number: int, workers: int) -> None:
-    # Ctrl-C is the parent's to handle: it ends its processes.
+    # Ctrl-C reaches the whole process group; the parent handles it and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = sqlite3.connect(f"{Path(task.path).as_uri()}?mode=ro&immutable=1", uri=True)
     try:

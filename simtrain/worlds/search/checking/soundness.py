@@ -1,4 +1,4 @@
-"""Whether a file can be checked at all: it has the tables that it speaks of, and pages that are texts, numbered from 1 on."""
+"""Checks that a file can be checked at all: it has the tables that it names, and its pages are texts numbered from 1."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _PSEUDO = {"_page": "_pages", "_site": "_sites"}
 
 
 def refuse_unsound(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise InputError for a file that is not what its own tables say."""
+    """Raise an InputError for a file that contradicts its own tables."""
     problem = next(_problems(connection), None)
     if problem is not None:
         raise InputError(f"the world file is damaged: {problem}", remedy=AGAIN, file=path)
@@ -38,7 +38,7 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
         if name not in columns.get(table, ()):
             yield f"its table {table} has no column {name}"
     for page, table in connection.execute(_NO_JSON):
-        yield f"what {table} holds of page {page} is no JSON"
+        yield f"the entry of page {page} in {table} is not JSON"
     pages, first, last = connection.execute("select count(*), min(id), max(id) from _pages").fetchone()
     if pages == 0:
         yield "it has no pages"

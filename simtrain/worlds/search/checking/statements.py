@@ -1,4 +1,4 @@
-"""Whether the words of a statement say what the database (or the claim behind them) says, in the way that its like are put."""
+"""Checks that the words of a statement agree with the database, or with the claim behind them, and are written like their peers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _THOUSAND: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One statement with its words and its place: `kind` is that of the page, `place` counts its characters."""
+    """One statement with its words: `kind` is the page's kind, `place` the position in its body."""
 
     page: int
     place: int
@@ -29,14 +29,14 @@ class Stated:
 
 @dataclass
 class StatementVerifier:
-    """Compares statements one by one; what only all of them together show is noted."""
+    """Checks statements one by one. Notes as customs what only all of them together can show."""
 
     facts: FactTables
     units: Mapping[str, tuple[str, float]]
     customs: Customs
 
     def problem(self, stated: Stated) -> str | None:
-        """Return what is wrong with a statement; None if it is right as far as it alone can show."""
+        """Return the problem with a statement; None if it shows none by itself."""
         if not stated.words.strip():
             return "a statement without words"
         try:
@@ -53,17 +53,17 @@ class StatementVerifier:
         return f"says {stated.words!r}, where the {'claim' if stated.claim else 'database'} has {due!r}"
 
     def is_prose(self, stated: Stated) -> bool:
-        """True if the words are the author's own, as those for a missing fact and for yes or no are: they may hold nothing else."""
+        """Return True if the words are prose of the author, as for a missing fact or a flag, and are to be checked as such."""
         return stated.attribute.kind == "flag" or self.true_value(stated) is None
 
     def _named(self, attribute: FileAttribute, value: JsonValue) -> JsonValue:
-        """Return a value as people read it: of a reference, the name."""
+        """Return a value for display: for a ref, the name."""
         if attribute.kind != "ref" or value is None:
             return value
         return self.facts.names_of(str(attribute.target), int(value))[0]
 
     def true_value(self, stated: Stated) -> JsonValue:
-        """Return what the words have to say; None if there is nothing."""
+        """Return the value that the words must give; None if there is none."""
         try:
             return self.value(stated)
         except (KeyError, _WrongClaimError):
@@ -113,6 +113,7 @@ class StatementVerifier:
             return False
         off = abs(shown.value * factor - value)
         slack = 1e-9 * max(1.0, abs(value))
+        # Half a step either way is honest rounding; the slack is for floating-point conversion of units.
         exact = off <= shown.step * factor / 2 + slack
         if not exact and off > shown.rough * factor / 2 + slack:
             return False
@@ -145,7 +146,7 @@ class StatementVerifier:
 
 
 class _WrongClaimError(Exception):
-    """A statement's claim is another one's."""
+    """A statement is recorded with a claim that does not belong to it."""
 
 
 def _among(words: str, names: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Dates as pages tell them: what a date is the date of shows in the words before it, since nearly all pages that use them agree."""
+"""Checks dates on pages. The words before a date show which event it belongs to: nearly all pages with the same words agree."""
 
 import re
 from collections import Counter
@@ -14,11 +14,11 @@ from simtrain.worlds.search.checking.facts import Thing
 from simtrain.worlds.search.checking.lives import Bond, Lives, day_of
 
 _WORDS: Final = (3, 2, 1)
-"""How many words before a date are looked at: sites that put a thing in many ways agree in fewer."""
+"""Numbers of words before a date to look at. Sites with many wordings agree only in the last one or two."""
 _ENOUGH: Final = 8
-"""How many dates with the same words before them show what these mean."""
+"""Fewest dates after the same words that show the meaning of these."""
 _AGREE: Final = 0.75
-"""The share of them that has to agree: sites may be wrong."""
+"""The share of them that must agree; not all, since sites may be wrong."""
 _WORD = re.compile(r"[^\W_]+")
 
 Context: TypeAlias = tuple[object, ...]
@@ -40,7 +40,7 @@ class Times:
         self.count = 0
 
     def read(self, page: PageOfLists, like: tuple[int, str], blocks: Blocks) -> None:
-        """Note the dates of one page: they may be of what it is about, of what the line names first, or of what ties these two."""
+        """Note the dates on one page. They may belong to its subject, to the first thing in the line, or to a row that links both."""
         for place, line in blocks.lines:
             dates = dates_in(line)
             if not dates:
@@ -63,13 +63,13 @@ class Times:
                         self._read.setdefault(context, []).append(reading)
 
     def late(self) -> Iterator[tuple[int, int, str]]:
-        """Yield impossible dates: the event is outside the life of what its row refers to."""
+        """Yield impossible dates, which break a rule about the rows that their row refers to or that refer to it."""
         for (page, place), (_, name, thing, days, words) in self._meant().items():
             for what in self._against(thing[0], name, thing[1], days):
                 yield page, place, f"{name} of {thing[0]} {thing[1]} is told as {words!r}: {what}"
 
     def _meant(self) -> dict[tuple[int, int], tuple[float, str, Thing, Days, str]]:
-        """Return for each date the event that it most likely belongs to."""
+        """Return, by position of a date, the event that it most likely belongs to."""
         best: dict[tuple[int, int], tuple[float, str, Thing, Days, str]] = {}
         for context, readings in self._read.items():
             share, name = self._meaning(str(context[3]), readings)
@@ -83,7 +83,7 @@ class Times:
         return best
 
     def _meaning(self, kind: str, readings: list[_Reading]) -> tuple[float, str]:
-        """Return the attribute with which most of the dates agree, and how many of them do."""
+        """Return the share of dates that agree with the best attribute, and that attribute."""
         if len(readings) < _ENOUGH:
             return 0.0, ""
         votes: Counter[str] = Counter()
@@ -97,7 +97,7 @@ class Times:
         return count / len(readings), name
 
     def _against(self, kind: str, name: str, row: int, days: Days) -> Iterator[str]:
-        """Compare a date with the tables: with what its row refers to, and with what refers to its row."""
+        """Yield the rules that a date breaks, about rows that its row refers to and rows that refer to it."""
         for bond in self._lives.bonds:
             if bond.kind == kind and bond.attribute == name:
                 other = self._lives.end_of(kind, row, bond.path)
@@ -118,7 +118,7 @@ class Times:
         return kind
 
     def _limits_of(self, bond: Bond) -> dict[int, int]:
-        """Return for each row that bounds others, the nearest of them."""
+        """Return, for each row that bounds others by a rule, the tightest bound in turn."""
         found: dict[int, int] = {}
         for row, value in self._lives.column(bond.kind, bond.attribute).items():
             owner = self._lives.end_of(bond.kind, row, bond.path[:-1])
@@ -135,7 +135,7 @@ def _day(value: JsonValue) -> int:
 
 
 def _before(line: str, start: int, named: list[tuple[int, int, Thing]]) -> tuple[str, ...]:
-    """Return the last words before a place; a name is one word."""
+    """Return the last words before a position, with each name as one word."""
     text = line[:start]
     for begin, end, _ in reversed(named):
         if end <= start:

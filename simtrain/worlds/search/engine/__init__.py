@@ -1,1 +1,1 @@
-"""The search engine over a built web: ranking, correction of queries, snippets, pages opened by URL."""
+"""The search engine of a built web: ranking, query correction, snippets, opening pages by URL."""

@@ -1,4 +1,4 @@
-"""The gold cells of the running question, which a teasing snippet must not show, found in any text."""
+"""Finds the gold cells of the running question in any text: a teasing snippet must not show them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Concealed:
-    """The gold cells of a question. Texts are found as words, whatever their case; numbers as numbers, however they are grouped."""
+    """The gold cells of a question. Texts are matched as whole words in any case, numbers by value in any grouping."""
 
     texts: frozenset[str] = field(default_factory=frozenset[str])
     numbers: frozenset[float] = field(default_factory=frozenset[float])
 
     @classmethod
     def of(cls, cells: Iterable[JsonValue]) -> Concealed:
-        """Return the cells of a gold table, without empty ones and truth values, which no word gives away."""
+        """Return the cells of a gold table, without empty cells and truth values, which no single word reveals."""
         texts: set[str] = set()
         numbers: set[float] = set()
         for cell in cells:
@@ -42,16 +42,17 @@ class Concealed:
     def _words(self) -> re.Pattern[str] | None:
         if not self.texts:
             return None
+        # An alternation takes the first match, so `New York City` must come before `New York`.
         longest_first = sorted(self.texts, key=lambda text: (-len(text), text))
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
 
     def stated_in(self, text: str) -> list[str]:
-        """Return the gold cells that a text states, in its own words; empty where it states none."""
+        """Return the gold cells that a text states, as written there."""
         found = self._words.findall(text) if self._words else []
         return [*found, *(token for token in _NUMBER.findall(text) if _number(token) in self.numbers)]
 
     def left_out(self, text: str) -> str:
-        """Return the text with every gold cell left out."""
+        """Return the text with every gold cell replaced by GAP."""
         if self._words:
             text = self._words.sub(GAP, text)
         if not self.numbers:

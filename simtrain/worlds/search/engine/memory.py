@@ -14,7 +14,7 @@ WRITING: Final[frozenset[str]] = frozenset({"add", "update", "remove", "remove_a
 NEEDED: Final[dict[Operation, tuple[str, ...]]] = {
     "add": ("key", "value"), "update": ("key", "value"), "retrieve": ("key",), "remove": ("key",), "retrieve_all": (), "remove_all": (),
 }  # fmt: skip
-"""What each operation needs. Source of the six operations: the search agents of Qwen-AgentWorld (arXiv 2606.24597)."""
+"""The arguments that each operation needs. The six operations are those of Qwen-AgentWorld's search agents (arXiv 2606.24597)."""
 
 
 class Notebook:
@@ -23,7 +23,7 @@ class Notebook:
     __slots__ = ("_last", "_notes")
 
     def __init__(self, changes: Changes | None = None) -> None:
-        """Start with an empty notebook, or with the state that recorded changes lead to."""
+        """Start with an empty notebook, or with the state after recorded changes."""
         self._notes: dict[str, tuple[int, str]] = {}
         for change in (changes or {}).get(TABLE, ()):
             if change.after is not None:
@@ -31,7 +31,7 @@ class Notebook:
         self._last = max((row for row, _ in self._notes.values()), default=0)
 
     def carry_out(self, operation: Operation, key: str | None, value: str | None) -> JsonObject:
-        """Carry out an operation. Raises ToolError for a missing argument, a key that is taken, and one that is not there."""
+        """Carry out an operation. Raises ToolError for a missing argument, a key already taken, or an unknown key."""
         given = {"key": key, "value": value}
         for name in NEEDED[operation]:
             if given[name] is None:
@@ -80,13 +80,14 @@ class Notebook:
         return [{"row": row, "key": key, "value": value} for key, (row, value) in self._notes.items()]
 
     def changes(self) -> Changes:
-        """Return what was noted; every episode begins with an empty notebook."""
+        """Return all notes as changes, since every episode begins with an empty notebook."""
         found = tuple(Change(row["row"], None, {"key": row["key"], "value": row["value"]}) for row in self.rows)
         return {TABLE: tuple(sorted(found, key=lambda change: change.rowid))} if found else {}
 
     def replace(self, rows: list[JsonObject]) -> None:
-        """Put other rows in place of all that is there."""
+        """Replace all notes."""
         self._notes = {str(row["key"]): (int(row["row"]), str(row["value"])) for row in rows}
+        # Row numbers are never used again, as with AUTOINCREMENT: a recorded change must name one note.
         self._last = max((self._last, *(row for row, _ in self._notes.values())))
 
     def copy(self) -> Notebook:

@@ -1,4 +1,4 @@
-"""Opens pages by URL: returns the text and the number of parts, or why the page is unavailable."""
+"""Opening pages by URL: the text in parts, or the reason why a page is unavailable."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MOVED_TO: Final = "/archive"
 """The path below which moved pages are found."""
 
 FREE_WORDS: Final = 0.35
-"""The share of a page that is to be read before its paywall."""
+"""The share of a page's words shown before its paywall."""
 
 PAYWALL: Final = "*This is the end of the free preview. Subscribe to read the whole page.*"
 GAP_LINE: Final = "[...]"
@@ -20,13 +20,13 @@ GAP_LINE: Final = "[...]"
 RELATIVE = re.compile(r"(\]\()([^)\s]+)(\))")
 """The address of a markdown link."""
 _PATH = re.compile(r"/(?:[\w-][\w.-]*(?:/[\w-][\w.-]*)*/?)?")
-"""A link from the root of a site as nearly all are, which need no parsing: no step up, no query, no fragment."""
+"""A path from the root of a site without `..`, query or fragment. Nearly all links are such, and urljoin is slow."""
 _SCHEMES = ("http", "https")
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A page as it reads: `url` is where it was found in the end, `part` counts from 1."""
+    """An opened page: `url` is its address after redirects, `part` counts from 1."""
 
     url: str
     title: str
@@ -37,7 +37,7 @@ class Opened:
 
 
 class OpeningFailure(ToolError):
-    """A URL cannot be opened; `message` says why, as an HTTP client does."""
+    """A URL cannot be opened; `message` is the reason in an HTTP client's words."""
 
     def __init__(self, url: str, message: str) -> None:
         super().__init__(f"Could not open {url}: {message}")
@@ -45,8 +45,9 @@ class OpeningFailure(ToolError):
 
 
 def normal_url(url: str) -> tuple[str, str, str] | None:
-    """Host, path and query of a URL as people write it (without scheme or `www.`, with a fragment); None for what is none."""
+    """Return host, path and query of a URL as people write it, with or without scheme, `www.` and fragment; None if it is no URL."""
     text = url.strip().strip("<>\"'")
+    # Agents wrap URLs in quotes and angle brackets; white space inside means that the text is something else.
     if not text or len(text) > 2000 or any(letter.isspace() for letter in text):
         return None
     try:
@@ -61,7 +62,7 @@ def normal_url(url: str) -> tuple[str, str, str] | None:
 
 
 def spellings(host: str, path: str, query: str) -> list[str]:
-    """Return the URLs under which a page may be stored."""
+    """Return the URLs under which a page may be stored, the likeliest first."""
     return [
         urlunsplit((scheme, host, spelt, query, ""))
         for scheme in ("https", "http")
@@ -70,7 +71,7 @@ def spellings(host: str, path: str, query: str) -> list[str]:
 
 
 def absolute(markdown: str, url: str) -> str:
-    """Return the page with its links made whole."""
+    """Return the page with absolute links."""
     site = urljoin(url, "/").removesuffix("/")
     return RELATIVE.sub(lambda found: f"{found[1]}{_joined(url, site, found[2])}{found[3]}", markdown)
 
@@ -85,7 +86,7 @@ def _joined(url: str, site: str, link: str) -> str:
 
 
 def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
-    """Return the beginning of a page: the first of its lines that says something, and whole lines up to a share of its words."""
+    """Return the beginning of a page: whole lines up to a share of its words, at least the first line with any."""
     lines = markdown.split("\n")
     most = share * sum(len(line.split()) for line in lines)
     kept: list[str] = []
@@ -100,17 +101,17 @@ def free_lines(markdown: str, share: float = FREE_WORDS) -> list[str]:
 
 
 def before_paywall(markdown: str) -> str:
-    """Return the beginning of a page and the note that there is more for subscribers."""
+    """Return the beginning of a page with the note that the rest is for subscribers."""
     return "\n".join((*free_lines(markdown), "", PAYWALL)).strip()
 
 
 def scraps(title: str) -> str:
-    """Return what an extractor makes of a page whose content never arrives."""
+    """Return the text that an extractor gets from a page whose scripts never ran."""
     return f"{title}\n\nLoading...\n\nPlease enable JavaScript to view this page.\n\n{{{{ page.content }}}}"
 
 
 def parts_of(markdown: str, most: int) -> list[str]:
-    """Return a document cut between lines into parts of limited length in words; a longer line is a part of its own."""
+    """Return a document split between lines into parts of at most `most` words; a longer line is a part of its own."""
     parts: list[list[str]] = [[]]
     words = 0
     for line in markdown.split("\n"):
@@ -124,9 +125,7 @@ def parts_of(markdown: str, most: int) -> list[str]:
 
 
 def for_goal(markdown: str, goal: str, most: int) -> str:
-    """Return the lines of a document that match a goal, with their context, up to `most` words; a short document is
-    returned whole.
-    """
+    """Return the headings of a document and the lines that best match a goal, up to `most` words; a short document as a whole."""
     lines = markdown.split("\n")
     counts = [len(line.split()) for line in lines]
     wanted = set(tokens(goal))

@@ -1,8 +1,8 @@
-"""Correction of queries, as engines do it: words that no page has are replaced by what was probably meant.
+"""Query correction as in search engines: words that no page contains are replaced by what was probably meant.
 
-Joined words and codes are split where their parts are neighbours on some page, plurals lose their ending, and misspelt names are
-looked up among the names of the world. A replacement must share a page with the other words of the query, so that no unknown word is
-turned into an unrelated name.
+Joined words and codes are split if their parts are neighbours on some page, plurals lose their ending, and misspelt names are
+looked up among the names of the world. A replacement must share a page with the other words of the query, so that an unknown word
+does not become an unrelated name.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from simtrain.worlds.search.engine.ranking import Ranking
 from simtrain.worlds.search.engine.tokens import tokens
 
 LEAST: Final = 4
-"""Letters of a word that is mended; shorter ones may mean anything."""
+"""Least letters of a word to be corrected; a shorter one could mean anything."""
 LONG: Final = 6
-"""Letters from which on a word may have two mistakes."""
+"""Least letters of a word that may have two mistakes."""
 CHOICES: Final = 6
 TRIED: Final = 60
-"""The most candidates for a word, and the most corrections of a whole query that are tried."""
+"""Most splits of a word, and most corrections of a whole query, that are tried."""
 MOST_PARTS: Final = 6
 PHRASES: Final = 12
-"""Parts of a joined word, and ways to take one apart that are looked for on pages."""
+"""Most splits of a joined word that are looked up on pages."""
 
 
 class Mended(NamedTuple):
-    """A corrected query: its unknown words, their replacement, and the whole query with it."""
+    """A corrected query: its unknown words, their replacement, and the whole corrected query."""
 
     missing: str
     instead: str
@@ -36,13 +36,13 @@ class Mended(NamedTuple):
 
 
 class Mending:
-    """Corrects queries to one web. `names` gives the names and words of its things; it is called at the first misspelt word."""
+    """Corrects queries to one web. `names` returns the names in it; it is called at the first misspelt word."""
 
     def __init__(self, index: Ranking, names: Callable[[], Iterable[str]]) -> None:
         self._index = index
         self._names = names
         self.mended = lru_cache(maxsize=2_000)(self._mended)
-        """The corrected query; None if nothing is wrong, or no correction is found."""
+        """The corrected query; None if nothing is wrong or no correction is found."""
 
     def _mended(self, query: str) -> Mended | None:
         words = _together(tokens(query), self._known)
@@ -53,6 +53,7 @@ class Mending:
         if words != tokens(query) and not missing:
             return Mended(" ".join(tokens(query)), " ".join(words), " ".join(words))
         others = [word for place, word in enumerate(words) if place not in missing]
+        # Corrections that change least first, and one must be supported by a page: an engine offers nothing that finds nothing.
         for chosen in islice(_nearest_first([*found.values()]), TRIED):
             taken = dict(zip(found, chosen, strict=True))
             if taken and self._stand_together([one.words for one in chosen], others):
@@ -69,7 +70,7 @@ class Mending:
         return self._index.pages_with(word) > 0
 
     def _stand_together(self, chosen: Sequence[tuple[str, ...]], others: Sequence[str]) -> bool:
-        """True if a page has all that was chosen, and one of the other words if there are any."""
+        """Return True if a page has all chosen words and at least one of the others, if there are any."""
         phrases = [f'"{" ".join(words)}"' for words in chosen]
         if others:
             phrases.append("(" + " OR ".join(f'"{word}"' for word in others) + ")")
@@ -78,7 +79,7 @@ class Mending:
     # Candidates for a word
 
     def _choices(self, word: str) -> Iterator[_Choice]:
-        """Yield the candidates for a word that no page contains, the likeliest first."""
+        """Yield candidates for a word that no page contains, the likeliest first."""
         seen: set[tuple[str, ...]] = set()
         for choice in (*self._singulars(word), *self._parts(word), *self._alike(word), *self._of_names(word)):
             if choice.words not in seen:
@@ -91,9 +92,9 @@ class Mending:
                 yield _Choice((other,), 0)
 
     def _parts(self, word: str) -> list[_Choice]:
-        """Return the word split into parts that are neighbours on some page; the last may be a plural."""
+        """Return the likeliest split of the word into parts that are neighbours on some page; the last may lose a plural ending."""
         ways = [parts for whole in (word, *_other_numbers(word)) for parts in _split(whole, self._known)]
-        # Few and long parts are likelier than many short ones.
+        # A few long parts are likelier than many short ones.
         ways.sort(key=lambda parts: (len(parts), -min(map(len, parts))))
         found = (parts for parts in ways[:PHRASES] if self._index.has(f'"{" ".join(parts)}"'))
         return [_Choice(parts, len(parts) - 1) for parts in islice(found, 1)]
@@ -103,6 +104,7 @@ class Mending:
         if len(word) < LEAST:
             return []
         most, mask = 2 if len(word) >= LONG else 1, _mask(word)
+        # Letter masks reject nearly all words of the lexicon by one XOR: an edit changes at most two letters of the set.
         near = [
             (distance, other[0] != word[0], other)
             for other, letters in self._lexicon.items()
@@ -121,7 +123,7 @@ class Mending:
     @cached_property
     def _lexicon(self) -> dict[str, int]:
         """The words that occur in names, each with the letters that it contains."""
-        # Names share most of their words: each is read once.
+        # Names share most of their words, so pieces are made distinct before they are tokenised.
         pieces = {piece for name in self._names() for piece in name.split()}
         words = {word for piece in pieces for word in tokens(piece)}
         return {word: _mask(word) for word in sorted(words) if len(word) >= LEAST - 1 and not word.isdigit()}
@@ -135,12 +137,12 @@ class _Choice(NamedTuple):
 
 
 def _nearest_first(choices: Sequence[Sequence[_Choice]]) -> Iterator[tuple[_Choice, ...]]:
-    """Return all ways to choose one of each, those first that change least."""
+    """Return all ways to choose one of each, in the order of their total edit distance."""
     return iter(sorted(product(*choices), key=lambda chosen: sum(choice.distance for choice in chosen)))
 
 
 def _together(words: list[str], known: Callable[[str], bool]) -> list[str]:
-    """Return the words with neighbours joined if one is unknown and the joined word is known: a code with a dash too many."""
+    """Return the words, with neighbours joined if one is unknown and the joined word is known, as in a code with a dash too many."""
     found: list[str] = []
     for word in words:
         if found and not (known(word) and known(found[-1])) and known(found[-1] + word):
@@ -151,7 +153,7 @@ def _together(words: list[str], known: Callable[[str], bool]) -> list[str]:
 
 
 def _other_numbers(word: str) -> Iterator[str]:
-    """Yield what a plural may be the plural of; and the plural of what may be a singular."""
+    """Yield the possible singulars of a plural, or the plural of a singular."""
     if len(word) < LEAST:
         return
     if word.endswith("ies"):
@@ -187,7 +189,7 @@ def _may_stand(part: str, word: str) -> bool:
 
 
 def _mask(word: str) -> int:
-    """Return the letters of a word as a bit mask; letters beyond ASCII share bits."""
+    """Return the set of letters of a word as a bit mask of 64 bits; letters beyond ASCII share bits."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) & 63)
@@ -195,9 +197,7 @@ def _mask(word: str) -> int:
 
 
 def differences(one: str, other: str, most: int) -> int:
-    """Return the edit distance (substitutions, deletions, insertions, transpositions of neighbours); `most + 1` if it
-    is greater than `most`.
-    """
+    """Return the edit distance (substitutions, deletions, insertions, transpositions of neighbours), at most `most + 1`."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for place, letter in enumerate(one, 1):

@@ -1,9 +1,10 @@
 """Ranking: BM25 over the full-text index of a world file in two stages, with a total order.
 
-FTS5 finds the CANDIDATES best pages by the rare words of a query; these are then scored over all words. One query of FTS5 over all
-words gives nearly the same order and takes five to ten times as long, since `bm25()` walks the pages of every common word. FTS5 computes
-BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function), and the second stage computes the same from the
-lengths that FTS5 keeps. Scores are rounded, so that no machine's last digit decides; ties go to the lower page id.
+FTS5 finds the CANDIDATES best pages by the rare words of a query; these are then scored over all words. One FTS5 query over all
+words would give nearly the same order but take five to ten times as long, since `bm25()` visits the pages of every common word. FTS5
+computes BM25 with k1 = 1.2 and b = 0.75 (https://www.sqlite.org/fts5.html#the_bm25_function); the second stage computes the same
+from the document lengths that FTS5 stores. Scores are rounded, so that differences in the last digit between machines do not decide;
+ties go to the lower page id.
 """
 
 import math
@@ -19,27 +20,28 @@ from simtrain.worlds.search.engine.tokens import tokens, whole
 
 CANDIDATES: Final = 200
 FILLING: Final = 60
-"""Further pages that are scored where those with the rare words do not fill the results."""
+"""Further pages that are scored if those with the rare words do not fill the results."""
 
 FEW: Final = 500, 5_000, 1 / 200
-"""Words join the first stage, the rarest first, while the pages that they are on are few in all: at least, at most, share of all pages."""
+"""Words join the first stage, the rarest first, up to a total of this many pages: lower bound, upper bound, share of all pages."""
 
 COMMON: Final = 2_000, 20_000, 1 / 50
-"""From how many pages on a word is common: at least, at most, share of all pages. Where all words are, pages that hold all of them are
-looked for."""
+"""A word on more pages than this is common: lower bound, upper bound, share of all pages. If all words of a query are common, pages
+with all of them are looked for first."""
 
 MOST_WORDS: Final = 32
 TITLE_WEIGHT: Final = 2
 FIRST: Final = 20
-"""Candidates that are scored before the others are compared with the best so far."""
+"""Candidates that are scored first. The others are then compared with the best so far."""
 AT_ONCE: Final = 80
-"""Candidates that are scored together from then on."""
+"""Candidates in each later batch."""
 CROSSED: Final = 2_000
-"""The most pages with rare words for which the index looks up their other words."""
+"""Most pages of rare words for which FTS5 is asked about the other words; beyond that, texts are read instead."""
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _DIGITS = 9
+# SQLite and Python add in different orders. A candidate is skipped only if it is worse by more than that can explain.
 _TOLERANCE = 1e-6
 _VOCABULARY = "temp._vocabulary"
 
@@ -58,7 +60,7 @@ class _Term:
     pages: int
     idf: float
     weight: float
-    """What the word adds to a page's score at most."""
+    """The most that the word can add to a page's score."""
 
     @property
     def quoted(self) -> str:
@@ -67,28 +69,29 @@ class _Term:
 
     @cached_property
     def found(self) -> Callable[[bytes], list[bytes]]:
-        """Finds the word in a folded text."""
+        """A function that finds the word in a folded text."""
         return whole(self.word).findall
 
 
 _Held: TypeAlias = dict[int, list[_Term]]
-"""Pages, and of the words that are left to count those that they may hold, the rarest first."""
+"""Page -> the words still to be counted that it may contain, the rarest first."""
 
 
 class Ranking:
     """The ranking of one world file. `run` must be allowed to read the index's own tables."""
 
     def __init__(self, run: Run, lock: AbstractContextManager[object]) -> None:
-        """`lock`, held, keeps other threads away."""
+        """`lock` keeps other threads away while it is held."""
         self._run = run
         self._lock = lock
         list(run(f"create virtual table {_VOCABULARY} using fts5vocab(main, _index, row)", ()))
+        # Row 1 of FTS5's data table holds the totals; `bm25()` reads its averages from there as well.
         self.pages, self._average = _averages(cast(bytes, self._one("select block from _index_data where id = 1")))
         self._texts = Texts(run, title_weight=TITLE_WEIGHT)
         self._term = lru_cache(maxsize=20_000)(self._look_up)
 
     def top(self, query: str, *, count: int, offset: int = 0, site: int | None = None) -> list[Hit]:
-        """Return the best pages of a query, best first; on one site where `site` is its id. A query without words has none."""
+        """Return the best pages of a query, best first, of the site with id `site` if given. A query without words finds none."""
         with self._lock:
             return self._top(query, count, offset, site)
 
@@ -96,12 +99,12 @@ class Ranking:
         words = self._terms(query)
         if not words:
             return []
-        # Words on most pages tell nothing where there are others; they only fill up the results.
+        # Words on most pages say nothing if there are other words; they are used only to fill up the results.
         terms = [term for term in words if term.idf > _LEAST_IDF] or words
         wanted = offset + count
         first, held = self._first_stage(terms, site)
         ranked = self._second_stage(first, held, wanted)
-        # Pages without a rare word come in only where those with one do not fill the results.
+        # Pages without a rare word are used only if those with one do not fill the results.
         if len(ranked) < wanted:
             held = self._others(terms, words, first, site, wanted)
             ranked += self._second_stage(dict.fromkeys(held, 0.0), held, wanted)
@@ -113,18 +116,18 @@ class Ranking:
             return self._term(word).pages
 
     def has(self, query: str) -> bool:
-        """True if a query, as FTS5 reads it, finds a page."""
+        """Return True if a query in FTS5 syntax finds a page."""
         return self._one("select 1 from _index where _index match ? limit 1", query) is not None
 
     def _terms(self, query: str) -> list[_Term]:
-        """Return the words of a query that are in the index at all, the rarest first."""
+        """Return the words of a query that occur in the index, the rarest first."""
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
         found = (self._term(word) for word in words)
         return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
 
     def _look_up(self, word: str) -> _Term:
         pages = cast(int, self._one(f"select doc from {_VOCABULARY} where term = ?", word) or 0)
-        # FTS5's own formula; words on more than half of the pages would have a negative weight, and get the least one as in FTS5.
+        # FTS5's formula. A word on more than half of the pages would have a negative weight; it gets the least one, as in FTS5.
         idf = math.log((self.pages - pages + 0.5) / (pages + 0.5))
         idf = idf if idf > 0 else _LEAST_IDF
         return _Term(word, pages, idf, idf * (_K1 + 1))
@@ -136,12 +139,12 @@ class Ranking:
     # Which pages
 
     def _first_stage(self, terms: list[_Term], site: int | None) -> tuple[dict[int, float], _Held]:
-        """Return candidates with their score over the rare words, and the other words they may have; none if all words are common."""
+        """Return candidates with their score over the rare words, and the other words they may contain; none if all words are common."""
         rare = self._rare(terms)
         if not rare:
             return {}, {}
         wanted = " OR ".join(term.quoted for term in rare)
-        # Rounding as SQLite does it goes by way of decimals, which takes as long as all else.
+        # Not round(): SQLite rounds by way of decimal text, which would take as long as everything else.
         sql = (
             f"select rowid, -bm25(_index, {TITLE_WEIGHT}.0, 1.0) as score from _index where _index match ?"
             f"{'' if site is None else _ON_SITE} order by cast(score * 1e{_DIGITS} + 0.5 as integer) desc, rowid limit {CANDIDATES}"
@@ -173,7 +176,7 @@ class Ranking:
     def _others(
         self, terms: list[_Term], words: list[_Term], found: dict[int, float], site: int | None, wanted: int
     ) -> _Held:
-        """Return further candidates: pages with all terms, then with all but the commonest, and so on; at last those with any word."""
+        """Return further candidates: pages with all terms, then with all but the commonest, and so on; finally those with any word."""
         pages: _Held = {}
         enough = max(wanted, FILLING if found else CANDIDATES)
         together = [
@@ -189,14 +192,14 @@ class Ranking:
         return pages
 
     def _held(self, pages: list[int], query: str, stated: list[_Term], others: list[_Term]) -> _Held:
-        """Return the terms that each page found by a query of FTS5 may have: those of the query, and which of the others.
+        """Return, for each page found by an FTS5 query, the terms that it may contain: those of the query and some of the others.
 
-        Unless the pages are few, the index answers much faster than their texts.
+        Asking the index is much faster than reading the texts, unless the pages are few.
         """
         if len(pages) <= FIRST:
             return {page: [*stated, *others] for page in pages}
         held = {page: [*stated] for page in pages}
-        # A range of ids lets FTS5 skip the rest of a long list of pages; a list of ids would start the query anew for each.
+        # A range of ids lets FTS5 skip the rest of a long posting list; with a list of ids it would restart the query for each.
         between = min(pages), max(pages)
         for term in others:
             rows = self._run(_HOLDING, (f"({query}) AND {term.quoted}", *between))
@@ -208,15 +211,15 @@ class Ranking:
     # In which order
 
     def _second_stage(self, candidates: dict[int, float], held: _Held, wanted: int) -> list[Hit]:
-        """Return the `wanted` best candidates by their exact score.
+        """Return the `wanted` best candidates by exact score.
 
-        Candidates are scored in the order of their greatest possible score, until no other can be among the best any more.
+        Candidates are scored in the order of their highest possible score, until none of the others can be among the best.
         """
         most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
         waiting = sorted(candidates, key=lambda page: (-most[page], page))
         hits: list[Hit] = []
         best: list[float] = []
-        # A page's score is at most its first-stage score plus the weights of its other words, so that most texts need not be read.
+        # A page's score is at most its first-stage score plus the weights of its other words. Most texts need not be read.
         while waiting:
             least = best[0] - _TOLERANCE if len(best) == wanted else 0.0
             size = AT_ONCE if hits else FIRST
@@ -232,7 +235,7 @@ class Ranking:
         return sorted(hits, key=lambda hit: (-hit.score, hit.page))[:wanted]
 
     def _added(self, score: float, terms: list[_Term], text: FoldedText) -> float:
-        """Return the score of a page with what further words add to it."""
+        """Return the score of a page, increased by further words."""
         plain = text.folded
         long = _K1 * (1 - _B + _B * text.length / self._average)
         for term in terms:
@@ -247,6 +250,6 @@ _ON_SITE = " and (select site from _pages where _pages.id = _index.rowid) = ?"
 
 
 def _averages(block: bytes) -> tuple[int, float]:
-    """Return the number of pages and their mean length in words, as FTS5 keeps them: the rows, and then the words of each column."""
+    """Return the number of pages and their mean length in words, from FTS5's totals: the rows, then the words of each column."""
     pages, *words = numbers(block) or [0]
     return pages, max(sum(words) / pages, 1.0) if pages else 1.0

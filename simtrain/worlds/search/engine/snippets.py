@@ -1,4 +1,4 @@
-"""Snippets: the passage of a page that fits a query, and how many of its facts it shows."""
+"""Snippets: the passage of a page that fits a query, with more or fewer of its facts."""
 
 import re
 from bisect import bisect_left
@@ -12,20 +12,20 @@ from simtrain.worlds.search.engine.tokens import tokens
 from simtrain.worlds.search.spec.view import Leak
 
 WORDS: Final[dict[Leak, int]] = {"tease": 32, "normal": 32, "full": 90}
-"""How many words a snippet has at most, a sentence more or less."""
+"""Words of a snippet, give or take a sentence."""
 
 FACT_WEIGHT: Final = 0.25
-"""What a stated fact counts beside a word of the query, where the fullest passage is looked for."""
+"""Weight of a stated fact relative to a word of the query, for snippets of leak `full`."""
 
 Statement = tuple[int, int]
-"""Where a fact is stated: the first character, and how many."""
+"""The span of a stated fact: first character and length."""
 
 _SENTENCE = re.compile(r"\S[^\n]*?(?:[.!?](?=\s)|$)", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _RULE = re.compile(r"^[\s|:-]+$")
 _MARKS = re.compile(r"^#{1,6}\s+|^>\s+|^[-*]\s+|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _MARKED = re.compile(r"^[#>-]|[*_`]")
-"""What a text has that has any of these marks."""
+"""A quick test for texts that may contain one of these marks."""
 _BARS = re.compile(r"\s*\|\s*")
 _GAPS = re.compile(rf"(?:{GAP}[\s,;:()\-–/]*)+{GAP}")
 
@@ -39,7 +39,7 @@ class _Sentence:
 
 
 class _Places:
-    """Where a page states facts, in order."""
+    """The spans of the facts on a page, in order."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         self._places = sorted(statements)
@@ -47,7 +47,8 @@ class _Places:
         self._longest = max((length for _, length in self._places), default=0)
 
     def within(self, start: int, end: int) -> list[Statement]:
-        """Return those that overlap the text between two characters."""
+        """Return the spans that overlap the text between two positions."""
+        # Sorted by start only, so the search begins one longest span earlier.
         near = slice(bisect_left(self._starts, start - self._longest), bisect_left(self._starts, end))
         return [(first, length) for first, length in self._places[near] if first + length > start]
 
@@ -61,9 +62,9 @@ def snippet(
     concealed: Concealed,
     long: bool = False,
 ) -> str:
-    """Return the passage for a query (its words, as `tokens` gives them); a `long` one is of the length of a full one.
+    """Return the passage for a query, given as its `tokens`. A `long` one has the length of a full one.
 
-    A teasing one states no fact at all and no gold cell, which is checked. Raises SimulatorFault when the check fails.
+    A teasing one states no fact and no gold cell. This is checked: raises SimulatorFault if it does.
     """
     places = _Places(statements)
     sentences = [
@@ -76,7 +77,7 @@ def snippet(
         return _passage(sentences, most)
     passage = concealed.left_out(_passage(sentences, most))
     passage = _GAPS.sub(GAP, passage)
-    # Checked, not assumed: a gold cell may also be put together by what remains.
+    # Checked, not assumed: what remains on both sides of a gap may read as a gold cell again.
     stated = concealed.stated_in(passage)
     if stated:
         raise SimulatorFault(f"a teasing snippet states the gold cell {stated[0]!r}")
@@ -93,7 +94,7 @@ def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _P
     if leak == "full":
         score += FACT_WEIGHT * len(inside)
     if leak == "tease" and raw.startswith("#"):
-        # A heading that names its page is nothing but a gap.
+        # Without its fact, a heading that names the page is nothing but a gap.
         score -= 1
     return _Sentence(start, text, len(words), score)
 
@@ -111,7 +112,7 @@ def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
 
 
 def _passage(sentences: list[_Sentence], most: int) -> str:
-    """Return the best sentence with the text after it (before it at the end of a page), up to a number of words."""
+    """Return the best sentence with the sentences after it, then before it, up to `most` words."""
     if not sentences:
         return ""
     best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
@@ -124,6 +125,7 @@ def _passage(sentences: list[_Sentence], most: int) -> str:
         first -= 1
         words += sentences[first].words
     text = " ".join(sentence.text for sentence in sentences[first : last + 1])
+    # A table row or a list without full stops can be one very long sentence.
     cut = text.split()
     if len(cut) > 2 * most:
         text, last = " ".join(cut[: 2 * most]), -1
@@ -140,7 +142,7 @@ def plain(markdown: str) -> str:
     """Return one line of markdown as plain text."""
     if _RULE.match(markdown):
         return ""
-    # Most lines have none of these, and a search for them would be most of a reply.
+    # Tested first, since most lines have no marks and these substitutions would take most of the time of a reply.
     text = _LINK.sub(r"\1", markdown) if "](" in markdown else markdown
     text = _MARKS.sub("", text) if _MARKED.search(text) else text
     text = text.strip(" |")

@@ -1,10 +1,11 @@
-"""Words as the index of a search world sees them: those of SQLite's `unicode61 remove_diacritics 2`, which is asked itself."""
+"""Words as the full-text index sees them: those of SQLite's tokenizer `unicode61 remove_diacritics 2`, which is asked itself."""
 
 import re
 import sqlite3
 from functools import cache, lru_cache
 from threading import Lock
 
+# In folded text every sign that belongs to no word is ASCII: ASCII letters and digits, and anything beyond ASCII, are words.
 _WORD = re.compile(r"[^\x00-/:-`{-\x7f]+")
 _SEVEN_BITS = bytes(range(128))
 _asking = Lock()
@@ -16,15 +17,15 @@ def tokens(text: str) -> list[str]:
 
 
 def folded(text: str) -> str:
-    """Return lower case without diacritics; signs beyond ASCII that belong to no word are spaces."""
+    """Return a text in lower case without diacritics. Characters beyond ASCII that belong to no word become spaces."""
     if text.isascii():
         return text.lower()
-    # Bytes are lowered within ASCII, several times faster than text is; the few other letters follow one by one.
+    # bytes.lower() lowers ASCII only but is several times faster than str.lower(); the few other letters follow one by one.
     return folded_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
 
 def folded_bytes(text: bytes) -> bytes:
-    """Return the same of a text in UTF-8."""
+    """Return a UTF-8 text folded, as `folded` does."""
     lowered = text.lower()
     if not lowered.isascii():
         for letter, plain in _letters(lowered.translate(None, _SEVEN_BITS)):
@@ -33,24 +34,24 @@ def folded_bytes(text: bytes) -> bytes:
 
 
 def whole(word: str) -> re.Pattern[bytes]:
-    """Return a pattern that finds a whole word anywhere in a UTF-8 text; both are case-folded."""
+    """Return a pattern that finds a whole word in a folded UTF-8 text; the word is folded too."""
+    # The lookbehind comes after the word: the literal prefix then lets `re` search fast.
     return re.compile(rb"%b(?![0-9a-z\x80-\xff])(?<![0-9a-z\x80-\xff]%b)" % (word.encode(), word.encode()))
 
 
 @lru_cache(maxsize=20_000)
 def _letters(text: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the letters of a text, and what the index makes of each."""
+    """Return the distinct letters of a text, each with its folded form."""
     found = sorted(set(text.decode(errors="surrogatepass")))
     return tuple((letter.encode(errors="surrogatepass"), _plain(letter).encode()) for letter in found)
 
 
 @lru_cache(maxsize=20_000)
 def _plain(letter: str) -> str:
-    """Return a non-ASCII letter as the index folds it: a plain letter, nothing for a combining mark, a space for a
-    separator.
-    """
+    """Return a non-ASCII letter as the index folds it: a plain letter, nothing for a combining mark, a space for a separator."""
     if "\ud800" <= letter <= "\udfff":
         return " "
+    # SQLite's own tables decide. Python's unicodedata knows newer letters and folds some of them otherwise.
     with _asking:
         index = _index()
         index.execute("delete from texts")

@@ -1,4 +1,4 @@
-"""The web of a world file: one guarded read-only connection for all episodes of a process, its pages, sites, facts and ranking."""
+"""The web of a world file: one guarded read-only connection for all episodes of a process, with pages, sites, facts and ranking."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -19,21 +19,21 @@ from simtrain.worlds.search.file import blaming, open_file
 from simtrain.worlds.service.database import Database, Mode, explain
 
 MOST_STEPS: Final = 200_000
-"""Thousands of operations that one query may take: gold tables are computed over a million rows."""
+"""Operations of one query, in thousands: gold tables are computed over a million rows."""
 
 LONGEST: Final = 20.0
-"""Seconds that one may take: it is a grader's or an author's, never an agent's."""
+"""Seconds of one query. Such queries come from graders and authors, never from agents."""
 
 NOTES: Final = f"create temp table {TABLE} (key text primary key, value text not null)"
-"""The table in which queries find an episode's notes."""
+"""The table in which queries see an episode's notes."""
 
 LARGEST_IN_MEMORY: Final = 256_000_000
-"""Bytes of a world beyond which a copy of it is made on disk."""
+"""Bytes. A larger world is copied to disk, not to memory."""
 PAGES_AT_ONCE: Final = 4096
 
 CACHE_KIB: Final = 16_384
 MAPPED: Final = 1 << 31
-"""Bytes of a file that are read where the system keeps them, without a copy; a world file is replaced, never written over."""
+"""Bytes of a file that are memory-mapped. This is safe because a world file is replaced as a whole, never overwritten."""
 
 _PAGE = "select id, site, url, title, date, body from _pages where "
 
@@ -51,7 +51,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """A page as the file holds it."""
+    """A page as stored in the file."""
 
     id: int
     site: int
@@ -62,12 +62,12 @@ class StoredPage:
 
 
 class Web:
-    """The web of one file. What is read of it is the same for every episode; `show` lends the table `memory` to a query."""
+    """The web of one file, shared by all episodes. `query` and `write` fill the table `memory` with an episode's notes."""
 
     def __init__(self, connection: sqlite3.Connection, *, start: str = "") -> None:
         connection.isolation_level = None
         connection.execute("pragma temp_store=memory")
-        # SQLite declares virtual tables at their first use, by SQL of its own that the authorizer would refuse.
+        # SQLite declares virtual tables on first use, with SQL of its own that the authorizer would refuse.
         connection.execute("select rowid from _index where _index match 'a' limit 1").fetchall()
         taken = connection.execute("select 1 from sqlite_master where name = ?", (TABLE,)).fetchone()
         self.holds_notes = taken is None
@@ -77,7 +77,7 @@ class Web:
         self.run(f"pragma cache_size=-{CACHE_KIB}")
         self.run(f"pragma mmap_size={MAPPED}")
         self.lock = self._database.lock
-        """Held, it keeps other threads from the file, the notes on show, and the ranking."""
+        """The lock that keeps other threads from the file, the shown notes and the ranking."""
         self.ranking = Ranking(self.run, self.lock)
         self.mending = Mending(self.ranking, self._names)
         self.sites = tuple(
@@ -88,11 +88,11 @@ class Web:
         self._shown: list[JsonObject] = []
 
     def run(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement of the engine's own."""
+        """Return the rows of one of the engine's own statements."""
         return self._database.fetch(sql, cast("Sequence[str]", values), mode=Mode.OWN)
 
     def first(self, sql: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of a statement of the engine's own."""
+        """Return the first row of one of the engine's own statements; None if there is none."""
         return self._database.first(sql, cast("Sequence[str]", values), mode=Mode.OWN)
 
     # What authors and graders ask
@@ -100,7 +100,7 @@ class Web:
     def query(
         self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook | None = None
     ) -> list[JsonObject]:
-        """Return the rows of one SELECT at a moment, the notes of `memory` in the table of that name. Raises InputError."""
+        """Return the rows of one SELECT at a moment, with the notes in the table `memory`. Raises InputError."""
         with self.lock:
             self._database.moment = moment
             self._show(memory.rows if memory else [])
@@ -111,7 +111,7 @@ class Web:
                 raise InputError(f"the SQL fails: {text}") from None
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook) -> int:
-        """Carry out one writing statement on the notes; returns the number of rows. Raises InputError, also for other tables."""
+        """Run one writing statement on the notes and return the number of rows. Raises InputError, also for other tables."""
         with self.lock:
             self._database.moment = moment
             self._show(memory.rows)
@@ -128,6 +128,7 @@ class Web:
             return count
 
     def _show(self, rows: list[JsonObject]) -> None:
+        # Episodes take turns on one connection; the notes are rewritten only if another episode's are on show.
         if rows == self._shown or not self.holds_notes:
             return
         self.run(f"delete from {TABLE}")
@@ -138,14 +139,14 @@ class Web:
         self._shown = rows
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue]) -> frozenset[tuple[str, str]]:
-        """Return the (table, column) pairs that a SELECT touches. Raises InputError."""
+        """Return the (table, column) pairs that a SELECT reads. Raises InputError."""
         try:
             return self._database.columns_read(sql, parameters)
         except sqlite3.Error as error:
             raise InputError(f"the SQL fails: {explain(error)}") from None
 
     def types(self) -> list[str]:
-        """Return the tables of the world's author, in their order."""
+        """Return the names of the author's tables, in their order."""
         return [row[0] for row in self.run("select name from _types order by position, name")]
 
     def columns(self, table: str) -> tuple[str, ...]:
@@ -171,7 +172,7 @@ class Web:
         return None
 
     def _names(self) -> list[str]:
-        """Return the words of names: names and aliases, site titles, nouns for types and attributes."""
+        """Return all names: of entities, their aliases, site titles, and nouns for types and attributes."""
         named = [
             f'select name from "{kind}"'
             for (kind,) in self.run("select name from _types where kind = 'entity'")
@@ -186,18 +187,18 @@ class Web:
         return [str(name) for sql in (*named, *others) for (name,) in self.run(sql)]
 
     def statements(self, page: int) -> list[Statement]:
-        """Return where the body of a page states facts."""
+        """Return the spans of the facts in the body of a page, in order."""
         return self.run("select start, length from _statements where page = ? order by start", (page,))
 
     # Copies
 
     def copied(self) -> sqlite3.Connection:
-        """Return a copy that nothing guards: in memory, a large one in a temporary file that is gone with its connection."""
+        """Return an unguarded copy, in memory or, if large, in a temporary file that vanishes with its connection."""
         size = self.run("select page_count * page_size from pragma_page_count, pragma_page_size")[0][0]
         copy = sqlite3.connect(
             ":memory:" if size <= LARGEST_IN_MEMORY else "", isolation_level=None, check_same_thread=False
         )
-        # Nobody takes up a copy that was cut off.
+        # No journal on disk: if copying is interrupted, the copy is thrown away.
         copy.execute("pragma journal_mode=memory")
         self._database.back_up(copy, pages=PAGES_AT_ONCE)
         return copy
@@ -213,7 +214,8 @@ def _stored(row: tuple[object, ...]) -> StoredPage:
 
 
 def web_of(path: Path) -> Web:
-    """Return the web of a file, opened once in a process. Raises InputError."""
+    """Return the web of a file, opened once per process. Raises InputError."""
+    # Cached by inode and time as well: a world that was built anew under the same name is opened anew.
     found = path.resolve()
     stat = found.stat() if found.is_file() else None
     return _web_of(found, (stat.st_ino, stat.st_mtime_ns) if stat else None)

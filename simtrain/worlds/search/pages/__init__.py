@@ -1,1 +1,1 @@
-"""The pages of a search world: templates compiled, sites laid out, what each site believes, what each page states."""
+"""The pages of a search world: compiled templates, the layout of sites, each site's beliefs, the statements on each page."""

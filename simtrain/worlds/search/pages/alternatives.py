@@ -1,4 +1,4 @@
-"""Alternatives in a template, `[by day|by night]`: nested, multiplied out where they are prose alone, spaces and capitals set right."""
+"""Alternatives in a template, `[by day|by night]`: parsed, multiplied out if they are pure prose, with spaces and capitals adjusted."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,27 +12,27 @@ from simtrain.worlds.search.pages.tree import Branch, Choice, LoopPart, Node, Pr
 Lists: TypeAlias = tuple[tuple[str, ...], ...]
 
 MOST_PHRASES: Final = 400
-"""Phrases that are multiplied out into one list; beyond that each of them is drawn for itself."""
+"""Most phrases that are multiplied out into one list; beyond that each alternative is drawn by itself."""
 
 _SIGN = re.compile(r"([\[\]|])")
 _ENDED = re.compile(r"(?:[.!?][*\"”’)]*\s+|:\*\*\s+|\n\n)$")
 _FIRST_WORD = re.compile(r"\S+")
 _TAIL: Final = 6
-"""Characters by which the end of a sentence is known."""
+"""Characters that suffice to recognise the end of a sentence."""
 _MIDST: Final = "midst,"
-"""Any text after which no sentence begins."""
+"""A sample text after which no sentence begins."""
 _CLINGING: Final = tuple(",;:.!?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A bracket, or a bar between alternatives."""
+    """A bracket, or the bar between alternatives."""
 
     text: str
 
 
 def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
-    """Return a text cut at its brackets, and within them at bars; and how many brackets are open behind it."""
+    """Return a text split at brackets, and at bars inside them, with the number of brackets still open after it."""
     found: list[ProsePart | Sign] = []
     for part in _SIGN.split(text):
         if part == "|" and not depth:
@@ -43,24 +43,25 @@ def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
         elif part:
             found.append(ProsePart(part))
         if depth < 0:
-            raise InputError("a ] closes nothing", remedy="alternatives stand in brackets: [by day|by night]")
+            raise InputError("a ] without a [", remedy="write alternatives in brackets: [by day|by night]")
     return found, depth
 
 
 def nested(pieces: Sequence[Node | Sign]) -> tuple[Node, ...]:
-    """Return the pieces with their alternatives as one node each. Raises InputError for a bracket that nothing closes."""
+    """Return the pieces with alternatives as one node each. Raises InputError for a bracket that is never closed."""
     return tuple(_joined(_nested(list(reversed(pieces)), inside=False)[0]))
 
 
 def polished(nodes: Sequence[Node], before: frozenset[str] = frozenset(["\n\n"])) -> tuple[Node, ...]:
-    """Return a tree in which a phrase that is left out takes a space along, and a sentence begins with a capital whatever phrase begins it.
+    """Return a tree in which every drawn phrase reads right: no double space around an empty one, a capital at the start of a sentence.
 
-    `before` are the texts that may precede the nodes; unless said otherwise, they begin a sentence.
+    `before` holds the texts that may precede the nodes; by default a sentence begins there.
     """
     found: list[Node] = []
     waiting = list(nodes)
     while waiting:
         node = waiting.pop(0)
+        # All possible endings so far: which phrase is drawn is known only when a page is written.
         tails = _tails(found, before)
         if isinstance(node, WordsPart):
             if any("" in phrases for phrases in node.lists):
@@ -71,7 +72,7 @@ def polished(nodes: Sequence[Node], before: frozenset[str] = frozenset(["\n\n"])
             if _ended(tails):
                 node = ProsePart(_capital(node.text))
         elif isinstance(node, Branch | LoopPart):
-            # A tag on a line of its own begins one, as behind a heading.
+            # After a tag on a line of its own a sentence begins, as after a heading.
             here = frozenset(["\n\n"]) if found and _ends_line(found[-1]) else tails
             node = replace(node, body=polished(node.body, here), otherwise=polished(node.otherwise, here))
         elif isinstance(node, Choice):
@@ -82,7 +83,7 @@ def polished(nodes: Sequence[Node], before: frozenset[str] = frozenset(["\n\n"])
 
 
 def _ended(tails: frozenset[str]) -> bool:
-    """True if a sentence begins behind what ends in one of these ways."""
+    """Return True if a sentence begins after any of these endings."""
     return all(_ENDED.search(tail) is not None for tail in tails)
 
 
@@ -109,7 +110,7 @@ def _tails(nodes: Sequence[Node], before: frozenset[str]) -> frozenset[str]:
 
 
 def _nested(waiting: list[Node | Sign], *, inside: bool) -> list[list[Node]]:
-    """Return the alternatives up to the closing bracket; outside all brackets there is one."""
+    """Return the alternatives up to the closing bracket; outside all brackets there is only one."""
     options: list[list[Node]] = [[]]
     while waiting:
         piece = waiting.pop()
@@ -122,14 +123,14 @@ def _nested(waiting: list[Node | Sign], *, inside: bool) -> list[list[Node]]:
         else:
             return options
     if inside:
-        raise InputError("a [ is never closed", remedy="alternatives stand in brackets: [by day|by night]")
+        raise InputError("a [ is never closed", remedy="write alternatives in brackets: [by day|by night]")
     return options
 
 
 def _choice(options: list[list[Node]]) -> Node:
     if len(options) == 1:
         raise InputError(
-            "brackets hold alternatives", remedy="write them like [by day|by night], or [by night|] for a may-be"
+            "brackets need alternatives", remedy="write [by day|by night], or [by night|] for an optional phrase"
         )
     found = [_phrases(option) for option in options]
     lists = [one for one in found if one is not None]
@@ -141,7 +142,7 @@ def _choice(options: list[list[Node]]) -> Node:
 
 
 def _phrases(nodes: Sequence[Node]) -> Lists | None:
-    """Return all texts that some prose may become, by voice; None if it has facts, or for too many texts."""
+    """Return all texts that some nodes may become, by voice; None if they hold facts or the texts are too many."""
     lists: Lists = (("",),)
     for node in nodes:
         own = ((node.text,),) if isinstance(node, ProsePart) else node.lists if isinstance(node, WordsPart) else None
@@ -152,7 +153,7 @@ def _phrases(nodes: Sequence[Node]) -> Lists | None:
 
 
 def multiplied(one: Lists, other: Lists) -> Lists:
-    """Return every phrase of the one before every phrase of the other, by voice."""
+    """Return every phrase of one list followed by every phrase of the other, by voice."""
     return tuple(tuple(map("".join, product(*pair))) for pair in _paired(one, other))
 
 
@@ -164,12 +165,12 @@ def _appended(parts: Sequence[Lists]) -> Lists:
 
 
 def _paired(one: Lists, other: Lists) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the lists of both voice by voice; what has one list says the same in all."""
+    """Yield the lists of both, voice by voice. A single list serves all voices."""
     return zip_longest(one, other, fillvalue=one[0] if len(one) < len(other) else other[0])
 
 
 def _joined(nodes: Sequence[Node]) -> list[Node]:
-    """Return texts that follow each other made one."""
+    """Return the nodes with adjacent prose merged."""
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, ProsePart) and found and isinstance(found[-1], ProsePart):
@@ -199,7 +200,7 @@ def _spaced(node: WordsPart, before: list[Node], after: list[Node], tails: froze
 
 
 def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
-    """Return the phrases with capitals; where one is left out, what follows is drawn along with it and has the capital."""
+    """Return the phrases with capitals. If one may be empty, the next words are drawn along with it and get the capital."""
     lists, each = node.lists, node.each
     while after and not all(one.strip() for phrases in lists for one in phrases):
         following = after[0]
@@ -212,14 +213,14 @@ def _capitalised(node: WordsPart, after: list[Node]) -> WordsPart:
             lists = multiplied(lists, ((word[0],),))
             after[0] = ProsePart(following.text[word.end() :])
         elif isinstance(following, WordsPart | Branch | Choice) and each == 1:
-            # What follows cannot have the capital, so that something is said before it.
+            # The next node cannot take the capital here, so the empty phrase is dropped from the list.
             lists = tuple(tuple(filter(str.strip, phrases)) or phrases for phrases in lists)
         break
     return replace(node, lists=tuple(tuple(map(_capital, phrases)) for phrases in lists), each=each)
 
 
 def _merge(lists: Lists, following: WordsPart) -> bool:
-    """True if phrases can be drawn along with those that follow: they are not too many, and all voices have as many of them."""
+    """Return True if phrases can be drawn along with the next ones: not too many, and equally many in all voices."""
     few = len(lists[0]) * len(following.lists[0]) <= MOST_PHRASES
     return few and not following.name and len({len(phrases) for phrases in following.lists}) == 1
 

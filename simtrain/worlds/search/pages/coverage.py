@@ -1,4 +1,4 @@
-"""What the pages of a site tell of each row, as far as templates and layout show it before a page is written."""
+"""What the pages of a site state about each row, as far as templates and layout tell before any page is written."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -10,15 +10,15 @@ from simtrain.worlds.search.pages.tree import Branch, Choice, FactPart, Has, Loo
 from simtrain.worlds.search.spec.schema import Attribute
 
 NEVER: Final = 0
-"""The day on which a site tells a fact that it does not tell."""
+"""The day given for a fact that a site never states."""
 _EXACT: Final = frozenset(
     {"long", "us", "short", "iso", "dotted", "plain", "bare", "lower", "upper", "capitalize", "hemispheres"}
 )
-"""Filters that leave a value as exact as it is."""
+"""Filters that keep a value exact."""
 
 
 class Coverage:
-    """The pages of one site: on which day it surely tells a fact, and until which day it may."""
+    """The pages of one site: the day on which it certainly states a fact, and the last day on which it may."""
 
     def __init__(self, site: SiteDesign, layout: Layout) -> None:
         self._site = site
@@ -29,8 +29,8 @@ class Coverage:
         self._last: dict[tuple[str, tuple[int, ...]], list[int]] = {}
 
     def surely(self, attribute: Attribute) -> Mapping[int, int]:
-        """Return row -> a day; the last page that states its value in full is not older, whichever wordings are drawn."""
-        # What is copied from another site is no second witness.
+        """Return row -> day. The last page that states the value in full is no older than that, whichever wordings are drawn."""
+        # A copy of another site's page is no second witness.
         pages = [page for page in self._stating(attribute, self._sure) if not page.copied]
         key = tuple(page.index for page in pages)
         if key not in self._first:
@@ -41,7 +41,7 @@ class Coverage:
         return self._first[key]
 
     def latest(self, attribute: Attribute) -> Sequence[int]:
-        """Return, by row id, the last day on which a page of the site may tell the value; NEVER if none does."""
+        """Return, by row id, the last day on which a page of the site may state the value; NEVER if none does."""
         size = self._layout.columns.size(attribute.type) + 1
         if attribute.id in self._elsewhere:
             return [self._layout.today - self._site.lag] * size
@@ -55,12 +55,12 @@ class Coverage:
         return self._last[key]
 
     def _stating(self, attribute: Attribute, stated: Mapping[int, frozenset[int]]) -> list[PageDesign]:
-        """Return the kinds of pages of an attribute's type that tell it."""
+        """Return the page kinds of an attribute's type that state it."""
         pages = (page for page in self._pages if page.kind is not None and page.kind.name == attribute.type)
         return [page for page in pages if attribute.id in stated[page.index]]
 
     def _dated(self, page: PageDesign) -> Iterator[tuple[int, int, int]]:
-        """Yield the rows that pages tell of, each with the first and the last day on which its page may be dated."""
+        """Yield the rows on the pages of a kind, each with the first and the last possible date of its page."""
         plan = self._layout.plan(page)
         days = self._days(plan)
         if page.spec.for_ is not None:
@@ -71,7 +71,7 @@ class Coverage:
 
     @cached_property
     def _sure(self) -> dict[int, frozenset[int]]:
-        """Page kind -> the attributes of its row, or of every member, that it states in full in all its wordings."""
+        """Page kind -> the attributes of its row, or of every member, that all its wordings state in full."""
         return {page.index: frozenset(_sure_facts(page)) for page in self._pages}
 
     @cached_property
@@ -111,7 +111,7 @@ def _sure_facts(page: PageDesign) -> set[int]:
 
 
 def _of_members(nodes: Sequence[Node]) -> set[int]:
-    """Return what a list states of every member."""
+    """Return the attributes that a list states of every member."""
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, LoopPart) and node.rows.path is None and not node.rows.every and node.rows.limit is None:
@@ -120,7 +120,7 @@ def _of_members(nodes: Sequence[Node]) -> set[int]:
 
 
 def _stated(nodes: Iterable[Node], root: str) -> set[int]:
-    """Return the attributes of the row `root` that these parts state in full, wherever it has a value."""
+    """Return the attributes of the row `root` that these nodes state in full whenever they have a value."""
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, FactPart) and _is_of(node, root) and all(name in _EXACT for name, _ in node.filters):
@@ -128,7 +128,7 @@ def _stated(nodes: Iterable[Node], root: str) -> set[int]:
         elif isinstance(node, Branch):
             inside = _stated(node.body, root)
             found |= inside & _stated(node.otherwise, root)
-            # Where it has no value there is nothing to state.
+            # A test for the fact itself loses nothing: without a value there is nothing to state.
             if isinstance(node.test, Has) and _is_of(node.test.fact, root) and node.test.fact.attribute.kind != "flag":
                 found |= inside & {node.test.fact.attribute.id}
         elif isinstance(node, Choice):

@@ -1,4 +1,4 @@
-"""When the newest thing happened that a page tells of: pages without a date of their own are dated no earlier."""
+"""The newest event on a page: pages without a date of their own are dated no earlier."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from simtrain.worlds.search.spec.rules import life
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 
 Climb: TypeAlias = tuple[Rows, Type]
-"""From the rows of a loop to what they are looped over from: the loop, and the type that its path begins at."""
+"""A step from the rows of a loop to the row it starts from: the loop, and the type at the beginning of its path."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageDate:
-    """A date that a page tells: the path to it from a row of a type, and the loops around it, the inner one first."""
+    """A date on a page: the path to it from a row of a type, and the loops around it, the inner one first."""
 
     kind: Type
     path: str
@@ -25,9 +25,7 @@ class PageDate:
 
 
 def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
-    """Return for each row id the latest date that its page tells, up to a day: an empty text where it tells none;
-    nothing where none can.
-    """
+    """Return, by row id, the latest date on its page up to a day, or an empty text; an empty list if no page can have a date."""
     found: list[str] = []
     for one in dict.fromkeys(_dates_on(page, cast(Type, page.kind))):
         dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(one.kind, one.path)]
@@ -38,7 +36,7 @@ def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
 
 
 def tells_dates(page: PageDesign) -> bool:
-    """True if a kind of page can tell a date at all."""
+    """Return True if a page kind can state a date at all."""
     return any(True for _ in _dates_on(page, cast(Type, page.kind)))
 
 
@@ -50,7 +48,7 @@ def _climbed(dates: list[str], climb: Climb, columns: Columns) -> list[str]:
     for owner, day in zip(columns.column(via), dates, strict=True):
         if day > latest.get(owner, ""):
             latest[owner] = day
-    # What refers to nothing is under row 0, which means no row.
+    # Rows that refer to nothing were collected under 0, which is no row.
     latest[0] = ""
     if not path.refs:
         return [latest.get(row, "") for row in range(columns.size(kind.name) + 1)]
@@ -75,7 +73,7 @@ def _dates_on(page: PageDesign, kind: Type) -> Iterator[PageDate]:
 
 
 def _day_path(schema: Schema, fact: FactPart) -> str | None:
-    """Return the path to the date that a fact tells: of what is named, to its beginning."""
+    """Return the path to the date that a fact implies; a name implies the date on which the named thing began."""
     steps = [ref.name for ref in fact.path.refs]
     attribute = fact.attribute
     if attribute.kind == "date":

@@ -1,4 +1,4 @@
-"""The design of a web: the sites and page kinds of a world file, their templates parsed and checked, before there are any facts."""
+"""The design of a web: sites and page kinds of a world file, with parsed and checked templates, before there are any facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELD = re.compile(r"([a-z_.]+)(\|.*)?")
 
 @dataclass(eq=False, slots=True)
 class SiteDesign:
-    """A site and its kinds of pages."""
+    """A site and its page kinds."""
 
     id: int
     name: str
@@ -44,7 +44,7 @@ class SiteDesign:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PageDesign:
-    """One kind of page of a site."""
+    """A page kind of a site."""
 
     index: int
     site: SiteDesign
@@ -58,14 +58,14 @@ class PageDesign:
     titles: list[tuple[tree.Node, ...]]
     parts: list[list[tuple[tree.Node, ...]]]
     url: tuple[str, ...]
-    """Fixed text and slots in turn, text first."""
+    """Fixed texts and slots, alternating, text first."""
     dated: tuple[str, int] | None
     copied: PageDesign | None = None
-    """The pages of another site that these nearly copy."""
+    """The page kind of another site that this one nearly copies."""
 
     @property
     def group_is_flag(self) -> bool:
-        """True if there are two lists: the rows for which a flag is set, and the others."""
+        """True if a flag makes two lists: the rows that have it set, and the others."""
         return self.group is not None and self.group.kind == "flag"
 
 
@@ -96,9 +96,7 @@ class Design:
             self._check_disputes(schema.spec.disputes)
 
     def _check_disputes(self, spec: DisputesSpec) -> None:
-        """Check that every fact under a rule exists, every source is a site, and every fact corrected by errata has a
-        page for them.
-        """
+        """Raise an InputError unless every fact of a rule and every source exists, and facts under `erratum` have a page of corrections."""
         for rule, paths in (("recency", spec.recency), ("majority", spec.majority), ("erratum", spec.erratum)):
             for place, path in enumerate(paths):
                 self._check_fact(path, ("disputes", rule, place))
@@ -121,15 +119,15 @@ class Design:
             if self.schema.fact(path).id not in corrected:
                 raise self.schema.document.error(
                     ("disputes", "erratum", place),
-                    f"no page puts {path} right",
-                    f"ask `is corrected` of it on a page with `corrections: true` (list: {path.partition('.')[0]})",
+                    f"no page corrects {path}",
+                    f"test it with `is corrected` on a page with `corrections: true` (list: {path.partition('.')[0]})",
                 )
 
     def _check_fact(self, path: str, place: Place) -> None:
         with self.schema.document.at(place):
             attribute = self.schema.fact(path)
             if attribute.kind in ("name", "text", "coordinates"):
-                raise InputError(f"no site has a {attribute.kind} wrong", remedy="leave it out")
+                raise InputError(f"sites are never wrong about a {attribute.kind}", remedy="leave it out")
 
     def _page(self, site: SiteDesign, spec: PageSpec, place: Place) -> PageDesign:
         document = self.schema.document
@@ -150,7 +148,9 @@ class Design:
             with document.at((*place, "by")):
                 group = kind.attribute(spec.by)
                 if group.kind not in ("category", "ref", "flag"):
-                    raise InputError(f"lists are made by a category, a ref or a flag, and {spec.by} is a {group.kind}")
+                    raise InputError(
+                        f"lists are grouped by a category, a ref or a flag, but {spec.by} is a {group.kind}"
+                    )
             if group.kind == "ref":
                 names[self.schema.types[group.target or ""].name] = self.schema.types[group.target or ""]
         members = kind if spec.list_ else None
@@ -174,15 +174,15 @@ class Design:
         )
 
     def _copy(self, site: SiteDesign, copy: NearDuplicate, place: Place) -> PageDesign:
-        """Return the kind of page that copies another one: its body, then a note, and what all pages of this site have."""
+        """Return a page kind that copies another: its body, then a note, then the parts common to all pages of this site."""
         pages = {f"{one.name}.{page.label}": page for one in self.sites for page in one.pages if page.spec.for_}
         found = pages.get(copy.of)
         if found is None or found.copied:
             remedy = nearest(copy.of, pages) if copy.of not in pages else None
             raise self.schema.document.error(
-                (*place, "of"), f"no site before this one has pages {copy.of!r} for single rows of its own", remedy
+                (*place, "of"), f"no earlier site has a page kind {copy.of!r} for single rows", remedy
             )
-        # Who wrote the page does not write below its copy.
+        # The notes and footers of the copy are not in the voice of the page's author.
         scope = replace(found.scope, voices={})
         note = [copy.note] if isinstance(copy.note, str) else copy.note
         self._pages += 1
@@ -205,7 +205,7 @@ class Design:
         )
 
     def _below(self, site: SiteDesign, label: str, scope: Scope) -> list[list[tuple[tree.Node, ...]]]:
-        """Return the parts below every page of a site: comments, links to its main pages, a footer."""
+        """Return the parts at the end of every page of a site: comments, links to its main pages, a footer."""
         spec, place = site.spec, ("sites", site.name)
         found: list[list[tuple[tree.Node, ...]]] = []
         if spec.comments is not None and label in spec.comments.under and scope.members is None:
@@ -237,7 +237,7 @@ class Design:
             return parse(source, scope)
         except InputError as error:
             line = document.line(place) or 0
-            # The text of a block begins on the line after its key.
+            # A YAML block text begins on the line after its key.
             inner = (error.line or 1) - 1 + (1 if "\n" in source else 0)
             found = document.error(place, error.problem, error.remedy)
             found.line = line + inner
@@ -255,7 +255,8 @@ class Design:
                 for node in nodes
             ):
                 raise self.schema.document.error(
-                    here, "a title holds facts only: no loops, conditions, alternatives of facts or links"
+                    here,
+                    "a title may hold text and facts only: no loops, conditions, alternatives with facts, or links",
                 )
             found.append(nodes)
         return found
@@ -314,7 +315,7 @@ class Design:
     def _field(self, given: str, root: str, kind: Type | None) -> tuple[str, str, Attribute | None]:
         found = _FIELD.fullmatch(given)
         if found is None:
-            raise InputError(f"{given!r} is no field", remedy="write it like crew, sector.opened|year or name|link")
+            raise InputError(f"{given!r} is not a field", remedy="write it like crew, sector.opened|year or name|link")
         attribute: Attribute | None = None
         current = kind
         for step in found[1].split("."):
@@ -327,7 +328,7 @@ class Design:
         slots = parts[1::2]
         here = (*place, "url")
         if not spec.url.startswith("/") or re.search(r"[\s?#(){}\[\]]", "".join(parts[::2])):
-            raise self.schema.document.error(here, f"{spec.url!r} is no path", "write it like /stations/{{ slug }}")
+            raise self.schema.document.error(here, f"{spec.url!r} is not a path", "write it like /stations/{{ slug }}")
         needed = ("slug", "id") if spec.for_ else ("group",) if spec.by else ()
         for slot in slots:
             step = slot.removesuffix(".slug")
@@ -336,11 +337,11 @@ class Design:
                 continue
             if not (spec.for_ and slot.endswith(".slug") and attribute and attribute.kind == "ref"):
                 raise self.schema.document.error(
-                    here, f"{slot!r} stands for nothing here", f"known: {', '.join(needed) or 'none'}"
+                    here, f"{slot!r} is unknown here", f"known: {', '.join(needed) or 'none'}"
                 )
         if needed and not set(needed) & set(slots):
             raise self.schema.document.error(
-                here, "all these pages would have one address", f"use {{{{ {needed[0]} }}}} in it"
+                here, "all these pages would have the same address", f"use {{{{ {needed[0]} }}}} in it"
             )
         return tuple(parts)
 
@@ -352,18 +353,18 @@ class Design:
             steps = path.split(".")
             if kind is None or steps[0] != kind.name or not spec.for_:
                 raise InputError(
-                    f"{spec.date!r} is no fact of the page's row", remedy="write it like station.opened+14d"
+                    f"{spec.date!r} is not a fact of the page's row", remedy="write it like station.opened+14d"
                 )
             found = kind
             for step in steps[1:-1]:
                 found = self.schema.type(found.attribute(step).target or "")
             if len(steps) < 2 or found.attribute(steps[-1]).kind != "date":
-                raise InputError(f"{path} is no date")
+                raise InputError(f"{path} is not a date")
             return ".".join(steps[1:]), shift
 
 
 def _heading(path: str, attribute: Attribute | None) -> str:
-    """Return the label of a fact; behind a ref, that of the ref before it."""
+    """Return the label of a fact for a heading, preceded by the name of the ref that leads to it."""
     steps = path.split(".")[1:]
     label = attribute.label if attribute else steps[-1]
     words = f"{steps[-2].replace('_', ' ')} {label}" if len(steps) > 1 else label

@@ -1,4 +1,4 @@
-"""The errors that the sites of a world may keep: those that a rule, stated on pages, decides against them."""
+"""Which errors of sites may stay: those that a rule, stated on pages, lets a reader recognise as errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -14,14 +14,14 @@ from simtrain.worlds.search.spec.schema import Attribute
 
 
 class Ruling(NamedTuple):
-    """What decides a fact: recency, majority, erratum, or the site that is the source."""
+    """The rule that settles a fact: recency, majority, erratum, or primary with the site that is the source."""
 
     name: str
     site: int = 0
 
 
 class Disputes:
-    """Settles the sites' wrong claims. Without rules of the author every claim stays as drawn."""
+    """Settles the wrong claims of sites. Without rules in the world file every drawn claim stays."""
 
     def __init__(self, design: Design, layout: Layout) -> None:
         self._design = design
@@ -31,25 +31,21 @@ class Disputes:
         self._latest_day = cache(self._latest_day_of)
 
     def age(self, site: SiteDesign, attribute: Attribute) -> Sequence[int] | None:
-        """Return the age in days of a site's statement of a fact: that of its pages where the latest page is right,
-        else the site's delay.
-        """
+        """Return, by row id, the age in days of a site's statement: under `recency` that of its pages, else the site's lag; None if 0."""
         rule = self._rules.get(attribute.id)
         if rule is not None and rule.name == "recency":
             return [self._layout.today - day if day != NEVER else 0 for day in self._latest_day(site.id, attribute.id)]
         return [site.lag] * (self._layout.columns.size(attribute.type) + 1) if site.lag else None
 
     def settled(self, drawn: Sequence[Claim]) -> list[Claim]:
-        """Return the claims that remain, in the given order: for a fact that pages decide, all claims for which its
-        rule yields the truth.
-        """
+        """Return the claims that stay, in order: all whose fact is under a rule that yields the truth despite them."""
         if self._design.schema.spec.disputes is None:
             return list(drawn)
         about: dict[int, dict[int, dict[int, int]]] = {}
         kept: set[int] = set()
         for place, (_, attribute, row, value, _, site, _, _) in enumerate(drawn):
             if value is None:
-                # What has not happened yet for a site is left out there: no page disputes it.
+                # A site leaves out what it does not know of yet, so no two pages contradict each other there.
                 kept.add(place)
             elif attribute in self._rules:
                 about.setdefault(attribute, {}).setdefault(row, {})[site] = place
@@ -58,7 +54,7 @@ class Disputes:
         return [claim for place, claim in enumerate(drawn) if place in kept]
 
     def _decided(self, attribute: int, facts: Mapping[int, Mapping[int, int]]) -> Iterator[int]:
-        """Yield the claims on one attribute that stay; `facts` are their places by row and site."""
+        """Yield the indices of the claims on one attribute that stay; `facts` holds these indices by row and site."""
         rule, site_of_rule = self._rules[attribute]
         latest = {site: self._latest_day(site, attribute) for site in {*chain.from_iterable(facts.values())}}
         surely = [(site, one.surely(self._attributes[attribute])) for site, one in self._coverage.items()]
@@ -97,7 +93,7 @@ class Disputes:
 
     @cached_property
     def _corrected(self) -> dict[int, frozenset[int]]:
-        """Site -> the attributes that its pages of corrections put right."""
+        """Site -> the attributes that its pages of corrections correct."""
         return {
             site.id: frozenset(
                 test.fact.attribute.id

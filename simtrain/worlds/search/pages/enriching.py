@@ -1,4 +1,4 @@
-"""Enriching a search world: a model rewords its pages; a new text is kept only if every statement is unchanged."""
+"""Enriching a search world: a model rewords its pages. A new text is kept only if every statement in it is unchanged."""
 
 import asyncio
 import sqlite3
@@ -24,12 +24,12 @@ page, about as long as it is. Beside the marks no digits, no numbers in words, n
 already. Reply with the rewritten page and nothing else."""
 
 SHOWN = 80
-"""Characters of a part that a model is shown."""
+"""Characters of a part that the model is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageToReword:
-    """A page to be reworded: its address, its title, and its text taken apart."""
+    """A page to be reworded: URL, title, and its text split into prose and fixed parts."""
 
     url: str
     title: str
@@ -38,7 +38,7 @@ class PageToReword:
 
 @dataclass
 class Enriched:
-    """What came of it: pages reworded, those that kept their own words, and the first fault of each of these."""
+    """The outcome: counts of reworded and unchanged pages, and the first fault for each unchanged page."""
 
     kept: int = 0
     refused: int = 0
@@ -57,10 +57,10 @@ async def enrich(
     concurrency: int = 8,
     on_page: Callable[[], None] = lambda: None,
 ) -> Enriched:
-    """Reword the pages of a world file into the file `out`; pages that are there already are skipped.
+    """Reword the pages of a world file, written to the file `out`. Pages that it already holds are skipped.
 
-    A text that loses, repeats or invents something is sent back once with its faults; then the page keeps its own words. Raises
-    InputError for a file that is none, ModelFault when the model cannot be reached.
+    A text that loses, repeats or invents something is sent back once with its faults; if that fails, the page keeps its own words.
+    Raises InputError for an invalid file, ModelFault if the model cannot be reached.
     """
     result = Enriched()
     with closing(open_file(file)) as connection, closing(LineWriter(out)) as writer:
@@ -86,7 +86,7 @@ async def enrich(
 
 
 def pages_of(file: Path, *, limit: int | None = None, site: str | None = None) -> int:
-    """Return how many pages there are to be reworded, those that are done included. Raises InputError."""
+    """Return the number of pages to reword, including those already done. Raises InputError."""
     with closing(open_file(file)) as connection:
         return sum(1 for _ in _pages(connection, set(), limit=limit, site=site))
 
@@ -103,7 +103,7 @@ def _pages(
 async def _reworded(
     page: PageToReword, client: ChatClient, sampling: Mapping[str, JsonValue], result: Enriched
 ) -> tuple[str, list[str]]:
-    """Return the text that the model gives, and what is wrong with it."""
+    """Return the model's text and its faults."""
     legend = "\n".join(
         f"⟦{number}⟧ = {_shown(page.apart.part(number))}" for number in range(1, len(page.apart.parts) + 1)
     )

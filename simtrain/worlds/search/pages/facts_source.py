@@ -1,4 +1,4 @@
-"""Python source that writes facts: their words, the links on them, what a list is grouped by, and the paging of a list."""
+"""Generates the Python source that writes facts: their words and links, the group of a list, and its paging."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -13,19 +13,19 @@ from simtrain.worlds.search.spec.schema import Attribute, Schema
 
 
 class FactsSource(ProvenanceSource):
-    """In the code that it makes, `A2` is other names of a type, `T4` and `U4` the ids and addresses of a kind of pages."""
+    """In the generated code, `A2` holds other names of a type, `T4` and `U4` the ids and addresses of a page kind."""
 
     def __init__(
         self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
     ) -> None:
         super().__init__(schema, page.site)
         self._page = page
-        # What is put right is true.
+        # A page of corrections states the truth, so its statements follow no claim.
         self._sure = self._sure or page.spec.corrections
         self._linker = Linker(page, sites)
         self._units = units
         self._written_by = page.copied.site if page.copied else page.site
-        # Where a page tells a row's other name, it calls the row by its own.
+        # A page that states a row's other name must call the row by its main name.
         self._renamed = {
             node.path.words
             for part in page.parts
@@ -45,7 +45,7 @@ class FactsSource(ProvenanceSource):
         attribute, row = node.attribute, self._row(node.path)
         text, raw = self._new("v"), f"{self._column(attribute)}[{row}]"
         if node.fallback is not None:
-            # A path may break off before its end: rows that are missing are row 0, which has no facts.
+            # Any ref on the path may be missing: it leads to row 0, which has no facts.
             kept = self._new("w")
             value = f"{self._column(self._name_of(attribute))}[{kept}]" if attribute.kind == "ref" else kept
             missing = f"not {kept}" if attribute.kind == "ref" else f"{kept} is None"
@@ -67,7 +67,7 @@ class FactsSource(ProvenanceSource):
             self._linked(node, text, row, raw)
             return
         if node.fallback is not None and node.path.refs:
-            # Behind a missing ref there is no row to state anything about.
+            # Behind a missing ref there is no row for a statement.
             self._flush()
             self._line(f"if {row}:")
             self._depth += 1
@@ -82,7 +82,7 @@ class FactsSource(ProvenanceSource):
         return self._schema.types[cast(str, ref.target)].attributes["name"]
 
     def _mention(self, name: Attribute, row: str, path: str, alias: str | None = None) -> str:
-        """Return the expression of a row's name, or of another name it has; `path` is how the template comes to the row."""
+        """Return an expression for a row's name, or sometimes its alias; `path` is the template's path to the row."""
         if alias is not None:
             return f"{self._aliases(name.type, alias)}[{row}]"
         plain = f"{self._column(name)}[{row}]"
@@ -151,14 +151,14 @@ class FactsSource(ProvenanceSource):
         self._line(f"{start} = o")
         if node.link is not None and group.kind == "ref":
             self._link(self._linker.pages_of(cast(str, group.target), node.link), "g", text, None, "")
-            # If there is a link, its bracket precedes the text.
+            # With a link, the statement begins one character later, after the bracket.
             self._line(f"if {self._pending[-1][1]} is not {text}: {start} += 1")
         else:
             self._pending.append((False, text))
         if group.kind == "ref":
             name = self._name_of(group)
             self._line(added(self._of(name), "g", packed_source(name.id, start, text)))
-        # What a list is grouped by is fixed, so that no site has it wrong.
+        # No site is wrong about the attribute that groups its lists, so no claim is noted.
         self._line(f"{stated} = f'{packed_source(group.id, start, text)}'")
         self._line(f"for m in members: {added(self._of(group), 'm', f'{{{stated}}}')}")
 

@@ -1,4 +1,4 @@
-"""Falsehoods that look like truths: of the same step, digits and range, in the same order to the other facts of the row."""
+"""Plausible false values: with the same step, digits and range as the true ones, and consistent with the other facts of the row."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -18,7 +18,7 @@ _SLIP_DAYS: Final = 30
 
 
 class Falsehoods:
-    """Draws false values of one attribute. Each is None if nothing plausible but the truth is left.
+    """Draws false values of one attribute; each method returns None if only the truth is plausible.
 
     Numbers are handled as whole multiples of their last digit, dates as days.
     """
@@ -34,7 +34,7 @@ class Falsehoods:
         self._limits = AttributeLimits(attribute, rules, columns)
 
     def former(self, row: int, draw: Draw) -> Value:
-        """Return a value that may have held before the true one."""
+        """Return a value that may have been true before the present one."""
         kind = self._attribute.kind
         if kind == "flag":
             return 0 if self._column[row] else 1
@@ -45,7 +45,7 @@ class Falsehoods:
         return self._near(row, [self._true(row) * (0.17 * draw() - 0.2), -self._step, self._step])
 
     def slip(self, row: int, draw: Draw) -> Value:
-        """Return the truth with a slip of the pen: two digits swapped, or the next number; for dates, some other day near it."""
+        """Return the truth with a slip: two digits swapped, or the next number; for dates, a day nearby."""
         if self._attribute.kind == "date":
             shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
             return self._near(row, [shift, -shift])
@@ -55,7 +55,7 @@ class Falsehoods:
         return self.of_another(row, draw) if self._chosen else self._near(row, [self._step, -self._step])
 
     def of_another(self, row: int, draw: Draw) -> Value:
-        """Return the value of some other row."""
+        """Return the value of another row, drawn at random."""
         column = self._column
         truth, others = column[row], len(column) - 1
         for _ in range(_TRIES):
@@ -73,7 +73,7 @@ class Falsehoods:
 
     @cached_property
     def _siblings(self) -> list[list[Value]]:
-        """Return the other refs to the same type: a line must not end where it begins."""
+        """Return the columns of the other refs to the same type: a line must not end where it begins."""
         own = self._attribute
         return [
             self._columns.column(one)
@@ -91,7 +91,7 @@ class Falsehoods:
 
     @cached_property
     def _chosen(self) -> bool:
-        """True if the values come from a short list, so that a value in between would be implausible."""
+        """True if the values come from a short list: a value in between would be implausible."""
         spec = self._attribute.spec
         given = spec and (spec.number or spec.quantity or spec.money)
         return getattr(given, "choose", None) is not None
@@ -127,7 +127,7 @@ class Falsehoods:
         return step if step == 1 else gcd(step, *self._known[_SAMPLE:]) or 1
 
     def _near(self, row: int, shifts: list[float] | list[int]) -> Value:
-        """Return the truth, shifted by the first of these that gives another value that fits."""
+        """Return the truth, moved by the first of these shifts that gives another plausible value."""
         truth, step = self._true(row), self._step
         for shift in shifts:
             found = truth + step * round(shift / step)
@@ -136,7 +136,7 @@ class Falsehoods:
         return None
 
     def _swaps(self, row: int, whole: int) -> Iterator[int]:
-        """Yield the numbers made by swapping two neighbouring digits of the truth, as long as it and within its range."""
+        """Yield the plausible numbers with two neighbouring digits of the truth swapped; the number of digits stays."""
         digits = str(abs(whole))
         for place in range(len(digits) - 1):
             one, other = digits[place], digits[place + 1]
@@ -152,13 +152,11 @@ class Falsehoods:
 
     @cached_property
     def _ranges(self) -> tuple[list[float], list[float]]:
-        """Return the least and the greatest plausible value by row id: the range over all rows, narrowed by bounds
-        and rules.
-        """
+        """Return the least and the greatest plausible value by row id: the range of all rows, narrowed by bounds and rules."""
         low: list[float] = [min(self._known)] * len(self._column)
         high: list[float] = [max(self._known)] * len(self._column)
         self._bind(low, high)
-        # What other facts of a row leave that are bound by this one.
+        # Other facts of the row that are bounded by this one bound it in turn.
         for name, shift in self._bound(0):
             tighten(self._ends(name, inf, -shift), high, raising=False)
         for name, shift in self._bound(1):
@@ -167,7 +165,7 @@ class Falsehoods:
         return low, high
 
     def _bind(self, low: list[float], high: list[float]) -> None:
-        """Narrow ranges to what the attribute itself is bound by."""
+        """Narrow the ranges by the attribute's own bounds."""
         spec = self._attribute.spec
         if spec is None:
             return
@@ -180,7 +178,7 @@ class Falsehoods:
             tighten(self._ends(spec.max, inf), high, raising=False)
 
     def _bound(self, end: int) -> list[tuple[str, int]]:
-        """Return the facts that have this one for their lower bound (0) or their upper one (1), and what is added to it."""
+        """Return the facts whose lower (0) or upper (1) bound is this one, each with the shift added to it."""
         found: list[tuple[str, int]] = []
         for other in self._kind.attributes.values():
             bound = other.spec and (other.spec.date or (other.spec.min, other.spec.max))[end]
@@ -193,10 +191,10 @@ class Falsehoods:
         if base == "now" or base[:1].isdigit():
             day = self._today + shift if base == "now" else ordinal(base)
             return enumerate([day] * len(self._column))
-        # A date that is missing bounds like today.
+        # A missing date counts as today.
         return self._ends(base, self._today - shift, shift)
 
     def _ends(self, path: str, missing: float, shift: int = 0) -> Iterator[tuple[int, float]]:
-        """Yield each row with the number or day at the end of a path from it, in wholes of this attribute."""
+        """Yield each row with the number or day at the end of a path from it, in whole units of this attribute."""
         for row, value in enumerate(self._whole(self._columns.path(self._kind, path))):
             yield row, (missing if value is None else value) + shift

@@ -1,4 +1,4 @@
-"""How values are written on pages: the filters of templates, put together into one function from a value to its words."""
+"""How values are written on pages: template filters, combined into one function from a value to its text."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ FILTERS: Final = {
     "coordinates": ("hemispheres", "dms"),
     "text": (*_CASES,),
 }
-"""The filters by kind of value; names, texts, categories and refs share those of text. `or` and `link` are for all."""
+"""The filters by kind of value; names, texts, categories and refs share those of text. `or` and `link` apply to all."""
 
 
 _OPEN = re.compile(
@@ -51,11 +51,11 @@ _OPEN = re.compile(
     r"|(?!eu|ewe|onc?e\b|one-|uni(?!m|n[^i])|us[aeiu]|ubi|uti|ur[aeio])[aeiou]",
     re.IGNORECASE,
 )
-"""How what begins with a vowel when it is said begins when it is written."""
+"""The beginning of written words that are spoken with a vowel first: `8`, `hour`, but not `unit` or `one`."""
 
 
 def article(words: str) -> str:
-    """Return `a` or `an`, and a space, for the words or the number that follow."""
+    """Return `a ` or `an `, for the words or the number that follow."""
     return "an " if _OPEN.match(words) else "a "
 
 
@@ -82,12 +82,12 @@ def writer(attribute: Attribute, filters: Sequence[Filter], units: Mapping[str, 
 
 
 def is_plain_text(attribute: Attribute, filters: Sequence[Filter]) -> bool:
-    """True if a value is written exactly as it is stored."""
+    """Return True if a value is written exactly as stored."""
     return attribute.kind in ("name", "text", "category", "ref") and not filters
 
 
 class _Remembered(dict[Value, str]):
-    """What values are written as: there are far fewer different ones than mentions of one."""
+    """A bounded cache of written values: values are mentioned far more often than there are different ones."""
 
     def __init__(self, write: Write) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ def _day_writer(form: str) -> Write:
 
 def _two_texts(given: Sequence[JsonValue]) -> tuple[str, str]:
     if len(given) != 2 or not all(isinstance(text, str) for text in given):
-        raise InputError("`words` takes two texts, for yes and for no")
+        raise InputError("`words` needs two texts, for yes and for no")
     return tuple(given)
 
 
@@ -117,7 +117,7 @@ def _number(
     digits, scale, unit = attribute.digits, 1.0, attribute.unit
     if "in" in filters:
         if attribute.kind != "quantity":
-            raise InputError(f"only a quantity can be converted, and {attribute.name} is a {attribute.kind}")
+            raise InputError(f"only a quantity can be converted, but {attribute.name} is a {attribute.kind}")
         unit = _text(filters["in"])
         scale = factor(cast(str, attribute.unit), unit, units)
         digits = _decimals(digits, scale)
@@ -142,12 +142,12 @@ def _number_writer(before: str, after: str, comma: str, digits: int, scale: floa
 
 
 def _decimals(digits: int, scale: float) -> int:
-    """Return the decimals of a converted number: two, fewer where they would say more than the number that is converted does."""
+    """Return the decimals of a converted number: two, or fewer if two would claim more precision than the original has."""
     return 2 if scale < 10 else min(2, max(0, digits - floor(log10(scale))))
 
 
 def _plain(text: str) -> str:
-    """Return a text as `format` is given it."""
+    """Return a text escaped for str.format."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -156,7 +156,7 @@ def _around(attribute: Attribute, unit: str | None) -> tuple[str, str]:
         return "", ""
     if unit == "%":
         return "", "%"
-    # A sign precedes the amount, a word follows it.
+    # A currency sign precedes the amount, a word follows it.
     if attribute.kind == "money" and not unit.isalpha():
         return unit, ""
     return "", f" {unit}"
@@ -196,11 +196,11 @@ def _coordinates(form: str) -> Write:
 
 def _text(given: Sequence[JsonValue]) -> str:
     if len(given) != 1 or not isinstance(given[0], str):
-        raise InputError("`in` takes the name of one unit")
+        raise InputError("`in` needs the name of one unit")
     return given[0]
 
 
 def _small(given: Sequence[JsonValue]) -> int:
     if len(given) != 1 or not isinstance(given[0], int) or not 0 <= given[0] <= 6:
-        raise InputError("the filter takes one number from 0 to 6")
+        raise InputError("the filter needs one whole number from 0 to 6")
     return given[0]

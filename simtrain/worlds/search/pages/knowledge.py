@@ -1,4 +1,4 @@
-"""What a site believes: the truth, but for what is outdated there and what it got wrong, each recorded as a claim."""
+"""What a site believes: the truth, except for outdated and mistaken values, each recorded as a claim."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -17,13 +17,13 @@ Claim = tuple[int, int, int, Value, str, int, str | None, str | None]
 """A row of `_claims`."""
 
 Age = Callable[[SiteDesign, Attribute], Sequence[int] | None]
-"""How many days old the word of a site on a fact is, by row id; None if all of it is of today."""
+"""Returns, by row id, the age in days of a site's statement of a fact; None if all are of today."""
 
 _MISTAKABLE = NUMERIC | {"date", "category", "ref"}
 
 
 class Beliefs(Columns):
-    """The facts as one site knows them: columns with the site's own values in place of the true ones, and the claims behind these."""
+    """The facts as one site knows them: columns with the site's own values where they differ, and the claims behind these."""
 
     def __init__(self, columns: Columns, claims: Sequence[Claim]) -> None:
         super().__init__(columns.connection, columns.types)
@@ -45,10 +45,10 @@ class Beliefs(Columns):
 
 
 class Chronicler:
-    """Draws the claims of every site, in order, so that they are the same in every build."""
+    """Draws the claims of every site, in a fixed order, so that every build draws the same."""
 
     def __init__(self, columns: Columns, *, seed: int, today: int, age: Age, rules: Sequence[Rule] = ()) -> None:
-        """`age` tells how old the word of a site on a fact is, in days."""
+        """`age` returns the age of a site's statements, in days."""
         self._columns = columns
         self._rules = rules
         self._seed = seed
@@ -57,9 +57,9 @@ class Chronicler:
         self._falsehoods = cache(self._falsehoods_of)
 
     def claims(self, site: SiteDesign, stated: Iterable[Attribute], fixed: frozenset[int]) -> list[Claim]:
-        """Return what a site has wrong among the attributes that its pages state, not yet numbered.
+        """Return the wrong claims of a site on the attributes that its pages state, not yet numbered.
 
-        Those in `fixed` order its pages and stay true.
+        Attributes in `fixed` decide which pages there are, so they stay true.
         """
         claims: list[Claim] = []
         for attribute in sorted(set(stated), key=lambda one: one.id):
@@ -72,7 +72,7 @@ class Chronicler:
         return claims
 
     def _not_yet(self, site: SiteDesign, attribute: Attribute) -> list[Claim]:
-        """Return what happened after the last day that the site knows of has not happened there: periods go on, dates are missing."""
+        """Return claims that hide events after the last day the site knows of: dates are missing, and periods go on."""
         known = iso(self._today - site.lag)
         ends = cast(list[str | None], self._columns.column(attribute))
         reason = f"outdated: the site is {site.lag} days behind"
@@ -92,6 +92,7 @@ class Chronicler:
         found: list[Claim] = []
         missing, changes = 0 if attribute.kind == "ref" else None, attribute.changes
         for row in range(1, len(column)):
+            # One draw for every row, also where nothing can be wrong: the claims on other rows must not depend on it.
             mark, age = draw(), ages[row] if ages else 0
             stale = (age / changes if age < changes else 1.0) if age and changes else 0.0
             if mark >= stale + wrong or column[row] == missing:

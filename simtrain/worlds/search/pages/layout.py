@@ -1,4 +1,4 @@
-"""The layout of a web: which pages there are, their ids and addresses, once the facts are known."""
+"""The layout of a web: all pages with their ids and addresses, once the facts are known."""
 
 import sqlite3
 from array import array
@@ -22,12 +22,12 @@ Targets: TypeAlias = Sequence[int] | dict[Value, int]
 Urls: TypeAlias = Sequence[str] | dict[Value, str]
 
 CHUNK: Final = 1000
-"""Pages of a kind that are written, and dated, together."""
+"""Pages of a kind that are written and dated together."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a list: its place in the list, and the members on it."""
+    """One page of a list: its number in the list, and the members on it."""
 
     key: Value
     number: int
@@ -38,7 +38,7 @@ class ListPage:
 
 @dataclass(eq=False, slots=True)
 class PagePlan:
-    """All pages of one kind: their ids are `first`, `first + 1`, ... in the order of `rows` or `lists`."""
+    """All pages of one kind. Their ids are `first`, `first + 1`, ... in the order of `rows` or `lists`."""
 
     design: PageDesign
     first: int
@@ -62,9 +62,9 @@ class Layout:
         self._seed = seed
         self._connection = connection
         self.targets = cache(self._targets)
-        """The ids of the pages of a kind: by row id (0: no page), or by what their lists are grouped by."""
+        """The page ids of a kind: by row id (0: no page), or by the group of each list."""
         self.urls = cache(self._urls)
-        """The addresses of the pages of a kind, without the domain, like `targets`; empty: no page."""
+        """The addresses of the pages of a kind, without the domain, keyed as in `targets`; empty: no page."""
         self._newest: dict[int, list[str]] = {}
         self.today = ordinal(design.schema.today)
         kept = connection.execute("select value from _meta where key = 'kinds'").fetchone()
@@ -84,11 +84,12 @@ class Layout:
         ]
 
     def plan(self, page: PageDesign) -> PagePlan:
-        """Return the plan of a kind of page."""
+        """Return the plan of a page kind."""
         return self.plans[page.index - 1]
 
     def correct(self, wrong: Callable[[PageDesign], Iterable[int]]) -> None:
-        """List on pages of corrections the rows that `wrong` gives; they come after all other pages."""
+        """Lay out the pages of corrections, with the rows that `wrong` returns."""
+        # They come after all other pages, so that no other id depends on what sites have wrong.
         for plan in self._corrections:
             self.count -= plan.count
             ordering = self.ordering(plan.design)
@@ -103,7 +104,7 @@ class Layout:
         return iso(self.today - site.lag)
 
     def known(self, site: SiteDesign, kind: Type, rows: Sequence[int]) -> Sequence[int]:
-        """Return those of some rows that a site knows of: what began after the last day that it knows of is not there yet."""
+        """Return the rows that a site knows of, without those that began after the last day it knows of."""
         if not site.lag:
             return rows
         until = self.known_until(site)
@@ -112,7 +113,7 @@ class Layout:
         return rows
 
     def _began(self, kind: Type) -> Iterator[list[Value]]:
-        """Yield when the rows of a type began; where they have no dates of their own, when what they tie did."""
+        """Yield the start dates of the rows of a type. For a relation without dates, yield those of both its ends."""
         schema = self.design.schema
         begins = life(schema, kind)[0]
         if begins is not None:
@@ -145,14 +146,14 @@ class Layout:
         return rows
 
     def ordering(self, page: PageDesign) -> Attribute | None:
-        """Return the fact that a kind of list is ordered by; None: by nothing."""
+        """Return the attribute that orders a list; None if none does."""
         if page.spec.list_ is None or page.kind is None:
             return None
         by_name = page.spec.order == "name" and "name" not in page.kind.attributes
         return None if by_name else page.kind.attributes[page.spec.order]
 
     def sort(self, plan: PagePlan, order: Sequence[Value]) -> None:
-        """Order the lists of a plan by these values instead of the true ones. Their pages and addresses stay."""
+        """Order the lists of a plan by other values than the true ones. Pages and addresses stay."""
         rows = sorted(row for one in plan.lists for row in one.members)
         plan.lists = self._listed(plan.design, rows, order)
 
@@ -206,7 +207,7 @@ class Layout:
         return found
 
     def _address(self, page: PageDesign) -> Callable[[Value], str]:
-        """Return a function from a row, or from what a list is grouped by, to an address."""
+        """Return a function from a row, or the group of a list, to an address."""
         texts, slots = page.url[::2], page.url[1::2]
         tables: list[Callable[[Value], str]] = []
         for slot in slots:
@@ -233,7 +234,7 @@ class Layout:
         return lambda key: others[cast(int, refs[cast(int, key)])]
 
     def jobs(self, plan: PagePlan, start: int, stop: int, urls: Urls, believed: Columns) -> Iterable[Job]:
-        """Yield the pages of a plan from place `start` to `stop`, dated by what their site believes."""
+        """Yield the pages of a plan from index `start` to `stop`, dated by what their site believes."""
         page = plan.design
         if page.spec.for_ is None:
             day = iso(self.today - page.site.lag)
@@ -250,13 +251,13 @@ class Layout:
             yield (place, addresses[row], row, day, None, None, None, (), None)
 
     def _newest_dates(self, page: PageDesign, believed: Columns) -> list[str]:
-        """Return, by row id, the newest date that a page tells, as far as its site knows."""
+        """Return, by row id, the newest date on its page, as far as the site knows."""
         if page.index not in self._newest:
             self._newest[page.index] = newest(page, believed, until=self.known_until(page.site))
         return self._newest[page.index]
 
     def days(self, plan: PagePlan) -> list[tuple[int, int]]:
-        """Return the days on which the pages of a plan are dated at the earliest and at the latest, whatever their site believes."""
+        """Return the earliest and the latest possible date of each page of a plan, whatever its site believes."""
         page, known = plan.design, self.today - plan.design.site.lag
         if page.spec.for_ is None:
             return [(known, known)] * plan.count
@@ -267,6 +268,7 @@ class Layout:
         return [(day, known if tells else day) for day in drawn]
 
     def _drawn(self, plan: PagePlan, start: int, stop: int) -> list[int]:
+        # A stream for each chunk: `days` and `_days` must draw the same whether they go over all pages or over one chunk.
         page, latest = plan.design, self.today - plan.design.site.lag
         draw, renewed = Random(derive(self._seed, "dates", page.index, start)).random, page.site.renewed
         return [latest - int(draw() * renewed) for _ in plan.rows[start:stop]]

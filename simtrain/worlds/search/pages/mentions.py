@@ -1,4 +1,4 @@
-"""What pages state, as a world file keeps it: one row for each thing that a page tells of, four characters for each statement."""
+"""Statements of pages as a world file stores them: one row for each thing on a page, four characters for each statement."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
@@ -6,17 +6,17 @@ from typing import Final, NamedTuple, TypeAlias
 from simtrain.values.types import encode
 
 STEP: Final = 64
-"""The first of the two characters of a place counts steps of so many characters, the second counts on from there."""
+"""A position takes two characters: the first counts steps of this many characters, the second the rest."""
 
 PSEUDO: Final = -1
-"""The type of what pages say of themselves and of their sites."""
+"""The type for statements of pages about themselves and their sites."""
 
 Mention: TypeAlias = tuple[int, int, int, str, str | None]
-"""A row of `_mentions`: page, type, entity, what is stated of it, and which of that follows a claim."""
+"""A row of `_mentions`: page, type, entity, packed statements about it, and the claims behind them."""
 
 
 class StatementRow(NamedTuple):
-    """A row of the view `_statements`, but for its page."""
+    """A row of the view `_statements`, without its page."""
 
     type: int
     entity: int
@@ -28,7 +28,7 @@ class StatementRow(NamedTuple):
 
 class _Places(dict[int, str]):
     def __missing__(self, start: int) -> str:
-        # No character is 0, which would end the text for SQLite; those of the first 8,000 places take a byte each.
+        # No character is 0, which would end the text for SQLite. For the first 8,000 positions each takes one byte in UTF-8.
         self[start] = chr(start // STEP + 1) + chr(start % STEP + STEP)
         return self[start]
 
@@ -40,23 +40,23 @@ class _Lengths(dict[int, str]):
 
 
 PLACES: Final = _Places()
-"""The two characters of each place at which a statement may start."""
+"""Position -> its two characters."""
 LENGTHS: Final = _Lengths()
-"""The character of each length."""
+"""Length -> its character."""
 
 
 def packed(attribute: int, start: int, length: int) -> str:
-    """Return the four characters of a statement: its attribute, the two of its place, its length."""
+    """Return the four characters of a statement: attribute, position (two), length."""
     return f"{chr(attribute)}{PLACES[start]}{LENGTHS[length]}"
 
 
 def kept(claims: Mapping[int, int] | None) -> str | None:
-    """Return the claims of a mention by attribute, as JSON; null where all is true."""
+    """Return the claims of a mention by attribute, as JSON; None if all is true."""
     return encode({str(attribute): claim for attribute, claim in claims.items()}) if claims else None
 
 
 def mentions(page: int, statements: Iterable[StatementRow]) -> list[Mention]:
-    """Return the rows of a page that makes these statements."""
+    """Return the rows of `_mentions` for a page with these statements."""
     stated: dict[tuple[int, int], str] = {}
     claims: dict[tuple[int, int], dict[int, int]] = {}
     for one in sorted(statements, key=lambda one: (one.type, one.entity, one.start, one.attribute)):

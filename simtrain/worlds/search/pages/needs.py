@@ -1,4 +1,4 @@
-"""What the function that writes a kind of page takes, gives and reads."""
+"""The interface of the generated function that writes the pages of a kind: its arguments and the tables it reads."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from simtrain.worlds.search.pages.tree import Rows
 from simtrain.worlds.search.spec.schema import Attribute, Type
 
 Job: TypeAlias = tuple[int, str, int, str | None, int | None, int | None, int | None, Sequence[int], Value]
-"""A page to write: its id, url, row, date, number, last number, members in all, members on it, and what its list is grouped by."""
+"""A page to write: id, url, row, date, number, last number, total of members, members on it, and the group of its list."""
 PageRow: TypeAlias = tuple[object, ...]
 Render: TypeAlias = Callable[
     [Sequence[Job], Callable[[], float], list[PageRow], list[Mention], list[tuple[int, str]]], None
@@ -20,7 +20,7 @@ Render: TypeAlias = Callable[
 
 @dataclass(slots=True)
 class Needs:
-    """The inputs of a rendering function, under the names it uses for them."""
+    """The inputs of a generated function, by the names used in its code."""
 
     columns: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     reverse: dict[str, tuple[Type, Attribute]] = field(default_factory=dict[str, tuple[Type, Attribute]])
@@ -30,5 +30,5 @@ class Needs:
     sizes: dict[str, Rows] = field(default_factory=dict[str, Rows])
     claims: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     wrong: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    """What the site has wrong, on pages that put it right."""
+    """Attributes that the site has wrong, on pages of corrections."""
     functions: dict[str, object] = field(default_factory=dict[str, object])

@@ -1,4 +1,4 @@
-"""The press: a web written from the facts of a database, claims first, then page after page."""
+"""The press: writes a web from the facts of a database, claims first, then page after page."""
 
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -23,7 +23,7 @@ ROWS_AT_ONCE: Final = 200
 
 
 class PageSheet(NamedTuple):
-    """Some pages that follow each other, as rows of `_pages`, `_mentions` and `_targets`."""
+    """Consecutive pages, as rows of `_pages`, `_mentions` and `_targets`."""
 
     pages: list[PageRow]
     mentions: list[Mention]
@@ -41,7 +41,7 @@ def _marks(width: int) -> str:
 
 
 def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterable[tuple[object, ...]]) -> None:
-    """Insert rows, many in one statement: for narrow rows that takes half the time."""
+    """Insert rows, many in one statement, which halves the time for narrow rows."""
     values = [*chain.from_iterable(rows)]
     size = width * ROWS_AT_ONCE
     whole = len(values) - len(values) % size
@@ -64,7 +64,7 @@ class Press:
         self.layout.correct(self._wrong)
 
     def write_claims(self) -> None:
-        """Draw and write what each site has wrong."""
+        """Draw and write the wrong claims of each site."""
         disputes = Disputes(self._design, self.layout)
         chronicler = Chronicler(
             self.layout.columns,
@@ -83,7 +83,7 @@ class Press:
         self.layout.correct(self._wrong)
 
     def _wrong(self, page: PageDesign) -> Iterable[int]:
-        """Return the rows that a site has wrong and a page of corrections puts right."""
+        """Return the rows that a site has wrong and a page of corrections corrects."""
         corrected = [*self._codes[page.index].needs.wrong.values()]
         rows = sorted({row for one in corrected for row in self._false(page.site, one)})
         return self.layout.known(page.site, cast(Type, page.kind), rows)
@@ -99,7 +99,7 @@ class Press:
         return frozenset([*grouped, *(via.id for one in needs for _, via in one.reverse.values())])
 
     def sheets(self, first: int = 1) -> Generator[PageSheet]:
-        """Yield all pages from the page with id `first` on, which must begin a sheet."""
+        """Yield all pages from the one with id `first` on, which must begin a sheet."""
         for site in self._design.sites:
             plans = [plan for plan in map(self.layout.plan, site.pages) if plan.first + plan.count > first]
             plans = [plan for plan in plans if not plan.design.spec.corrections]
@@ -109,6 +109,7 @@ class Press:
                 yield from self._print(plan, cast(Beliefs, beliefs), max(0, first - plan.first))
         for plan in self.layout.plans:
             if plan.design.spec.corrections and plan.first + plan.count > first:
+                # Pages of corrections state the truth, whatever their site believes.
                 self._referring.cache_clear()
                 yield from self._print(plan, Beliefs(self.layout.columns, ()), max(0, first - plan.first))
 
@@ -120,7 +121,7 @@ class Press:
         if ordering is not None and ordering.id in beliefs.claims:
             self.layout.sort(plan, beliefs.column(ordering))
         words = Random()
-        # A copy draws what the page that it copies draws.
+        # A copy makes the same draws as its original, so that the wording agrees.
         base = derive(self._seed, "wording", (plan.design.copied or plan.design).index) << 32
         render = self._compiled(plan, beliefs, lambda row: words.seed(base + row))
         urls = self.layout.urls(plan.design)
@@ -148,14 +149,14 @@ class Press:
         return code.compile(environment)
 
     def _every(self, rows: Rows, known: Sequence[int], beliefs: Beliefs) -> Sequence[int]:
-        """Return all rows of a type that a site knows of, in the order of a loop."""
+        """Return the known rows of a type in the order of a loop."""
         if not rows.order:
             return known
         values = beliefs.path(rows.kind, ".".join(one.name for one in rows.order))
         return sorted(known, key=lambda row: cast(str, values[row]), reverse=rows.descending)
 
     def _reverse(self, site: SiteDesign, kind: Type, via: Attribute) -> Sequence[Sequence[int]]:
-        """Return for each row that is referred to, the rows that do so, as far as the site knows; those of periods in order of time."""
+        """Return, by row id, the rows that refer to it, as far as the site knows; periods in chronological order."""
         found: list[Sequence[int]] = [()] * (self.layout.columns.size(cast(str, via.target)) + 1)
         targets = cast(list[int], self.layout.columns.column(via))
         rows = self.layout.known(site, kind, range(1, len(targets)))
@@ -178,7 +179,7 @@ class Press:
 
 
 def compile_all(design: Design) -> dict[int, Code]:
-    """Return the functions of all page kinds, by the number of the kind. Raises InputError, with the place, for links that lead nowhere."""
+    """Return the generated code of all page kinds, by kind number. Raises InputError, with the place, for links without a target."""
     found: dict[int, Code] = {}
     for site in design.sites:
         for page in site.pages:

@@ -1,4 +1,4 @@
-"""Python source in the making that reads facts and notes their provenance: row, attribute, place, and the claim behind it."""
+"""Generates the Python source that reads facts and notes their provenance: row, attribute, position, and the claim behind them."""
 
 from typing import Final
 
@@ -16,26 +16,27 @@ SCOPE: Final[dict[str, object]] = {
     "kept": kept,
     "encode": encode,
 }
-"""What the code reads."""
+"""Names that all generated code may use."""
 
 
 class ProvenanceSource(SourceLines):
-    """In the code that it makes, `C5` is the column of attribute 5, `R5[7]` the rows that refer to row 7 by it, `Z2` all rows of a type.
+    """In the generated code, `C5` is the column of attribute 5, `R5[7]` the rows that refer to row 7 by it, `Z2` all rows of a type.
 
-    `M3[7]` are the statements about row 7 of the type in position 3, and `F` the false ones among all of them.
+    `M3[7]` holds the statements about row 7 of the type in position 3, and `F` the claims behind false ones.
     """
 
     def __init__(self, schema: Schema, site: SiteDesign) -> None:
         super().__init__()
         self.needs = Needs()
         self._schema = schema
+        # A site that can have nothing wrong needs no code that looks claims up.
         self._sure = not (site.lag or site.spec.reliability < 1 or schema.spec.disputes)
         self._types: dict[str, int] = {}
         self._silent = False
         self._rows: dict[str, str] = {}
 
     def _state(self, attribute: Attribute, row: str, text: str, shift: str = "") -> None:
-        """Record that the next piece of the page is `text`, which states an attribute of a row; `shift` as in Note."""
+        """Note that the next piece of the page is `text`, which states an attribute of a row; `shift` as in Note."""
         if not self._silent:
             self._note(Note(self._of(attribute), row, attribute.id, text, shift))
             self._dispute(attribute, row)
@@ -48,7 +49,7 @@ class ProvenanceSource(SourceLines):
         return name
 
     def _dispute(self, attribute: Attribute, row: str) -> None:
-        """Note the claim that a statement follows. Only what a site may have wrong is looked up, and names never are."""
+        """Note the claim behind a statement. Only what a site may have wrong is looked up; names never are."""
         if self._sure or attribute.kind == "name" or attribute.type == PAGE:
             return
         kind, claims = self._types[self._of(attribute)], f"K{attribute.id}"
@@ -56,17 +57,17 @@ class ProvenanceSource(SourceLines):
         self._line(f"if {row} in {claims}: F.setdefault(({kind}, {row}), {{}})[{attribute.id}] = {claims}[{row}]")
 
     def _wrong(self, attribute: Attribute, row: str) -> str:
-        """Return whether the site has an attribute of a row wrong elsewhere."""
+        """Return an expression: the site has an attribute of a row wrong elsewhere."""
         self.needs.wrong[f"W{attribute.id}"] = attribute
         return f"{row} in W{attribute.id}"
 
     def _beginning(self) -> str:
-        """Return the first line of the code of a page, once the rest is written."""
+        """Return the first line of a page's code, once the rest is known."""
         begun = [f"{name} = {{}}" for name in self._types]
         return "; ".join(begun if self._sure else [*begun, "F = {}"]) or "pass"
 
     def _end(self) -> None:
-        """Write the lines that hand over the statements about all rows, in the order of their types."""
+        """Write the lines that return the statements about all rows, ordered by type."""
         for name, kind in sorted(self._types.items(), key=lambda item: item[1]):
             claims = "None" if self._sure else f"kept(F.get(({kind}, e))) if F else None"
             self._line(f"mentions += [(p, {kind}, e, t, {claims}) for e, t in {name}.items()]")
@@ -93,7 +94,7 @@ class ProvenanceSource(SourceLines):
         return f"{self._sorted(rows, f'R{rows.via.id}[{self._row(rows.path)}]')}{cut}"
 
     def _sorted(self, rows: Rows, found: str) -> str:
-        """Return the rows of a loop in its order, by what the site believes."""
+        """Return an expression: the rows of a loop in its order, by the site's beliefs."""
         if not rows.order:
             return found
         key = "m"

@@ -1,10 +1,10 @@
-"""Python source in the making: lines, fresh names, and the text that is written in a straight line with its place on the page."""
+"""Python source under construction: lines, fresh names, and pending text with its position on the page."""
 
 from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """The next text of a page states something: the variable that collects it, and the row it is about."""
+    """A statement in the next text of a page: the variable that collects it, and the row it is about."""
 
     mentions: str
     row: str
@@ -15,7 +15,7 @@ class Note(NamedTuple):
 
 
 class SourceLines:
-    """Lines of a function body. In the code that they make, `a` appends a text to the page and `o` is how long the page is so far."""
+    """Lines of a function body. In the generated code `a` appends a text to the page, and `o` is the length so far."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -33,13 +33,13 @@ class SourceLines:
         return f"{letter}{self._count}"
 
     def _note(self, note: Note) -> None:
-        """Note what the next thing that is written states."""
+        """Note what the next pending text states."""
         self._notes.setdefault(len(self._pending), []).append(note)
 
     def _advance(self) -> None:
-        """Advance `o` to the place of the next part, and write the notes of the parts before it."""
-        # Lengths are added as they come: sums over all that precedes would grow with the square of a page. Notes of the same
-        # row that follow each other are added in one expression, which takes half the time.
+        """Advance `o` to the position of the next part, and write the notes of the parts before it."""
+        # Lengths are added step by step: a sum over everything before would take quadratic time. Consecutive notes about the same
+        # row are added in one expression, which takes half the time.
         step = _Step()
         notes: list[tuple[tuple[str, str], str]] = []
         for place in range(self._counted, len(self._pending) + 1):
@@ -74,14 +74,14 @@ class SourceLines:
 
 
 class _Step:
-    """How far `o` is behind."""
+    """The distance between `o` and the present position."""
 
     def __init__(self) -> None:
         self._literal = 0
         self._names: list[str] = []
 
     def over(self, fixed: bool, text: str) -> None:
-        """Go on over a text, or over what a name holds."""
+        """Move over a fixed text, or over the text in a variable."""
         if fixed:
             self._literal += len(text)
         else:
@@ -93,14 +93,14 @@ class _Step:
         return " + ".join([*([str(self._literal)] if self._literal else []), *(f"len({name})" for name in self._names)])
 
     def taken(self) -> str:
-        """Return the expression that brings `o` there and is its value."""
+        """Return an expression that advances `o` to the present position and has its value."""
         ahead = self.ahead
         self._literal, self._names = 0, []
         return f"(o := o + {ahead})" if ahead else "o"
 
 
 def packed_source(attribute: int, start: str, text: str) -> str:
-    """Return the f-string source of a packed statement, see mentions.py; `start` is an expression, `text` a variable."""
+    """Return the f-string source of a packed statement (see mentions.py); `start` is an expression, `text` a variable."""
     return f"{_escaped(chr(attribute))}{{P[{start}]}}{{L[len({text})]}}"
 
 
@@ -110,6 +110,6 @@ def added(mentions: str, row: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text escaped for an f-string, so that it stays a text whatever it holds."""
+    """Return a text escaped for an f-string, so that nothing in it can become code."""
     plain = text.encode("unicode_escape").decode("ascii")
     return plain.replace("'", "\\'").replace("{", "{{").replace("}", "}}")

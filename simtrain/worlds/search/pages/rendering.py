@@ -1,10 +1,10 @@
-"""Templates as Python: one function for each kind of page, which writes bodies, statements and links of many pages at once.
+"""Templates compiled to Python: one function per page kind, which writes bodies, statements and links of many pages at once.
 
-Python source is generated and compiled, since a template engine would take most of a build, and could not note the place of each fact
-in the text. The only parts of a world file in the source are text literals; all names are our own.
+Python source is generated and compiled, since a template engine would take most of the time of a build and could not note the position
+of each fact in the text. Only text literals in the source come from the world file; all names are chosen here.
 
-Names in the generated code: `p` the page's id, `x` its row, `d` its date, `g` the group of its list, `a` appends a text, `o` is the
-length so far, `la` notes a linked page, `w` the voice; letters with a number are variables of one place in the template.
+Names in the generated code: `p` is the page's id, `x` its row, `d` its date, `g` the group of its list; `a` appends a text, `o` is the
+length so far, `la` notes a linked page, `w` is the voice. Letters with a number belong to one place of the template.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ from simtrain.worlds.search.pages.provenance_source import SCOPE
 from simtrain.worlds.search.spec.schema import Schema
 
 _TURNS: Final = 360_360
-"""A number that most numbers of phrases divide, so that each is as frequent as the others."""
+"""A multiple of 1 to 15 (lcm), so that a draw below it, modulo the number of phrases, is uniform."""
 _MAY_BE_EMPTY: Final = tree.LoopPart | tree.Branch | tree.Choice | tree.Comments | tree.Paging
 
 
 class Code(FactsSource):
-    """The function for one kind of page, as source, and what it needs."""
+    """The source of the function for one page kind, and its inputs."""
 
     def __init__(
         self, schema: Schema, page: PageDesign, sites: Sequence[SiteDesign], units: Mapping[str, tuple[str, float]]
     ) -> None:
-        """Raises InputError for links that lead nowhere."""
+        """Raises InputError for links without a target."""
         super().__init__(schema, page, sites, units)
         self._rows |= dict.fromkeys(page.scope.names, "x")
         self._loops: list[tuple[str, str]] = []
@@ -38,13 +38,14 @@ class Code(FactsSource):
         self.source = self._write()
 
     def compile(self, environment: Mapping[str, object]) -> Render:
-        """Return the function, reading what `environment` holds under the names of `needs`."""
+        """Return the function. `environment` holds its inputs under the names of `needs`."""
         scope = {
             **environment,
             **self.needs.functions,
             **SCOPE,
             "__builtins__": {one.__name__: one for one in (len, enumerate, int, range, set, sorted)},
         }
+        # Safe, since the source holds nothing of the file but escaped literals, and it runs with six builtins.
         exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
         return cast(Render, scope["render"])
 
@@ -55,7 +56,7 @@ class Code(FactsSource):
             self._part("\n\n" if place else "", wordings)
         self._flush()
         self._line("body = ''.join(parts)")
-        # A statement is a place in the body: what a title says is recorded nowhere.
+        # A statement is a position in the body, so what a title states is not recorded.
         self._silent = True
         title = self._title(page.titles)
         kind = repr(page.group.target if page.group and page.group.kind == "ref" else page.kind and page.kind.name)
@@ -75,25 +76,25 @@ class Code(FactsSource):
         )
 
     def _drawn(self) -> list[str]:
-        """Return the draws made once a page: its voice, and the first phrase of each name."""
-        # A page and its copy draw the same words.
+        """Return the draws made once per page: its voice, and the first phrase of each name."""
+        # A page and its copy start from the same seed.
         found = ["again(x)"] if self._is_copied else []
         if self._voices:
             found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
         return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._drawn_phrases)] or ["pass"]
 
     def _part(self, before: str, wordings: Sequence[Sequence[tree.Node]]) -> None:
-        """Write one paragraph, or nothing where none of its conditions holds."""
+        """Write one paragraph, or nothing if none of its conditions holds."""
         empty = any(all(isinstance(node, _MAY_BE_EMPTY) for node in wording) for wording in wordings)
         if empty:
-            # Whether anything was written shows only at run time; the line break before it is then taken back.
+            # Only at run time is it known whether anything was written; if not, the line break before it is taken back.
             self._flush()
             self._line("begun = len(parts); b = o")
         if before:
             self._pending.append((True, before))
         self._choose(wordings)
         if any(wording and isinstance(wording[-1], tree.LoopPart | tree.Branch | tree.Choice) for wording in wordings):
-            # Loops and branches on lines of their own leave a line break behind, which would be a second one here.
+            # Loops and branches on lines of their own end with a line break, which would be a second one here.
             self._flush()
             self._line("while parts and parts[-1][-1:] in ('\\n', ' '): parts[-1] = parts[-1][:-1]; o -= 1")
         if empty:
@@ -121,10 +122,10 @@ class Code(FactsSource):
         self._pending.append((False, name))
 
     def _which(self, node: tree.WordsPart, phrases: str) -> str:
-        """Return the expression of the index of the phrase: under a name it is another one each time."""
+        """Return an expression for the index of the phrase. Under a name it differs each time."""
         if not node.name:
             return f"int(random() * len({phrases}))"
-        # Counting on from a drawn beginning says every phrase once before any comes again.
+        # Counting on from a drawn start uses every phrase once before any comes again.
         times = self._drawn_phrases[node.name] = self._drawn_phrases.get(node.name, -1) + 1
         again = f" + {self._loops[-1][0]}" if self._loops else ""
         turn = f"(y_{node.name} + {times}{again})"
@@ -140,7 +141,7 @@ class Code(FactsSource):
         self._flush()
         place, begin, count = self._new("i"), self._new("k"), len(node.options)
         self._line(f"{begin} = int(random() * {count})")
-        # No comment comes twice on a page.
+        # Consecutive indices from a drawn start, so that no comment comes twice on a page.
         self._line(f"for {place} in range({begin}, {begin} + 1 + int(random() * {min(node.most, count)})):")
         self._depth += 1
         self._pending.append((True, "\n\n**"))

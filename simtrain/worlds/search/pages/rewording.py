@@ -1,4 +1,4 @@
-"""Pages in other words: what a page states is set aside, the prose around it may be rewritten, and all is put back in its place."""
+"""Rewording pages: statements are replaced by marks, the prose around them may be rewritten, and the statements are put back."""
 
 import re
 import sqlite3
@@ -22,6 +22,7 @@ Span: TypeAlias = tuple[int, int]
 _LINK: Final = re.compile(r"!?\[[^\]]*\]\([^)\s]*\)")
 _MARK: Final = re.compile(r"⟦(\d+)⟧")
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
+# Lines of tables, lists, headings and code.
 _NO_PROSE: Final = re.compile(r"\s*(?:\||[-*+>]\s|#|\d+[.)]\s|```)")
 _STRANGE: Final = re.compile(r"[0-9\[\]<>|`#\\⟦⟧]")
 _ENDS: Final = '.!?:\n“"('
@@ -34,11 +35,11 @@ _NUMBERS: Final = frozenset(
 )
 SHORTEST: Final = 0.5
 LONGEST: Final = 3.0
-"""The length that other words may have, as shares of the words that were there."""
+"""Shortest and longest rewording, relative to the number of words before."""
 
 
 class Reworded(BaseModel):
-    """A line of a file of other words: the page, a digest of the text that it was made from, and the text with marks."""
+    """A line of a file of rewordings: the page's URL, a digest of its original text, and the new text with marks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,9 +50,9 @@ class Reworded(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A page taken apart: `text` is its prose, with ⟦1⟧, ⟦2⟧ ... for `parts`, the spans of the body that may not change.
+    """A page split up: `text` is its prose with ⟦1⟧, ⟦2⟧ ... for `parts`, the spans of the body that must not change.
 
-    `blocks` are the numbers of parts that are whole lines: tables, lists, headings.
+    `blocks` holds the numbers of parts that are whole lines: tables, lists, headings.
     """
 
     body: str
@@ -66,7 +67,7 @@ class Cut:
 
 
 def cut(body: str, stated: Iterable[Span]) -> Cut:
-    """Set aside what is stated, every link, and every line that is not prose."""
+    """Return the page with marks for every statement, every link, and every line that is not prose."""
     blocks = list(_blocks(body))
     parts = _merged([*blocks, *stated, *(match.span() for match in _LINK.finditer(body))])
     text, place = "", 0
@@ -79,7 +80,7 @@ def cut(body: str, stated: Iterable[Span]) -> Cut:
 
 
 def faults(page: Cut, text: str) -> list[str]:
-    """Return why a reworded page cannot replace the original; none if it can."""
+    """Return the reasons why a reworded page cannot replace the original; empty if it can."""
     found: list[str] = []
     marks = Counter(int(mark) for mark in _MARK.findall(text))
     for number in range(1, len(page.parts) + 1):
@@ -90,7 +91,7 @@ def faults(page: Cut, text: str) -> list[str]:
     found += [f"there is no ⟦{number}⟧" for number in sorted(marks) if not 0 < number <= len(page.parts)]
     found += [] if found else _swapped(page, [int(mark) for mark in _MARK.findall(text)])
     own, other = _MARK.sub(" ", page.text), _MARK.sub(" ", text)
-    # Lines of links have signs of their own.
+    # Counted, since the original prose may have some of these signs itself, as between links.
     strange = next((one for one in _STRANGE.finditer(other) if other.count(one[0]) > own.count(one[0])), None)
     if strange is not None:
         found.append(f"{strange[0]!r} may not stand outside of the marks")
@@ -105,7 +106,7 @@ def faults(page: Cut, text: str) -> list[str]:
 
 
 def _swapped(page: Cut, order: Sequence[int]) -> Iterator[str]:
-    """Yield the marks that may have changed places: figures keep their order, and names keep theirs, or one could be taken for another."""
+    """Yield the marks that may have changed places. Figures must keep their order, and so must names, or a reader could mix them up."""
     for form in ("figure", "name"):
         alike = [number for number in order if number not in page.blocks and _form(page.part(number)) == form]
         for before, after in pairwise(alike):
@@ -119,7 +120,7 @@ def _form(part: str) -> str:
 
 
 def joined(page: Cut, text: str) -> tuple[str, dict[int, int]]:
-    """Return the body with the parts back in their places, and by its number where each begins."""
+    """Return the body with the parts put back, and the position of each part by its number."""
     body, place, starts = "", 0, dict[int, int]()
     for mark in _MARK.finditer(text):
         body += text[place : mark.start()]
@@ -130,12 +131,12 @@ def joined(page: Cut, text: str) -> tuple[str, dict[int, int]]:
 
 
 def digest(body: str) -> str:
-    """Return what tells whether other words were made from this text."""
+    """Return a digest of the original text, which shows later whether a rewording still fits."""
     return blake2b(body.encode(), digest_size=8).hexdigest()
 
 
 def read_reworded(path: Path) -> Iterator[tuple[int, Reworded]]:
-    """Yield the lines of a file of other words, with their numbers. Raises InputError for one that is none."""
+    """Yield the lines of a file of rewordings, with their numbers. Raises InputError for an invalid file."""
     if not path.is_file():
         raise InputError("there is no such file", remedy="`simtrain world enrich` writes one", file=path)
     for number, line in whole_lines(path):
@@ -143,15 +144,16 @@ def read_reworded(path: Path) -> Iterator[tuple[int, Reworded]]:
 
 
 def cut_page(connection: sqlite3.Connection, page: int, body: str) -> Cut:
-    """Return a page of a world file taken apart."""
+    """Return a page of a world file split up."""
     rows = connection.execute("select start, start + length from _statements where page = ?", (page,))
     return cut(body, rows.fetchall())
 
 
 def reword_file(connection: sqlite3.Connection, path: Path) -> int:
-    """Put the words of a file into the pages that they were made from; returns how many.
+    """Replace the text of pages by their rewordings from a file, and return how many were replaced.
 
-    Pages that read otherwise by now (of another seed, size or wording) keep their own. Raises InputError for words that change a fact.
+    Pages whose text has changed since (other seed, size or wording) are left alone. Raises InputError for a rewording that changes a
+    fact.
     """
     done = 0
     for number, line in read_reworded(path):
@@ -175,7 +177,7 @@ def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, 
     moved = [one._replace(start=_moved(apart, starts, one.start)) for one in stated]
     connection.execute("delete from _mentions where page = ?", (page,))
     connection.executemany("insert into _mentions values (?, ?, ?, ?, ?)", mentions(page, moved))
-    # An index over the content of another table must be given the text to remove.
+    # FTS5 with external content must be told the old text to remove its words.
     forget = "insert into _index (_index, rowid, title, body) values ('delete', ?, ?, ?)"
     connection.execute(forget, (page, title, apart.body))
     connection.execute("update _pages set body = ? where id = ?", (body, page))
@@ -183,13 +185,13 @@ def _replace(connection: sqlite3.Connection, page: int, title: str, apart: Cut, 
 
 
 def _moved(apart: Cut, starts: dict[int, int], place: int) -> int:
-    """Return where a place within a part is, once the part has moved."""
+    """Return the new position of a place inside a part that has moved."""
     number, begin = next((number, start) for number, (start, end) in enumerate(apart.parts, 1) if start <= place < end)
     return starts[number] + place - begin
 
 
 def _blocks(body: str) -> Iterator[Span]:
-    """Yield the runs of lines that are no prose."""
+    """Yield the runs of lines that are not prose."""
     place = 0
     begin: int | None = None
     end = 0
@@ -206,7 +208,7 @@ def _blocks(body: str) -> Iterator[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those that overlap made one."""
+    """Return the spans in order, with overlapping ones merged."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start < found[-1][1]:
@@ -217,7 +219,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _claims(text: str, known: set[str]) -> Iterator[str]:
-    """Yield words that the page had not and that may claim something: capitals within a sentence, numbers in words."""
+    """Yield new words that may claim something: capitalised words within a sentence, and numbers in words."""
     for word in _WORD.finditer(text):
         folded = word[0].casefold().removesuffix("'s").removesuffix("’s")
         if folded in known:

@@ -1,4 +1,4 @@
-"""What templates read of Jinja's tree: paths, constants, filters, and what a row can be looped over by."""
+"""Helpers for reading Jinja's syntax tree: paths, constants, filters, and the loops that a row allows."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 
 
 def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
-    """Return what a row can be looped over by: the plural of a type that refers to it, with `_by_REF` where there are several refs."""
+    """Return the loops over a row by name: the plural of each type that refers to it, with `_by_REF` if several of its refs do."""
     found: dict[str, tuple[Type, Attribute]] = {}
     for other in schema.types.values():
         refs = [one for one in other.attributes.values() if one.kind == "ref" and one.target == kind.name]
@@ -24,7 +24,7 @@ def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
 
 
 def shown(test: Test) -> frozenset[str]:
-    """Return the facts that exist where a test holds, and every step of the paths to them."""
+    """Return the facts that must exist if a test holds, with every step of the paths to them."""
     if isinstance(test, Both):
         return shown(test.first) | shown(test.second) if test.word == "and" else frozenset()
     if isinstance(test, Has | Compared | Corrected):
@@ -41,18 +41,18 @@ def steps_of(node: nodes.Node) -> list[str]:
         steps.insert(0, node.attr)
         node = node.node
     if not isinstance(node, nodes.Name):
-        raise InputError("a template names facts by paths such as station.sector.opened; it computes nothing")
+        raise InputError("a template can only name facts, by paths such as station.sector.opened; it cannot compute")
     return [node.name, *steps]
 
 
 def constant(node: nodes.Expr) -> JsonValue:
     if not isinstance(node, nodes.Const):
-        raise InputError("a filter takes plain values only")
+        raise InputError("the arguments of a filter must be constants")
     return node.value
 
 
 def take(filters: list[Filter], name: str) -> Sequence[JsonValue] | None:
-    """Return the arguments of a filter, which is taken out of the list; None if it is not there."""
+    """Remove a filter from the list and return its arguments; None if it is not there."""
     found = next((one for one in filters if one[0] == name), None)
     if found is not None:
         filters.remove(found)

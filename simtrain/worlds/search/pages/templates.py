@@ -1,4 +1,4 @@
-"""Page templates: a small part of Jinja, parsed and resolved against the schema into a tree that is then compiled."""
+"""Page templates: a small subset of Jinja, parsed and resolved against the schema into a tree, which is then compiled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_DEPTH = 20
 
 @dataclass(frozen=True)
 class Scope:
-    """What a template can name: rows by variable, and whether there are members and a group."""
+    """The names that a template can use: rows by variable, members and group of a list, voices."""
 
     schema: Schema
     units: Mapping[str, tuple[str, float]]
@@ -37,19 +37,19 @@ class Scope:
     members: Type | None = None
     group: Attribute | None = None
     corrections: bool = False
-    """True on pages that put right what their site has wrong."""
+    """True on pages of corrections."""
     loops: int = 0
     depth: int = 0
     voices: Mapping[str, Voice] = field(default_factory=dict[str, Voice])
     """The voices of the site; one of them writes the page."""
     known: frozenset[str] = field(default_factory=frozenset[str])
-    """The facts that a branch around has found to be there."""
+    """The facts that an enclosing branch has tested for."""
 
 
 def parse(source: str, scope: Scope) -> tuple[tree.Node, ...]:
-    """Return the tree of a template. Raises InputError, with the line inside it, for what is none or names unknown facts."""
+    """Return the tree of a template. Raises InputError, with the line in the template, for bad syntax and unknown facts."""
     if len(source) > MAX_TEMPLATE:
-        raise InputError(f"a template has at most {MAX_TEMPLATE} characters")
+        raise InputError(f"a template may have at most {MAX_TEMPLATE} characters")
     try:
         template = _JINJA.parse(_with_line_ends(source))
     except TemplateSyntaxError as error:
@@ -60,7 +60,7 @@ def parse(source: str, scope: Scope) -> tuple[tree.Node, ...]:
 
 
 def _with_line_ends(source: str) -> str:
-    """Return the template with `+%}` at the end of lines that hold more than tags: `trim_blocks` is meant for lines of tags alone."""
+    """Return the template with `+%}` at line ends after text, since `trim_blocks` is wanted only on lines of nothing but tags."""
     pieces = _TAG.split(source)
     begun = ""
     for at in range(1, len(pieces), 2):
@@ -92,7 +92,7 @@ class _Parser:
                 elif isinstance(node, nodes.If):
                     parsed.append(self.branch(node))
                 else:
-                    raise InputError(f"templates know facts, for and if, not {type(node).__name__.lower()}")
+                    raise InputError(f"a template may use facts, for and if, not {type(node).__name__.lower()}")
             except InputError as error:
                 raise error.at(line=node.lineno) from None
         return nested(parsed)
@@ -101,7 +101,7 @@ class _Parser:
         filters: list[Filter] = []
         while isinstance(node, nodes.Filter):
             if node.kwargs or node.dyn_args or node.dyn_kwargs or node.node is None:
-                raise InputError(f"the filter {node.name!r} takes plain values only")
+                raise InputError(f"the arguments of the filter {node.name!r} must be constants")
             filters.insert(0, (node.name, [constant(one) for one in node.args]))
             node = node.node
         return self.stated(node, filters)
@@ -110,7 +110,7 @@ class _Parser:
         link = take(filters, "link")
         if isinstance(node, nodes.Const):
             if not link or len(link) != 1 or filters:
-                raise InputError("a fixed text leads somewhere: {{ 'All stations'|link('stations') }}")
+                raise InputError("a fixed text must be a link: {{ 'All stations'|link('stations') }}")
             return tree.PageLink(str(node.value), str(link[0]))
         steps = steps_of(node)
         label = None if link is None else str(link[0]) if link else ""
@@ -137,14 +137,14 @@ class _Parser:
         if missing and fallback is None:
             raise InputError(
                 f"{missing} may be missing",
-                remedy=f"stand it in {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
+                remedy=f"put it inside {{% if {missing} %}}, or write {{{{ {'.'.join(steps)}|or('...') }}}}",
             )
         shown = str(fallback[0]) if fallback else None
         return tree.FactPart(fact.path, fact.attribute, tuple(filters), shown, label, fact.alias, article)
 
     def _phrase(self, steps: Sequence[str], filters: Sequence[Filter]) -> tree.WordsPart:
         if len(steps) != 2 or filters:
-            raise InputError("what a voice says has a name: {{ voice.now }}")
+            raise InputError("name a phrase of the voice: {{ voice.now }}")
         known = {name for voice in self.scope.voices.values() for name in voice.says}
         if steps[1] not in known:
             raise InputError(f"no voice of this site says {steps[1]!r}", remedy=nearest(steps[1], known))
@@ -154,7 +154,7 @@ class _Parser:
         writer(attribute, filters, self.scope.units)
 
     def _missing(self, fact: tree.FactPart) -> str | None:
-        """Return the first part of a path that may be missing, unless a branch around has tested it."""
+        """Return the first step of a path that may be missing and that no enclosing branch has tested."""
         words = fact.path.root
         for one in (*fact.path.refs, fact.attribute):
             step = fact.alias if one is fact.attribute and fact.alias else one.name
@@ -176,7 +176,7 @@ class _Parser:
             return tree.FactPart(path, self._named(path.kind), alias=left[0])
         attribute = path.kind.attribute(left[0])
         if len(left) > 1:
-            raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}: nothing follows it")
+            raise InputError(f"{path.words}.{left[0]} is a {attribute.kind}, so nothing can follow it")
         return tree.FactPart(path, attribute)
 
     def _named(self, kind: Type) -> Attribute:
@@ -187,7 +187,7 @@ class _Parser:
         return kind.attributes["name"]
 
     def path(self, steps: Sequence[str]) -> tuple[tree.RowPath, list[str]]:
-        """Return the row that the steps lead to, and the steps that are left: those that are no ref, or a ref at the end."""
+        """Return the row that the steps lead to, and the remaining steps: those that are no refs, or a final ref."""
         if steps[0] not in self.scope.names:
             raise InputError(f"unknown name {steps[0]!r}", remedy=nearest(steps[0], self.scope.names))
         path = tree.RowPath(steps[0], (), self.scope.names[steps[0]])
@@ -205,16 +205,14 @@ class _Parser:
         if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
             stop = node.arg.stop
             if node.arg.start or node.arg.step or not isinstance(stop, nodes.Const) or not isinstance(stop.value, int):
-                raise InputError("a loop can be cut to its first rows only: station.ships[:5]")
+                raise InputError("a loop can be limited only to its first rows: station.ships[:5]")
             limit, node = stop.value, node.node
         if isinstance(node, nodes.Filter) and node.node is not None:
             if node.name != "sort":
-                raise InputError(f"rows are sorted or cut, not {node.name!r}")
+                raise InputError(f"rows can be sorted or limited, not {node.name!r}")
             rows = self.rows(node.node)
             if rows.limit is not None or rows.order:
-                raise InputError(
-                    "rows are sorted once, and cut after that: (station.ships|sort(attribute='opened'))[:5]"
-                )
+                raise InputError("rows are sorted once, then limited: (station.ships|sort(attribute='opened'))[:5]")
             order, descending = self._order(rows.kind, node)
             return replace(rows, limit=limit, order=order, descending=descending)
         steps = steps_of(node)
@@ -228,7 +226,7 @@ class _Parser:
         path, left = self.path(steps)
         if len(left) != 1:
             raise InputError(
-                f"{'.'.join(steps)} is nothing to loop over",
+                f"{'.'.join(steps)} cannot be looped over",
                 remedy=nearest(steps[-1], reverse(self.scope.schema, path.kind)),
             )
         known = reverse(self.scope.schema, path.kind)
@@ -242,7 +240,7 @@ class _Parser:
         return tree.Rows(kind, path, via, limit)
 
     def _order(self, kind: Type, node: nodes.Filter) -> tuple[tuple[Attribute, ...], bool]:
-        """Return the path by which rows are sorted, and whether backwards, as Jinja's filter `sort` has it."""
+        """Return the path by which rows are sorted, and True if descending. The arguments are those of Jinja's filter `sort`."""
         given = {one.key: constant(one.value) for one in node.kwargs}
         given |= dict(zip(("reverse", "case_sensitive", "attribute"), map(constant, node.args), strict=False))
         path, descending = given.pop("attribute", None), given.pop("reverse", False)
@@ -251,24 +249,24 @@ class _Parser:
         found: list[Attribute] = []
         for step in path.split("."):
             if found and found[-1].kind != "ref":
-                raise InputError(f"{found[-1].name} is no ref: nothing follows it")
+                raise InputError(f"{found[-1].name} is not a ref, so nothing can follow it")
             one = kind.attribute(step)
             if one.optional:
-                raise InputError(f"{path} may be missing: rows cannot be sorted by it")
+                raise InputError(f"{path} may be missing, so rows cannot be sorted by it")
             found.append(one)
             kind = self.scope.schema.types.get(one.target or "", kind)
         return tuple(found), descending
 
     def loop(self, node: nodes.For) -> tree.LoopPart:
         if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
-            raise InputError("a loop is plain: {% for ship in station.ships %}")
+            raise InputError("a loop must have the form {% for ship in station.ships %}")
         rows, name = self.rows(node.iter), node.target.name
         if rows.every and (rows.limit is None or rows.limit > MAX_EVERY):
-            raise InputError(f"a loop over every row is cut: {rows.kind.plural}[:20], at most {MAX_EVERY}")
+            raise InputError(f"a loop over every row needs a limit: {rows.kind.plural}[:20], at most {MAX_EVERY}")
         if name in self.scope.names or name in ("voice", "page", "site", "members", "group", "paging", "loop"):
-            raise InputError(f"{name!r} stands for something already", remedy="name the loop's rows otherwise")
+            raise InputError(f"the name {name!r} is already in use", remedy="give the loop variable another name")
         if self.scope.loops == MAX_LOOPS:
-            raise InputError(f"at most {MAX_LOOPS} loops stand in one another")
+            raise InputError(f"loops can be nested at most {MAX_LOOPS} deep")
         inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
         return tree.LoopPart(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
 
@@ -276,7 +274,7 @@ class _Parser:
         test = self.test(node.test)
         chain = [(self.test(other.test), other.body) for other in node.elif_]
         if self.scope.depth + len(chain) >= MAX_DEPTH:
-            raise InputError(f"at most {MAX_DEPTH} conditions stand in one another")
+            raise InputError(f"conditions can be nested at most {MAX_DEPTH} deep")
         otherwise = self.nodes(node.else_)
         for inner, body in reversed(chain):
             otherwise = (tree.Branch(inner, self._knowing(inner).nodes(body), otherwise),)
@@ -312,21 +310,21 @@ class _Parser:
     def corrected(self, node: nodes.Test) -> tree.Corrected:
         if node.name != "corrected" or node.args or not self.scope.corrections:
             raise InputError(
-                f"{node.name!r} is no test here",
-                remedy="`is corrected` asks of a fact on pages with `corrections: true`",
+                f"{node.name!r} is not a test here",
+                remedy="`is corrected` tests a fact on pages with `corrections: true`",
             )
         fact = self.fact(steps_of(node.node))
         if fact.path.refs or fact.alias is not None or fact.attribute.kind == "name":
-            raise InputError("only facts of the listed row itself are corrected")
+            raise InputError("only facts of the listed row itself can be corrected")
         return tree.Corrected(fact)
 
     def comparison(self, node: nodes.Compare) -> tree.Test:
         if len(node.ops) != 1 or node.ops[0].op not in _OPERATORS:
-            raise InputError(f"a fact is compared by one of {' '.join(_OPERATORS.values())}")
+            raise InputError(f"a fact can be compared by one of {' '.join(_OPERATORS.values())}")
         operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
         if isinstance(node.expr, nodes.Filter) and node.expr.name == "length" and node.expr.node is not None:
             if not isinstance(right, nodes.Const) or type(right.value) is not int:
-                raise InputError("how many rows there are is compared with a whole number: ships|length > 4")
+                raise InputError("a number of rows is compared with a whole number: ships|length > 4")
             return tree.Counted(self.rows(node.expr.node), operator, right.value)
         if isinstance(node.expr, nodes.Name) and node.expr.name == "voice":
             return self._speaks(operator, right)
@@ -334,7 +332,7 @@ class _Parser:
             first, second = (self.path(steps_of(one)) for one in (node.expr, right))
             pair = [self._row(path, left) for path, left in (first, second)]
             if operator not in ("==", "!=") or pair[0].kind is not pair[1].kind:
-                raise InputError("two rows are compared by == or !=, and are of one type")
+                raise InputError("two rows can be compared by == or != if they are of the same type")
             return tree.Same(pair[0], pair[1], operator == "==")
         fact = self.fact(steps_of(node.expr))
         constant = right.value
@@ -358,7 +356,7 @@ class _Parser:
         names = list(self.scope.voices)
         name = right.value if isinstance(right, nodes.Const) else None
         if operator not in ("==", "!=") or name not in names:
-            raise InputError("a voice is compared with the name of one", remedy=nearest(str(name), names))
+            raise InputError("a voice can be compared with a voice's name", remedy=nearest(str(name), names))
         test = tree.Speaks(names.index(name))
         return test if operator == "==" else tree.Not(test)
 
@@ -367,13 +365,13 @@ class _Parser:
             return path
         one = path.kind.attribute(left[0])
         if len(left) > 1 or one.kind != "ref":
-            raise InputError(f"{path.words}.{left[0]} is no row")
+            raise InputError(f"{path.words}.{left[0]} is not a row")
         return tree.RowPath(path.root, (*path.refs, one), self.scope.schema.types[cast(str, one.target)])
 
 
 def _prose(text: str) -> str:
-    """Return a text, which holds no numbers. Raises InputError for one that does."""
+    """Return the text. Raises InputError if it holds a number, since nothing but facts may state numbers."""
     number = _NUMBER.search(text)
     if number is not None:
-        raise InputError(f"the number {number[0]} stands in the prose", remedy="let a fact state it: {{ ... }}")
+        raise InputError(f"the prose states the number {number[0]}", remedy="let a fact state it: {{ ... }}")
     return text

@@ -1,4 +1,4 @@
-"""The tree of a page template: the parts of a page, resolved against the schema."""
+"""The nodes of a page template, resolved against the schema."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simtrain.worlds.search.spec.schema import Attribute, Type
 
 @dataclass(frozen=True, slots=True)
 class ProsePart:
-    """Prose, free of facts."""
+    """Prose without facts."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RowPath:
-    """A row, by a variable and the refs that lead from it."""
+    """A path to a row: a variable and the refs to follow from it."""
 
     root: str
     refs: tuple[Attribute, ...]
@@ -33,22 +33,22 @@ class RowPath:
 
 @dataclass(frozen=True, slots=True)
 class FactPart:
-    """A fact that is stated: a path to a row, and which of its attributes. `alias`: its name as it was, or in short."""
+    """A stated fact: a path to a row, and one of its attributes. `alias`: `former` or `short` for another name of the row."""
 
     path: RowPath
     attribute: Attribute
     filters: tuple[Filter, ...] = ()
     fallback: str | None = None
     link: str | None = None
-    """The label of the pages to link to; empty: whichever there are."""
+    """The label of the pages to link to; empty: any; None: no link."""
     alias: str | None = None
     article: bool = False
-    """Whether `a` or `an` precedes it."""
+    """True if `a` or `an` precedes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFact:
-    """What a page says of itself: its date, its number, how many pages and members its list has."""
+    """A fact of the page itself: its date, its number, the number of pages or members of its list."""
 
     attribute: Attribute
     filters: tuple[Filter, ...] = ()
@@ -56,14 +56,14 @@ class PageFact:
 
 @dataclass(frozen=True, slots=True)
 class SiteFact:
-    """What a page says of its site."""
+    """A fact of the page's site."""
 
     attribute: Attribute
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFact:
-    """The value by which the members of a list belong together: it is stated of each of them."""
+    """The value by which a list is grouped; stating it states it of every member."""
 
     filters: tuple[Filter, ...] = ()
     link: str | None = None
@@ -79,12 +79,12 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which page of a list this is, with links to the ones before and after; nothing if there is one page."""
+    """The number of a list's page, with links to the previous and next one; nothing if there is only one page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a loop runs over: the rows that refer to a row by `via`; without one the members of a list, or `every` row of a type."""
+    """The rows of a loop: those that refer to a row by `via`; without it the members of a list, or `every` row of a type."""
 
     kind: Type
     path: RowPath | None = None
@@ -92,13 +92,13 @@ class Rows:
     limit: int | None = None
     every: bool = False
     order: tuple[Attribute, ...] = ()
-    """The path to the fact by which they are sorted; empty: as they come."""
+    """The path to the fact that they are sorted by; empty: in stored order."""
     descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LoopPart:
-    """A part for each of some rows, and one for when there are none."""
+    """A loop: nodes for each row, and nodes for when there is none."""
 
     name: str
     rows: Rows
@@ -108,14 +108,14 @@ class LoopPart:
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Whether a fact is known: for flags, whether it is so."""
+    """Test: a fact has a value; for a flag, the flag is set."""
 
     fact: FactPart
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A fact beside a constant."""
+    """Test: a fact compared with a constant."""
 
     fact: FactPart
     operator: str
@@ -124,7 +124,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """Whether two paths lead to the same row."""
+    """Test: two paths lead to the same row, or, if not `same`, to different ones."""
 
     first: RowPath
     second: RowPath
@@ -133,28 +133,28 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Whether a loop is at its `first` or `last` row."""
+    """Test: a loop is at its `first` or `last` row."""
 
     edge: str
 
 
 @dataclass(frozen=True, slots=True)
 class HasRows:
-    """Whether a loop would have rows."""
+    """Test: a loop would have rows."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """Whether the site has a fact wrong elsewhere and puts it right on this page."""
+    """Test: the site has a fact wrong elsewhere, and this page corrects it."""
 
     fact: FactPart
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows a loop would have, beside a constant."""
+    """Test: the number of rows of a loop, compared with a constant."""
 
     rows: Rows
     operator: str
@@ -163,21 +163,21 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Speaks:
-    """Whether a page is written in this one of its site's voices."""
+    """Test: the page is written in the site's voice of this index."""
 
     voice: int
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The contrary."""
+    """Test: another test does not hold."""
 
     test: Test
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Two tests tied by `and` or `or`."""
+    """Two tests joined by `and` or `or`."""
 
     first: Test
     word: str
@@ -186,7 +186,7 @@ class Both:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One part or another."""
+    """A condition: nodes if the test holds, and others if not."""
 
     test: Test
     body: tuple[Node, ...]
@@ -195,10 +195,10 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class WordsPart:
-    """Prose with several phrases, one drawn for each page: one list for all pages, or one for each voice of the site.
+    """Prose with several phrases, one of which is drawn for each page: one list for all pages, or one per voice of the site.
 
-    What a voice says has a `name`: no page says the same under it twice, as long as there is something else to say. `each` phrase then
-    stands in the list so many times, with other words behind it.
+    A voice's phrases have a `name`: a page repeats none of them before all were used. `each` is how often each phrase is in the list,
+    with different words after it.
     """
 
     lists: tuple[tuple[str, ...], ...]
@@ -208,14 +208,14 @@ class WordsPart:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several parts that state facts, drawn for each page."""
+    """Several alternatives that state facts; one is drawn for each page."""
 
     options: tuple[tuple[Node, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """What readers say under some pages: on this share of them up to so many, each under the name of a reader."""
+    """Readers' comments at the end of a `share` of pages: up to `most`, each under a reader's name."""
 
     share: float
     most: int
@@ -242,7 +242,7 @@ Node: TypeAlias = (
 
 
 def tests(nodes: Iterable[Node]) -> Iterator[Test]:
-    """Yield all conditions, those that are parts of others included."""
+    """Yield all tests, including those inside others."""
     waiting = [node.test for node in walk(nodes) if isinstance(node, Branch)]
     while waiting:
         test = waiting.pop()
@@ -262,7 +262,7 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def parts_of(node: Node) -> tuple[tuple[Node, ...], ...]:
-    """Return the children of a node: the two sides of a loop or a branch, the options of a choice."""
+    """Return the children of a node: both sides of a loop or a branch, or the options of a choice."""
     if isinstance(node, LoopPart | Branch):
         return node.body, node.otherwise
     return node.options if isinstance(node, Choice | Comments) else ()

@@ -1,4 +1,4 @@
-"""The words of a world's own prose, which its invented names may not be."""
+"""The words of a world's own prose. Invented names must not be any of them."""
 
 import re
 
@@ -9,7 +9,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def vocabulary(design: Design) -> set[str]:
-    """Return every word of templates, categories, texts and titles, in small letters."""
+    """Return every word of templates, categories, texts and titles, in lower case."""
     found: set[str] = set()
     for site in design.sites:
         found |= _words(site.spec.title)

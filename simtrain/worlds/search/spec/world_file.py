@@ -188,7 +188,7 @@ class AttributeSpec(FileModel):
     def _check_category(self, values: list[str]) -> None:
         twice = [value for at, value in enumerate(values) if value in values[:at]]
         if twice:
-            raise ValueError(f"the value {twice[0]!r} stands twice; use `weights` to make it frequent")
+            raise ValueError(f"the value {twice[0]!r} appears twice; use `weights` to make it frequent")
         if self.weights is None:
             return
         if len(self.weights) != len(values):

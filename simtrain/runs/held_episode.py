@@ -22,7 +22,7 @@ from simtrain.values.types import Action, JsonObject, Message, Observation
 
 @dataclass(eq=False)
 class HeldEpisode:
-    """One open episode. Concurrent calls are carried out one after the other, in the order of their arrival."""
+    """One open episode. Concurrent calls run one after the other, in the order of arrival."""
 
     name: str
     episode: Episode
@@ -36,7 +36,7 @@ class HeldEpisode:
         self.journal = Journal(self.environment, self.episode.limits)
         self.used = monotonic()
         self.over = asyncio.Event()
-        """Set once a limit or the simulator has ended the episode: nothing is carried out any more."""
+        """Set once a limit or the simulator has ended the episode."""
         self.closed: asyncio.Future[Trajectory] = asyncio.get_running_loop().create_future()
         """The graded trajectory, once the episode is closed."""
         self.begun = datetime.now(UTC)
@@ -71,7 +71,7 @@ class HeldEpisode:
 
     async def _whole(self, name: str, arguments: JsonObject, answer: Answer | None, by: str) -> Observation:
         self.used = monotonic()
-        # Released by the task and not by a `with`: a client may hang up while it waits, and the call it began still runs alone.
+        # Released by the task, not by a `with`: if the client disconnects, its call goes on, and must still run alone.
         await self._lock.acquire()
         begun = asyncio.create_task(self._carry_out(name, arguments, answer, by))
         begun.add_done_callback(self._carried_out)
@@ -79,7 +79,7 @@ class HeldEpisode:
 
     def _carried_out(self, begun: asyncio.Task[Observation]) -> None:
         self._lock.release()
-        # Retrieved here, or asyncio reports an exception that no client is left to receive.
+        # Retrieved, or asyncio would log an exception that no client is left to receive.
         if not begun.cancelled():
             begun.exception()
 
@@ -123,7 +123,7 @@ class HeldEpisode:
         return "the episode is over" if stop is None else f"the episode is over: {stop.detail or stop.reason}"
 
     def facts(self) -> JsonObject:
-        """Return the episode as the control plane shows it."""
+        """Return the episode for the control plane."""
         stop = self.journal.stop
         return {
             "episode": self.name,
@@ -182,7 +182,7 @@ class HeldEpisode:
         return replace(found, timing=timing)
 
     async def close(self) -> None:
-        """Free what the episode holds; closing twice is fine."""
+        """Free the episode's resources. May be called twice."""
         async with self._lock:
             if not self._closed:
                 self._closed = True

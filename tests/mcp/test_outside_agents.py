@@ -111,7 +111,7 @@ def test_what_a_program_leaves_behind_is_ended(tmp_path: Path, monkeypatch: pyte
     ("command", "message"),
     [
         ("no-such-program-anywhere {url}", "there is no program 'no-such-program-anywhere'"),
-        ("python {adress}", "the command knows no {adress}"),
+        ("python {adress}", "unknown field {adress} in the command"),
         ("python 'agent.py", "cannot be read: No closing quotation"),
         ("   ", "there is no command"),
     ],

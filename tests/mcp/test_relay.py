@@ -346,7 +346,7 @@ async def test_perturbations_work_over_several_rounds_of_the_modern_era(tmp_path
 @pytest.mark.parametrize(
     ("perturbation", "reason"),
     [
-        ({"use": "partial_update"}, "needs the state of a world, and behind a relay there is a real server"),
+        ({"use": "partial_update"}, "needs the state of a world, but behind a relay there is a real server"),
         ({"use": "latency", "when": {"state": "select 1"}}, "is triggered by the state of a world"),
         ({"use": "latency", "when": {"turns": [1, 2]}}, "is triggered by turns, which a relay cannot see"),
         ({"use": "latecy"}, "did you mean 'latency'"),

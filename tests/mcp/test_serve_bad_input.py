@@ -104,7 +104,7 @@ def test_a_manifest_of_odd_tools_is_served_all_the_same(tmp_path: Path) -> None:
         (("free.yaml", "--port", "70000"), "--port"),
         (
             ("free.yaml", "--write-config", "free.yaml"),
-            "free.yaml: the file is there already; name another file with --write-config",
+            "free.yaml: the file exists already; name another file with --write-config",
         ),
         (("free.yaml", "--write-config", "nowhere/mcp.json"), "nowhere/mcp.json: cannot be written"),
         (("free.yaml", "--stdio", "--write-config", "mcp.json"), "--write-config goes with serving over HTTP"),

@@ -428,7 +428,7 @@ def test_the_hops_and_conditions_of_sql_written_by_hand_are_read(
                 "sql": "select crew as Crew from station where id = 1",
                 "columns": {"Crew": {"attribute": "station.crew"}},
             },
-            "no names stand in the column 'Crew'",
+            "the column 'Crew' does not hold names",
             "columns.Crew.of",
         ),
         ({"with": "select name as sector from sector where id > 99"}, "yields no row", "with"),

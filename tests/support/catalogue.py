@@ -18,7 +18,7 @@ __all__ = ["CALLS", "CATALOGUE", "ROWS", "SHIPPED", "Place", "Walker", "write_ro
 CALLS = {place: example.calls for place, example in EXAMPLES.items()}
 """What the walker calls, whatever it is told."""
 
-WORLDLY = "needs the state of a world, and behind a relay there is a real server"
+WORLDLY = "needs the state of a world, but behind a relay there is a real server"
 ON_THE_TASK = "acts on the task, which a relay cannot see"
 
 CATALOGUE = {

@@ -1,4 +1,4 @@
-"""One tool call on its way through the relay with perturbations around it."""
+"""One tool call on its way through the relay, with perturbations around it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TypeAlias
 from simtrain.values.types import JsonObject, JsonValue
 
 Repeat: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject]]
-"""Sends a call to the server once more, under an id of its own, and returns the response frame."""
+"""Sends a call to the server again, under a new id, and returns the response frame."""
 
 
 @dataclass(frozen=True)
 class RelayOutcome:
-    """What the client gets: `frame`, or the server's own reply where it is None. `notes` go into the recording."""
+    """What the client gets: `frame`, or the server's own reply if it is None. `notes` go into the recording."""
 
     frame: JsonObject | None
     notes: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -24,7 +24,7 @@ class RelayOutcome:
 class RelayedCall:
     """A call that perturbations may change.
 
-    The transport awaits `departure`, passes the server's response to `arrive`, and forwards what `outcome` says.
+    The transport awaits `departure`, passes the server's response to `arrive`, and forwards the result of `outcome`.
     """
 
     # Two futures and a task, since the chain of perturbations runs as straight code while frames arrive in the transport's own loop:
@@ -41,31 +41,32 @@ class RelayedCall:
         self.outcome: asyncio.Task[RelayOutcome]
 
     async def departure(self) -> JsonObject | None:
-        """Return the frame for the server: the very request where nothing changed it. None for a call that is not to reach the server."""
+        """Return the frame for the server, the same object if nothing changed it; None if the call is not to reach the server."""
         await asyncio.wait((self._sent, self.outcome), return_when=asyncio.FIRST_COMPLETED)
         return self._sent.result() if self._sent.done() else None
 
     @property
     def sent(self) -> bool:
-        """True if the call was handed over for the server."""
+        """True if the call was passed on for the server."""
         return self._sent.done()
 
     async def send(self, frame: JsonObject) -> JsonObject:
-        """Have the call sent; the response frame."""
+        """Have the call sent, and return the response frame."""
         self._sent.set_result(frame)
         return await self._replied
 
     def let_go(self) -> None:
-        """Have the call sent as it came, if it was not sent yet."""
+        """Have the call sent unchanged, unless it was sent already."""
         if not self._sent.done():
             self._sent.set_result(self.request)
 
     def arrive(self, frame: JsonObject) -> None:
-        """Note the arrival of the server's response."""
+        """Take the server's response."""
         self.reply_id = frame["id"]
+        # A server may answer a call that the client has cancelled meanwhile.
         if not self._replied.done():
             self._replied.set_result(frame)
 
     def cancel(self) -> None:
-        """Stop: the client no longer waits."""
+        """Stop, since the client no longer waits."""
         self.outcome.cancel()

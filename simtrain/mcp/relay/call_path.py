@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject, Observation
 
 
 class Server:
-    """The end of the path: the server, called once, and again only if the rules allow it."""
+    """The server at the end of the path. It is called once, and again only if the rules allow it."""
 
     def __init__(self, relayed: RelayedCall, notes: JsonObject, *, repeats: bool) -> None:
         self._relayed = relayed
@@ -23,12 +23,12 @@ class Server:
         self.sent = 0
 
     def note_perturbed(self, noted: JsonObject) -> None:
-        """Note that a perturbation has changed the request on its way to the server."""
+        """Note that a perturbation has changed the request before it reached the server."""
         if self.first is None:
             self._relayed.by.append(noted)
 
     async def proceed(self, request: Request) -> Observation:
-        """Return the server's answer. A second call that is not allowed gets the first answer again."""
+        """Return the server's reply. A second call that is not allowed gets the first reply again."""
         original = self._relayed.request
         frame = with_request(original, request)
         if self.first is None:
@@ -36,6 +36,7 @@ class Server:
             self.reply = await self._relayed.send(frame)
             self.first = reply_observed(original, self.reply)
             return self.first
+        # A real server is not a fork: a duplicate write could not be undone, so it is imitated by the first reply.
         if not self._repeats:
             self._notes["refused"] = f"a second real call of {request.tool.name}, which may write"
             return self.first
@@ -44,7 +45,7 @@ class Server:
 
 
 class RelayedPerturbation(PerturbedCall):
-    """One perturbation around a relayed call; a request that it changed, dropped or repeated counts as a change too."""
+    """One perturbation around a relayed call. A request that it changed, dropped or repeated counts as a change too."""
 
     def __init__(self, server: Server, chain: PerturbationChain, place: int, call: Call) -> None:
         super().__init__(chain, place, call)
@@ -66,6 +67,6 @@ class RelayedPerturbation(PerturbedCall):
         return reply
 
     def close(self, observation: Observation) -> tuple[Changed, ...]:
-        """Return what the call leaves otherwise; its frame where more or less than the very request went to the server."""
+        """Return the changed parts of the outcome; `wire` if anything but the unchanged request went to the server, or nothing did."""
         changed = super().close(observation)
         return tuple(sorted({*changed, "wire"})) if self._more or not self._taken else changed

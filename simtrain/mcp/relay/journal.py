@@ -1,4 +1,4 @@
-"""What a relay writes down: frames as they pass, and how many there were."""
+"""The journal of a relay: frames as they pass, and their count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simtrain.worlds.recorded.recording import Recorder, Sender
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """What surrounds a frame: its session by a name of ours, the number of its HTTP request, the HTTP status, the era."""
+    """The context of a frame: its session (under the journal's own name), the number of its HTTP request, HTTP status, and era."""
 
     session: str | None = None
     http: int | None = None
@@ -22,7 +22,7 @@ class Wrapping:
 
 
 class RelayJournal:
-    """Counts the frames of a relay, and hands them to the recorder and to the verdicts, when there are any."""
+    """Counts the frames of a relay, and passes them to the recorder and the verdicts, if there are any."""
 
     def __init__(self, recorder: Recorder | None, verdicts: Verdicts | None = None) -> None:
         self._verdicts = verdicts
@@ -40,7 +40,7 @@ class RelayJournal:
         return next(self._https)
 
     def session(self, identity: str | None) -> str | None:
-        """Return the journal's own name for a session: its id would give access to it."""
+        """Return the journal's own name for a session. The session id is not recorded, since it would give access."""
         if identity is None:
             return None
         return self._sessions.setdefault(identity, f"s{len(self._sessions) + 1}")
@@ -74,7 +74,7 @@ class RelayJournal:
 
 
 def era_of(frame: JsonObject) -> str | None:
-    """Return the era that a client's request shows; None for what shows none."""
+    """Return the era that a client's request shows; None if it shows none."""
     if VERSION_KEY in as_object(as_object(frame.get("params")).get("_meta")):
         return MODERN
     return HANDSHAKE if frame.get("method") == "initialize" else None

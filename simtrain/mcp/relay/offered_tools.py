@@ -1,4 +1,4 @@
-"""What the clients of a relay are shown: the server's tools as perturbations offer them, to each client those that it listed."""
+"""The tools shown to each client of a relay: those that it listed, as changed by perturbations."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, ToolSpec, as_object
 
 MOST = 1024
-"""Clients whose tools are remembered; the one that listed them longest ago is forgotten beyond."""
+"""Most clients whose tools are remembered; the one that listed them longest ago is forgotten first."""
 
 _KIND = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")
 
 
 def client_of(frame: JsonObject, session: str | None) -> str | None:
-    """Return who sent a request: the session, or in the era without sessions the client's self-description; None for
-    an anonymous one.
-    """
+    """Return the sender of a request: its session or, in the era without sessions, the client's description of itself; else None."""
     meta = as_object(as_object(frame.get("params")).get("_meta"))
     if VERSION_KEY not in meta:
         return session
@@ -30,9 +28,10 @@ def client_of(frame: JsonObject, session: str | None) -> str | None:
 
 @dataclass
 class OfferedTools:
-    """The tools of one client. `owners` says which perturbation added or renamed one, `given` what each was given to offer: by place.
+    """The tools of one client. Perturbations are named by index.
 
-    `changing` are the places of those that changed anything in the tools that the server listed last.
+    `owners` maps a tool to the perturbation that added or renamed it, `given` a perturbation to the tools it was given. `changing`
+    holds those that changed anything in the last list of the server.
     """
 
     tools: dict[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
@@ -51,11 +50,11 @@ class Audience:
         self._last = OfferedTools()
 
     def to(self, client: str | None) -> OfferedTools:
-        """Return what a client was shown; what was shown last to any, where it did not list the tools itself."""
+        """Return what a client was shown; if it did not list the tools itself, what any client was shown last."""
         return self._shown.get(client, self._last)
 
     def list(self, client: str | None, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-        """Return what is offered of the tools that the server lists to a client."""
+        """Return the tools to show to a client for the server's list."""
         shown = self._shown.setdefault(client, OfferedTools())
         self._shown.move_to_end(client)
         if len(self._shown) > MOST:
@@ -68,9 +67,10 @@ class Audience:
         return offered
 
     def tool(self, shown: OfferedTools, name: str) -> ToolSpec | None:
-        """Return the tool as a client knows it; None for one that no perturbation offers."""
+        """Return the tool as a client knows it; None if perturbations hide or have renamed it."""
         if name in shown.tools:
             return shown.tools[name]
+        # A call before any list: whether the name is offered is found out with a bare tool, taken to write, the cautious guess.
         bare = ToolSpec(name, "", {}, writes=True)
         return next((tool for tool in self._offer(shown, (bare,)) if tool.name == name), None)
 

@@ -1,4 +1,4 @@
-"""Perturbations between a client and a real server: which frames they apply to, and the frames that result."""
+"""Perturbations between a client and a real server: the frames they meet, and the frames that result."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ from simtrain.worlds.recorded.replay_index import CALL
 UNKNOWN_TOOL = -32602
 
 Scope: TypeAlias = str | None
-"""Within which ids are unique: an MCP session, an HTTP request, or None for the one client of a stdio server."""
+"""The scope in which ids are unique: an MCP session, an HTTP request, or None for the only client of a stdio server."""
 
 _Key: TypeAlias = tuple[Scope, str, str]
 
 
 @dataclass(frozen=True)
 class RelayRules:
-    """What the user allows. `allow_duplicates`: a call that may write reaches the server twice where a perturbation wants it so.
+    """What the user allows.
 
-    `real_time`: delays are waited for; without it they are virtual, and only recorded. `patience`: seconds of real time after which
-    a perturbation is given up, and the call goes on without it.
+    `allow_duplicates`: a call that may write can reach the server twice, if a perturbation says so. `real_time`: delays take real
+    time; otherwise they are virtual and only recorded. `patience`: real seconds after which a perturbation is abandoned, and the call
+    goes on without it.
     """
 
     allow_duplicates: bool = False
@@ -50,7 +51,7 @@ class RelayRules:
 
 
 def load_perturbations(names: Sequence[str]) -> list[Armed]:
-    """Return the perturbations of packs (names, or YAML files). Raises InputError, also for one that cannot work in a relay."""
+    """Return the perturbations of packs (names or YAML files). Raises InputError, also for one that cannot work in a relay."""
     found: list[Armed] = []
     for name in names:
         document = read_document(find("perturbations", name))
@@ -74,9 +75,9 @@ def load_perturbations(names: Sequence[str]) -> list[Armed]:
 
 def _no_place_here(armed: Armed) -> str | None:
     if armed.perturbation.traits.needs_world:
-        return "needs the state of a world, and behind a relay there is a real server"
+        return "needs the state of a world, but behind a relay there is a real server"
     if armed.when.state is not None:
-        return "is triggered by the state of a world, and behind a relay there is a real server"
+        return "is triggered by the state of a world, but behind a relay there is a real server"
     if type(armed.perturbation).ask is not Perturbation.ask:
         return "acts on the task, which a relay cannot see"
     return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
@@ -91,7 +92,7 @@ class _Pending:
 
 
 class Perturber:
-    """The perturbations of one relay; all its clients together play one episode, each with the tools that it was shown."""
+    """The perturbations of one relay. All clients together play one episode, each with the tools that it was shown."""
 
     def __init__(self, armed: Sequence[Armed], *, seed: int = 0, rules: RelayRules | None = None) -> None:
         self._seed = seed
@@ -106,14 +107,14 @@ class Perturber:
         self.fired: dict[str, int] = {item.label: 0 for item in armed}
 
     async def ready(self) -> None:
-        """Check that all that the perturbations need can be reached. Raises InputError."""
+        """Check that everything the perturbations need can be reached. Raises InputError."""
         for active in self._active:
             await active.kind.perturbation.ready()
 
     def client_sends(
         self, frame: JsonObject, scope: Scope, repeat: Repeat, *, session: str | None = None
     ) -> RelayedCall | None:
-        """Take a frame from a client: None if it goes on unchanged. `session` is its MCP session, if it has one."""
+        """Take a frame from a client. Return None if it goes on unchanged. `session` is its MCP session, if it has one."""
         if not self._active or "id" not in frame or "method" not in frame:
             if frame.get("method") == "notifications/cancelled":
                 self._forget(scope, as_object(frame.get("params")).get("requestId"))
@@ -124,11 +125,11 @@ class Perturber:
             pending.relayed = self._relayed(frame, params, self._audience.to(pending.client), repeat)
         if method in PERTURBABLE or method == "tools/list":
             self._pending[_key(scope, frame["id"])] = pending
-        # A retry with answers belongs to a call that was sent before.
+        # A retry with answers (2026-07-28) belongs to a call that was sent before, and goes on as it is.
         return None if pending.relayed is None or pending.relayed.request is not frame else pending.relayed
 
     def server_sends(self, frame: JsonObject, scopes: Sequence[Scope]) -> RelayedCall | RelayOutcome | None:
-        """Take a frame from the server: None if it goes on unchanged, a RelayOutcome if it is changed at once."""
+        """Take a frame from the server. Return None if it goes on unchanged, a RelayOutcome if it is changed at once."""
         if not self._pending or "method" in frame or "id" not in frame:
             return None
         pending = next(
@@ -140,6 +141,7 @@ class Perturber:
         result = as_object(frame.get("result"))
         if pending.method == "tools/list":
             return self._listed(frame, result, pending.client)
+        # The call pauses here for the client's answers; its perturbations wait for the reply that follows the retry.
         if result.get("resultType") == "input_required":
             self._paused = {key: other for key, other in self._paused.items() if not other.outcome.done()}
             if pending.relayed is not None:
@@ -152,7 +154,7 @@ class Perturber:
         return pending.relayed
 
     def ended(self, scope: Scope) -> None:
-        """Note that nothing more can come in this scope."""
+        """Note that nothing more can arrive in this scope."""
         for key in [key for key in self._pending if key[0] == scope]:
             relayed = self._pending.pop(key).relayed
             if relayed is not None:
@@ -169,6 +171,7 @@ class Perturber:
             relayed = RelayedCall(frame, by=self._by_offer(shown), repeat=repeat)
             relayed.outcome = asyncio.create_task(_unknown(frame, name, relayed.by))
             return relayed
+        # The relay has no turns: it cannot see assistant messages. Triggers by turn are refused when packs are loaded.
         request = Request(tool, arguments_of(frame), self._calls, 0)
         self._calls += 1
         matched = self._matched(request)
@@ -179,18 +182,20 @@ class Perturber:
         return relayed
 
     def _matched(self, request: Request) -> list[tuple[Active, int]]:
-        """Return the perturbations that meet a call, each with what `Active.meets` says."""
+        """Return the perturbations that meet a call, each with the result of `Active.meets`."""
         found = [(active, active.meets(request, self._succeeded, None)) for active in self._active if active.kind.acts]
         return [(active, matching) for active, matching in found if matching is not None]
 
     async def _perturb(
         self, relayed: RelayedCall, request: Request, matched: Sequence[tuple[Active, int]], shown: OfferedTools
     ) -> RelayOutcome:
+        # A clock for each call, not for the relay: only the delay within this call is wanted.
         clock = Clock(start=instant(DEFAULT_START), per_step=0)
         begun = clock.moment
         fired: list[JsonObject] = []
         notes: JsonObject = {"by": fired}
         name, reads = request.tool.name, relayed.request["method"] != CALL
+        # A second real call is safe if the tool only reads or says that it is idempotent.
         repeats = reads or self._rules.allow_duplicates or name in self._repeatable
         server = Server(relayed, notes, repeats=repeats)
         call = partial(self._call, shown, clock)
@@ -210,12 +215,13 @@ class Perturber:
                 )
                 observation = await chain.answered(request)
         except Exception as error:
-            # A perturbation that fails must not cost the client its call: it goes on unchanged, and the recording notes the failure.
+            # If a perturbation fails, the client must not lose its call: it goes on unchanged, and the recording notes the failure.
             relayed.let_go()
             return RelayOutcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
             for active, matching in matched:
                 active.trigger.give_back(matching)
+        # Six digits, as in trajectories: sums of floats would otherwise differ in the last digit.
         late = round(clock.moment - begun, 6)
         if late:
             notes["seconds" if self._rules.real_time else "virtual_seconds"] = late
@@ -258,7 +264,7 @@ class Perturber:
         return RelayOutcome(changed, {"by": by})
 
     def _by_offer(self, shown: OfferedTools) -> list[JsonObject]:
-        """Return those that are there to change the list of tools, and did; others only made room in it for what they do to replies."""
+        """Return the perturbations of the tool list that changed it. Others changed it only to prepare what they do to replies."""
         changing = [self._active[place].kind.armed for place in sorted(shown.changing)]
         return [
             {"label": item.label, "use": item.use, "changed": ["tools"]}
@@ -273,7 +279,7 @@ class Perturber:
 
 
 def _served(owner: Active, call: Callable[[Active, Request, int], Call], inner: Answer) -> Answer:
-    """Return the answer to a call of a tool that a perturbation offered."""
+    """Return a function that answers calls of a tool added by a perturbation."""
 
     async def served(request: Request) -> Observation:
         return await owner.kind.perturbation.serve(call(owner, request, 0), inner)
@@ -287,5 +293,5 @@ async def _unknown(frame: JsonObject, name: str, by: list[JsonObject]) -> RelayO
 
 
 def _key(scope: Scope, identity: JsonValue) -> _Key:
-    # 1 and "1" are different ids.
+    # The ids 1 and "1" are different in JSON-RPC.
     return scope, type(identity).__name__, str(identity)

@@ -1,4 +1,4 @@
-"""Our own standard streams as asyncio streams, whatever they are connected to."""
+"""The standard streams of this process as asyncio streams, whatever they are connected to."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ CHUNK = 65536
 
 
 async def read_end(file: BinaryIO) -> asyncio.StreamReader:
-    """Return a reader of a pipe, a terminal or a file."""
+    """Return a reader for a pipe, a terminal or a file."""
     reader = asyncio.StreamReader(limit=CHUNK)
     loop = asyncio.get_running_loop()
     try:
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
     except ValueError:
-        # A file, which event loops cannot wait for: a thread reads it into a pipe.
+        # Event loops cannot wait for a regular file: a thread reads it into a pipe.
         source, sink = os.pipe()
         threading.Thread(target=_copy, args=(file, os.fdopen(sink, "wb", buffering=0)), daemon=True).start()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", buffering=0))
@@ -29,7 +29,7 @@ async def read_end(file: BinaryIO) -> asyncio.StreamReader:
 
 @asynccontextmanager
 async def write_end(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
-    """Return a writer to a pipe, a terminal or a file, whose `drain` waits until everything is written."""
+    """Return a writer for a pipe, a terminal or a file. Its `drain` waits until everything is written."""
     loop = asyncio.get_running_loop()
     copying: threading.Thread | None = None
     try:
@@ -39,7 +39,7 @@ async def write_end(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
         copying = threading.Thread(target=_copy, args=(os.fdopen(source, "rb", buffering=0), file), daemon=True)
         copying.start()
         transport, protocol = await loop.connect_write_pipe(_protocol, os.fdopen(sink, "wb", buffering=0))
-    # Nothing is left in a buffer of ours when a write is over: the process may end right after.
+    # No buffer of our own: the process may end right after `drain` returns.
     transport.set_write_buffer_limits(0)
     try:
         yield asyncio.StreamWriter(transport, protocol, None, loop)

@@ -22,25 +22,26 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, is_object
 
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of a line above which it is passed on unread."""
+"""Bytes. A longer line is passed on unread."""
 
 GRACE = 2.0
-"""Seconds that the server has to end by itself, first after the end of its input, then after SIGTERM."""
+"""Seconds that the server has to end, first after the end of its input, then after SIGTERM."""
 
 PATIENCE = 30.0
-"""Seconds that the server has for what it was asked before the end of its input."""
+"""Seconds that the server has to answer open requests after the client has ended its input."""
 
+# Seconds between two looks at whether the server has ended.
 POLL = 0.01
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 async def relay_stdio(command: tuple[str, ...], *, perturber: Perturber, journal: RelayJournal) -> int:
-    """Run a server and relay between it and our own standard streams until one side ends; the server's exit code.
+    """Run a server and relay between it and our standard streams until one side ends. Return the server's exit code.
 
-    Raises InputError when the command cannot be started.
+    Raises InputError if the command cannot be started.
     """
-    # The signals first: one that came before would leave the server behind.
+    # Signals are handled before the server starts: one that arrived in between would leave the server running.
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -81,7 +82,7 @@ class _Pump:
         self._to_client: asyncio.StreamWriter
 
     async def run(self) -> int:
-        """Relay until one side ends; the server's exit code, 0 where we had to end it."""
+        """Relay until one side ends. Return the server's exit code, or 0 if the relay had to end it."""
         async with write_end(sys.stdout.buffer) as self._to_client:
             up = asyncio.create_task(self._upwards(await read_end(sys.stdin.buffer)))
             down = asyncio.create_task(self._downwards())
@@ -89,7 +90,7 @@ class _Pump:
             try:
                 await asyncio.wait((up, down, stopped), return_when=asyncio.FIRST_COMPLETED)
                 if self._perturbed:
-                    # A perturbation may still have something to ask of the server.
+                    # A perturbation may still want to call the server, so its input stays open.
                     perturbed = asyncio.gather(*self._perturbed, return_exceptions=True)
                     await asyncio.wait(
                         (perturbed, down, stopped), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
@@ -115,7 +116,7 @@ class _Pump:
                 await self._exited(GRACE)
 
     async def _end(self) -> int:
-        """Have the server end: by the end of its input, then by signals."""
+        """End the server: by the end of its input, then by signals. Return its exit code."""
         patience = 0.0 if self._stopped.is_set() else GRACE
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
@@ -127,17 +128,17 @@ class _Pump:
         return 0
 
     async def _exited(self, patience: float) -> int | None:
-        """Return the server's exit code as soon as there is one, within `patience` seconds."""
-        # Not Process.wait: that also waits for children of the server that hold its output open.
+        """Return the server's exit code as soon as there is one, None after `patience` seconds."""
+        # Not Process.wait: it also waits for the server's children that hold its output open.
         until = monotonic() + patience
         while (code := self._process.returncode) is None and monotonic() < until:  # noqa: ASYNC110
             await asyncio.sleep(POLL)
         return code
 
     async def _last_words(self, down: asyncio.Task[None], stopped: asyncio.Task[bool]) -> None:
-        """Pass on the server's last messages, and replies that came in time and are delayed on purpose."""
+        """Pass on the server's last messages, and replies that a perturbation still delays."""
         await asyncio.wait((down, stopped), timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
-        # Its own children may live on and hold its output open: `npx` starts a shell that starts node.
+        # The server's children may live on and hold its output open: `npx` starts a shell that starts node.
         signal_group(self._process, signal.SIGKILL)
         await asyncio.wait((down, stopped), timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
         if self._delivering:
@@ -145,7 +146,7 @@ class _Pump:
             await asyncio.wait((late, stopped), return_when=asyncio.FIRST_COMPLETED)
 
     async def _upwards(self, stdin: asyncio.StreamReader) -> None:
-        """Relay from the client to the server until the client ends."""
+        """Relay from the client to the server until the client ends its input."""
         async for line, whole in _lines(stdin):
             seconds = self._journal.now()
             frames = decode_frames(line) if whole else None
@@ -206,9 +207,10 @@ class _Pump:
             repeat.set_exception(SimulatorFault("the server has ended"))
 
     def _expect(self, frames: list[JsonObject]) -> None:
-        """Note what the server is asked, and what nobody waits for any more."""
+        """Note requests that the server owes a reply, and cancelled ones that it no longer does."""
         for frame in frames:
             if "method" in frame and "id" in frame:
+                # As JSON, since ids may be numbers or texts.
                 self._owed.add(encode_frame({"id": frame["id"]}))
             elif frame.get("method") == "notifications/cancelled" and is_object(frame.get("params")):
                 self._owed.discard(encode_frame({"id": frame["params"].get("requestId")}))
@@ -225,14 +227,14 @@ class _Pump:
             await self._answered.wait()
 
     async def _deliver(self, relayed: RelayedCall, frame: JsonObject | None, line: bytes, seconds: float) -> None:
-        """Write the reply to a call that perturbations handled."""
+        """Write the reply to a call that met perturbations."""
         outcome = await relayed.outcome
         perturbed = (outcome.notes or None) if outcome.frame is None else {**outcome.notes, "frame": outcome.frame}
         self._journal.frame("server", frame, Wrapping(era=self._era), seconds=seconds, perturbed=perturbed)
         await self._write(self._to_client, line if outcome.frame is None else encode_frame(outcome.frame) + b"\n")
 
     async def _repeat(self, frame: JsonObject) -> JsonObject:
-        """Send a call once more under an id that no client has."""
+        """Send a call again under an id that no client uses."""
         identity = f"simtrain-relay-{next(self._ids)}"
         sent = {**frame, "id": identity}
         self._repeats[identity] = asyncio.get_running_loop().create_future()
@@ -256,7 +258,7 @@ class _Pump:
     async def _write(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)
         with contextlib.suppress(ConnectionError):
-            # A side that does not read slows the other one down; one that is gone ends the relay by its end of file.
+            # drain() applies backpressure from one side to the other. A side that is gone ends the relay by its end of file.
             await writer.drain()
 
 

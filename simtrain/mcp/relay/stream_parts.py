@@ -1,4 +1,4 @@
-"""Streams of bytes cut into lines and events without changing a byte."""
+"""Splits byte streams into lines and events without changing a byte."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes as they came. `whole` is false for a part of something that is larger than the limit: not to be read, only passed on."""
+    """Bytes as received. `whole` is false for a part of something larger than the limit, which is only passed on, not parsed."""
 
     data: bytes
     whole: bool = True
 
 
 class _Cutter:
-    """Cuts where a pattern ends. What grows beyond `limit` bytes before that is given away in parts."""
+    """Splits after each match of a pattern. Input of more than `limit` bytes without a match is given out in parts."""
 
     def __init__(self, pattern: re.Pattern[bytes], *, limit: int) -> None:
         self._pattern = pattern
@@ -36,7 +36,7 @@ class _Cutter:
             del buffer[: found.end()]
             self._searched, self._partial = 0, False
             yield piece
-        # The longest end of a piece has four bytes, three of which may be here.
+        # The longest match has four bytes (CR LF CR LF), three of which may be here already.
         self._searched = max(0, len(buffer) - 3)
         if len(buffer) > self._limit:
             self._partial = True
@@ -59,19 +59,19 @@ class StreamLines(_Cutter):
 
 
 class Events(_Cutter):
-    """Server-sent events, each with the blank line that ends it. Source: the WHATWG HTML standard, section 9.2."""
+    """Server-sent events, each with its final blank line. Source: WHATWG HTML standard, section 9.2."""
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(_BLANK_LINE, limit=limit)
 
 
 def event_data(event: bytes) -> bytes:
-    """Return the data of an event; empty where it has none."""
+    """Return the data of an event; empty if it has none."""
     return b"\n".join(line[5:].removeprefix(b" ") for line in event.splitlines() if line.startswith(b"data:"))
 
 
 def with_data(event: bytes, data: bytes) -> bytes:
-    """Return the event with other data (of one line), its other fields as they were."""
+    """Return the event with its data replaced by one line; other fields stay."""
     end = b"\r\n" if b"\r\n" in event else b"\n"
     fields = [line for line in event.splitlines() if line and not line.startswith(b"data:")]
     return end.join((*fields, b"data: " + data, b"", b""))

@@ -1,4 +1,4 @@
-"""Raw tool lists and the tools in them: what perturbations offer, written back without touching what they left alone."""
+"""Raw tool lists and the tools in them. Changes by perturbations are written back without touching anything else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, is
 
 
 def tool_of(descriptor: JsonObject) -> ToolSpec:
-    """Return the tool of a raw descriptor. One that does not say that it only reads may write."""
+    """Return the tool of a raw descriptor. Without `readOnlyHint` it is taken to write."""
     output: JsonValue = descriptor.get("outputSchema")
     return ToolSpec(
         name=str(descriptor.get("name")),
@@ -22,7 +22,8 @@ def tool_of(descriptor: JsonObject) -> ToolSpec:
 def rewritten(
     descriptors: Sequence[JsonObject], tools: Sequence[ToolSpec], offered: Sequence[ToolSpec]
 ) -> list[JsonObject]:
-    """Return the raw descriptors of the tools that are offered; `tools` are those of `descriptors`, one by one."""
+    """Return the raw descriptors for the offered tools. `tools` holds those of `descriptors`, in the same order."""
+    # By identity: a tool that no perturbation replaced keeps its descriptor with all unknown fields.
     raw = {id(tool): descriptor for tool, descriptor in zip(tools, descriptors, strict=True)}
     by_name = {tool.name: tool for tool in tools}
     return [raw[id(tool)] if id(tool) in raw else _changed(raw, by_name.get(tool.name), tool) for tool in offered]

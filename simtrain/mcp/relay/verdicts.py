@@ -1,4 +1,4 @@
-"""What a client made of the trouble that it met: whether it tried again, recovered, gave up, wrote twice, or gave a secret away."""
+"""Verdicts on a client that met faults: it retried, recovered, gave up, wrote twice, or leaked a secret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 def read_verdicts(text: str | None) -> tuple[Verdict, ...]:
-    """Return the verdicts of a list with commas. Raises InputError."""
+    """Return the verdicts in a comma-separated list. Raises InputError."""
     words = [word.strip() for word in text.split(",")] if text is not None else []
     for word in words:
         if word not in VERDICTS:
@@ -30,7 +30,7 @@ def read_verdicts(text: str | None) -> tuple[Verdict, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One verdict: the tool, and the numbers of the calls that it rests on, counted from 1."""
+    """One verdict: the tool, and the numbers of the calls it is based on, from 1."""
 
     verdict: Verdict
     tool: str
@@ -52,15 +52,15 @@ class _Call:
     affected: bool = False
     leaks: bool = False
     done: bool = False
-    """Whether the server carried it out."""
+    """True if the server carried it out."""
     failed: bool = False
-    """Whether the client was told that it failed, or gave it up unanswered."""
+    """True if the client was told that it failed, or cancelled it."""
     worked: bool = False
-    """Whether the client was told that it worked."""
+    """True if the client was told that it worked."""
 
 
 class Verdicts:
-    """Watches the frames of a relay. `hidden` knows the secrets and canaries that no argument may hold."""
+    """Watches the frames of a relay. `hidden` finds the secrets and canaries that no argument may contain."""
 
     def __init__(self, hidden: Redactor) -> None:
         self._hidden = hidden
@@ -77,7 +77,7 @@ class Verdicts:
         session: str | None = None,
         http: int | None = None,
     ) -> None:
-        """Record a frame as its sender sent it (None if the relay made it), and what became of it on the way."""
+        """Record a frame as sent (None if the relay made it), with the notes on what was changed on the way."""
         notes = perturbed or {}
         affected = bool(notes.get("by"))
         if sender == "client":
@@ -90,7 +90,7 @@ class Verdicts:
             self._from_server(frame, shown, affected, (session, _written(answered)), http)
 
     def cases(self) -> list[Case]:
-        """Return all verdicts, in the order of the calls that they begin with."""
+        """Return all verdicts, ordered by their first call."""
         found = [case for call in self._calls for case in self._of(call)]
         return sorted(found, key=lambda case: case.calls)
 
@@ -139,7 +139,7 @@ class Verdicts:
             call.failed = not call.worked
 
     def _learn(self, result: JsonObject) -> None:
-        """Note which tools say that they only read, or that a second call changes nothing."""
+        """Note the tools that claim to be read-only or idempotent."""
         listed: JsonValue = result.get("tools")
         for tool in listed if is_list(listed) else []:
             hints = as_object(as_object(tool).get("annotations"))
@@ -147,7 +147,7 @@ class Verdicts:
                 self._repeatable.add(str(as_object(tool).get("name")))
 
     def _of(self, call: _Call) -> Iterator[Case]:
-        """Yield the verdicts about one call, from those of the same client that came after it."""
+        """Yield the verdicts on one call, judged by later calls of the same client."""
         if call.leaks:
             yield Case("leak", call.tool, (call.number,))
         if not call.affected or not call.failed:
@@ -161,17 +161,18 @@ class Verdicts:
             yield Case("recovered", call.tool, (call.number, worked.number))
         else:
             yield Case("gave-up", call.tool, (call.number,))
+        # The first call took effect although the client was told otherwise, so doing it again wrote twice.
         if call.done and call.tool not in self._repeatable:
             yield from (Case("duplicate-write", call.tool, (call.number, one.number)) for one in again if one.done)
 
 
 def counts(cases: Sequence[Case]) -> dict[Verdict, int]:
-    """Return how often each verdict was given."""
+    """Return the number of cases of each verdict."""
     return {verdict: sum(case.verdict == verdict for case in cases) for verdict in VERDICTS}
 
 
 def fails(cases: Sequence[Case], on: Collection[Verdict]) -> bool:
-    """True if one of these verdicts was given."""
+    """Return True if one of these verdicts was given."""
     return any(case.verdict in on for case in cases)
 
 
@@ -182,6 +183,6 @@ def _succeeded(frame: JsonObject) -> bool:
 def _written(value: JsonValue) -> str:
     """Return a value as canonical text: equal values give equal text, whatever the order of their members.
 
-    Covers any JSON that a client can send.
+    Not orjson, which refuses integers beyond 64 bits: a client can send those too.
     """
     return json.dumps(value, sort_keys=True)

@@ -1,1 +1,1 @@
-"""MCP servers out of worlds and manifests, with the control plane that opens and closes their episodes."""
+"""MCP servers for worlds and manifests, and the control plane that opens and closes their episodes."""

@@ -1,4 +1,4 @@
-"""Files in which `simtrain serve` says where it is reached: whole or not there, for their owner alone, gone when serving ends."""
+"""Files with the addresses of `simtrain serve`: written atomically, readable by their owner only, removed when serving ends."""
 
 from __future__ import annotations
 
@@ -19,22 +19,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def control_file(path: Path) -> Generator[Callable[[Door], None]]:
-    """Yield a writer of the URL and token of the control plane, which replaces a file of that name. Raises
-    InputError at once.
-    """
+    """Yield a function that writes URL and token of the control plane; it replaces an existing file. Raises InputError at once."""
     with _passing_file(path, "--control-file") as write:
         yield lambda door: write({"url": door.control_url, "token": door.control_token, "mcp": door.url})
 
 
 @contextmanager
 def client_config(path: Path, *, token_variable: str | None = None) -> Generator[Callable[[Mapping[str, str]], None]]:
-    """Yield a writer of an `mcp.json` with servers (name -> URL), in the form that Claude, Cursor and others read.
+    """Yield a function that writes an `mcp.json` of servers (name -> URL), in the form read by Claude, Cursor and others.
 
-    Raises InputError at once, also for an existing file, which may be the user's own. Clients take the bearer token
-    from `token_variable`, if given.
+    Clients take the bearer token from the environment variable `token_variable`, if given. Raises InputError at once, also for an
+    existing file, which may be the user's own.
     """
     if path.exists():
-        raise InputError("the file is there already", remedy="name another file with --write-config", file=path)
+        raise InputError("the file exists already", remedy="name another file with --write-config", file=path)
     headers: JsonObject = {"headers": {"Authorization": f"Bearer ${{{token_variable}}}"}} if token_variable else {}
     with _passing_file(path, "--write-config") as write:
         yield lambda servers: write(
@@ -50,6 +48,7 @@ def _passing_file(path: Path, option: str) -> Generator[Callable[[JsonObject], N
     begun = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with ExitStack() as stack:
         try:
+            # Mode 0600 from the start, and O_EXCL against a planted link: the file will hold a token.
             descriptor = os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             stack.callback(begun.unlink, missing_ok=True)
         except OSError as error:

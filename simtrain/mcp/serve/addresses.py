@@ -1,4 +1,4 @@
-"""Routing: which episode and which of its servers a URL path and a bearer token address."""
+"""Routing: finds the episode and the server for a URL path and a bearer token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT = "default"
 
 
 class AddressRefused(Exception):
-    """An address that does not exist, or that needs another token."""
+    """An address that does not exist or needs another token."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ def _captured(world: World, server: str | None) -> CapturedServer | None:
 def server_urls(world: World, base: str) -> dict[str, str]:
     """Return the URL of each server of a world, by its captured name if it has one.
 
-    `base` is the address of an episode, without the `/mcp` at its end. A world without several servers has one, of its own name.
+    `base` is the address of an episode, without the final `/mcp`. A world with only one server gives it the world's name.
     """
     servers = servers_of(world.tools)
     if len(servers) == 1:
@@ -91,14 +91,14 @@ def server_urls(world: World, base: str) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """The ASGI application that finds the handler for each request and passes both to the MCP endpoint."""
+    """The ASGI application that finds the handler for each request and passes both on to the MCP endpoint."""
 
     endpoint: ProtocolSessions
     episodes: Episodes
     handlers: Handlers
     open_default: Callable[[], Awaitable[HeldEpisode]] | None
     token: str | None = None
-    """Protects all episodes that have no token of their own, if it is given."""
+    """If given, protects all episodes that have no token of their own."""
 
     def __post_init__(self) -> None:
         self.episodes.leaving.append(self._end_sessions)
@@ -132,8 +132,7 @@ class Addresses:
         if held is None and name is None and self.open_default is not None and self._admitted(None, token):
             held = await self.open_default()
         if held is None:
-            # One answer for unknown episodes and for missing tokens would reveal less; but names of episodes cannot be guessed,
-            # and whoever mistyped one must be able to see it.
+            # 404 reveals that a name is unknown, but names cannot be guessed, and a user who mistyped one must be able to see it.
             raise AddressRefused(
                 404 if self._admitted(None, token) else 401, "There is no such episode; open one first"
             )
@@ -147,7 +146,7 @@ class Addresses:
 
 
 class NamedHandlers:
-    """The ASGI application for handlers that the caller keeps, by the name in `/w/NAME/mcp`."""
+    """The ASGI application for a caller's own handlers, by the name in `/w/NAME/mcp`."""
 
     def __init__(self, endpoint: ASGIApp, handlers: Mapping[str, RequestHandler]) -> None:
         self.endpoint = endpoint
@@ -164,7 +163,7 @@ class NamedHandlers:
 
 async def _through(handler: RequestHandler, endpoint: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """Pass a request and its handler to the MCP endpoint."""
-    # Twice, since the SDK loses the scope on its way to the schema of a tool: that look-up finds the handler in the context variable.
+    # Stored twice: the SDK loses the scope on its way to a tool's schema, and that look-up uses the context variable.
     scope[SCOPE_KEY] = handler
     before = current_handler.set(handler)
     try:

@@ -1,4 +1,4 @@
-"""A program that plays one episode: started without a shell, its output read to the end, and killed with all its children."""
+"""A program that plays one episode. It is started without a shell, and killed with all its children in the end."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import InputError, nearest
 
 LONGEST = 1 << 20
-"""Bytes that are kept of what a program says; the last ones."""
+"""Bytes. Of a longer output only the end is kept."""
 
 GRACE = 5.0
-"""Seconds that a program has to end once it is told to."""
+"""Seconds that a program has to end after it was told to."""
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: its exit code (None: it had to be ended), and what it said on both streams."""
+    """The result of a program: exit code (None if it had to be ended), standard output and standard error."""
 
     code: int | None
     out: str
@@ -37,13 +37,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program and its arguments; `{name}` in them is replaced by a fact of the episode."""
+    """A program and its arguments, with `{name}` for facts of the episode."""
 
     words: tuple[str, ...]
 
     @staticmethod
     def read(text: str, *, fields: tuple[str, ...]) -> Command:
-        """Return the command in a line, split as a shell splits it; no shell ever sees it. Raises InputError."""
+        """Return a command line, split as by a shell, though none ever sees it. Raises InputError."""
         try:
             words = tuple(shlex.split(text))
         except ValueError as error:
@@ -52,7 +52,7 @@ class Command:
             raise InputError("there is no command", remedy="write it like mcp:'python my_agent.py'")
         for field in (found for word in words for found in _FIELD.findall(word)):
             if field not in fields:
-                raise InputError(f"the command knows no {{{field}}}", remedy=nearest(field, fields))
+                raise InputError(f"unknown field {{{field}}} in the command", remedy=nearest(field, fields))
         return Command(words)
 
     def check(self) -> None:
@@ -61,7 +61,8 @@ class Command:
             raise InputError(f"there is no program {self.words[0]!r}", remedy="write the path to it, or install it")
 
     def filled(self, facts: Mapping[str, str]) -> list[str]:
-        """Return the words with the facts in them; what a fact says is never split or read again."""
+        """Return the words with facts filled in. A fact is never split or expanded again."""
+        # Splitting came first, so that a prompt with quotes and spaces stays one argument. A NUL cannot be passed to a program.
         return [_FIELD.sub(lambda found: facts[found[1]], word).replace("\0", "") for word in self.words]
 
 
@@ -70,10 +71,10 @@ async def run_program(
 ) -> Ended:
     """Start a program with `prompt` on its standard input, and wait until it ends.
 
-    It is ended after `timeout` real seconds, and GRACE seconds after `over` is set; what it started and left behind ends with it.
-    Raises OSError where it cannot be started.
+    It is killed after `timeout` real seconds, or GRACE seconds after `over` is set, with all processes that it started. Raises OSError
+    if it cannot be started.
     """
-    # Files and no pipes: whoever inherits a pipe can hold it open for ever.
+    # Files, not pipes: a child that inherits a pipe could hold it open for ever.
     with TemporaryFile() as inward, TemporaryFile() as out, TemporaryFile() as err:
         inward.write(prompt.encode("utf-8", "replace"))
         inward.seek(0)
@@ -88,7 +89,7 @@ async def run_program(
 
 
 async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bool:
-    """True if it ended by itself."""
+    """Return True if the program ended by itself."""
     waiting = asyncio.create_task(process.wait())
     ending = asyncio.create_task(over.wait())
     try:
@@ -102,7 +103,7 @@ async def _ended(process: Process, *, timeout: float, over: asyncio.Event) -> bo
 
 
 async def _end(process: Process) -> None:
-    """End the program, and whatever it left behind in its session."""
+    """End the program and all processes left in its session."""
     signal_group(process, signal.SIGTERM)
     try:
         async with asyncio.timeout(GRACE):

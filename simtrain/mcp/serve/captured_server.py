@@ -1,4 +1,4 @@
-"""Captured servers, ready to be served: read once from their file, and indexed once for all episodes."""
+"""Captured servers, ready to be served: read and indexed once for all episodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simtrain.worlds.recorded.served_servers import read_servers
 
 
 class CapturedServer:
-    """One captured server. Nothing in it changes while it is served."""
+    """One captured server; immutable while it is served."""
 
     def __init__(self, manifest: ServerManifest) -> None:
         self.manifest = manifest
@@ -29,7 +29,7 @@ class CapturedServer:
 
     @cached_property
     def says_success(self) -> bool:
-        """True if successful results carry `isError: false`, which some server libraries write and others omit."""
+        """True if successful results have `isError: false`, which some server libraries write and others omit."""
         results = (exchange.result for exchange in self.manifest.exchanges if exchange.method == "tools/call")
         return any(result is not None and result.get("isError") is False for result in results)
 
@@ -41,7 +41,7 @@ class CapturedServer:
 
 
 def captured_servers(path: Path) -> Mapping[str, CapturedServer]:
-    """Return the servers of a manifest or a recording, by their names in a world. Raises InputError."""
+    """Return the servers of a manifest or recording, by their names in a world. Raises InputError."""
     return _captured(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 

@@ -31,10 +31,10 @@ from simtrain.values.version import VERSION
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
 LONG_POLL = 20.0
-"""Seconds that whoever asks for the next episode waits for one."""
+"""Seconds that a request for the next episode waits for one."""
 
 NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
-"""What an episode may be called. A name is an argument of commands: none begins like an option."""
+"""The pattern for names of episodes. They are arguments of commands, so none may look like an option."""
 
 PROTOCOL = "1"
 """Counts up with every change after which a client of sessions cannot go on as it was written."""
@@ -50,7 +50,7 @@ class _Body(BaseModel):
 
 
 class OpenRequest(_Body):
-    """What to open: a scenario (the first unless named), one of its cases, a seed, an attempt; under a name of the caller's choice.
+    """What to open: a scenario (by default the first), one of its cases, a seed, an attempt, and optionally a name.
 
     `token` true gives the episode a bearer token of its own, without which nobody reaches it. `tools` true has its tools told.
     """
@@ -80,7 +80,7 @@ class Batch(_Body):
 
 
 class Forking(_Body):
-    """How a fork is named, and whether it gets a token of its own."""
+    """The name of a fork, and whether it gets a token of its own."""
 
     name: str | None = Field(None, pattern=NAME)
     token: bool = False
@@ -222,14 +222,14 @@ class Control:
         return _json({"results": results})
 
     async def take(self, request: Request) -> Response:
-        """Return the next episode of a run that waits for an agent; 204 when there was none for a while."""
+        """Return the next episode of a run that waits for an agent; 204 if there is none for LONG_POLL seconds."""
         counter = self._serving.counter
         if counter is None:
             raise InputError("no run waits for agents here", remedy="open an episode with POST /episodes")
         held = await counter.take(within=LONG_POLL)
         if held is None:
             return Response(status_code=204)
-        # The agent may have hung up during the long poll: the episode would be lost with it.
+        # The agent may have disconnected during the long poll, and the episode would be lost with it.
         if await request.is_disconnected():
             counter.give_back(held)
             return Response(status_code=204)
@@ -237,7 +237,7 @@ class Control:
         return _json(self._facts(held))
 
     async def inspect(self, request: Request) -> Response:
-        """Return one episode with its steps and what it changed so far."""
+        """Return one episode with its steps and its changes so far."""
         held = self._held(request)
         finished = held.environment.finished()
         told: JsonObject = {"tools": held.environment.tools, "turns": held.journal.turns, "changes": finished.changes}
@@ -267,7 +267,7 @@ class Control:
         return _json(await self._held(request).graded())
 
     async def close(self, request: Request) -> Response:
-        """End, grade and free an episode; its trajectory."""
+        """End, grade and free an episode, and return its trajectory."""
         body, held = await _read(request, EndRequest), self._held(request)
         return _json(await self._serving.host.finish(held, body.message, failed=body.failed, by=body.by))
 

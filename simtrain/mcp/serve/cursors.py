@@ -1,4 +1,4 @@
-"""Cursors of lists that are served in pages: opaque, and refused when somebody tampers with them."""
+"""Cursors of paged lists: opaque and signed, so that altered ones are refused."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from binascii import Error as NotBase64
 from hashlib import blake2b
 from secrets import token_bytes
 
+# A key for each process: cursors are not meant to survive it.
 _KEY = token_bytes(32)
 _SIGN = 12
 
 
 def seal(text: str) -> str:
-    """Return the text as an opaque, signed token; it holds as long as this process."""
+    """Return the text as an opaque, signed token, valid as long as this process runs."""
     content = text.encode()
     return urlsafe_b64encode(_signature(content) + content).decode()
 
 
 def unseal(token: str) -> str:
-    """Return the text in a token. Raises ValueError for one that was not made here."""
+    """Return the text in a token. Raises ValueError for a token that this process did not make."""
     try:
         whole = urlsafe_b64decode(token.encode())
     except (NotBase64, UnicodeEncodeError):

@@ -1,4 +1,4 @@
-"""The MCP request handler of one episode: `initialize`, lists, calls and the rest, in both protocol eras."""
+"""The MCP request handler of one episode: `initialize`, lists, calls and all other methods, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ _ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "r
 _SUBSCRIBED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _ANSWERED = frozenset({READ, FILL, "completion/complete"})
 _NEEDS = {"prompts": "prompts", "resources": "resources", "completion": "completions", "logging": "logging"}
-"""What a method's first word needs among the capabilities."""
+"""First word of a method -> the capability that it needs."""
 
 
 class EpisodeAccess(Protocol):
-    """What a handler needs of an episode: its environment, and how to call and read."""
+    """The part of an episode that a handler needs."""
 
     @property
     def environment(self) -> Environment:
-        """The entered environment."""
+        """The environment, entered."""
         ...
 
     async def call(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
@@ -72,7 +72,7 @@ class EpisodeAccess(Protocol):
 
 
 class EpisodeHandler:
-    """Answers the requests at one address of an episode: those for one server, or for all of them."""
+    """Answers the requests at one address of an episode, which stands for one server or for all."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EpisodeHandler:
         captured: CapturedServer | None = None,
         page_size: int | None = None,
     ) -> None:
-        """`captured` is what was captured of this server, served verbatim; lists come in pages of `page_size` where it is given."""
+        """`captured`, if given, is served verbatim. `page_size`, if given, splits lists into pages."""
         world = held.environment.finished().initial
         self.name = server or world.name
         self.held = held
@@ -101,7 +101,7 @@ class EpisodeHandler:
         )
         self._mistakes = captured.mistakes if captured else None
         self._says_success = captured is not None and captured.says_success
-        # A world of several servers names tools after their server; one made from a single capture does not.
+        # A world with several servers prefixes tools with their server; one made from a single capture does not.
         self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
         recordings = captured.recordings.items() if captured else ()
         self._playing = {client: index.play() for client, index in recordings}
@@ -119,7 +119,7 @@ class EpisodeHandler:
         return found.input_schema if found is not None else None
 
     async def answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
-        """Return the result of a request; in the modern era signed with who gave it. Raises WireError."""
+        """Return the result of a request; in the modern era with the server's identity in `_meta`. Raises WireError."""
         result = await self._answer(request, line)
         if not request.modern:
             return result
@@ -128,6 +128,7 @@ class EpisodeHandler:
         return result if info is None or SERVER_INFO in meta else {**result, "_meta": {**meta, SERVER_INFO: info}}
 
     async def _answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
+        # The order is that of the official SDKs: malformed params are refused before the method is looked at.
         method = request.method
         if request.flawed:
             return result_of(self._flawed(request))
@@ -148,7 +149,7 @@ class EpisodeHandler:
         return self._unrecorded(request)
 
     def _recorded(self, request: WireRequest) -> Exchange | None:
-        """Return what was recorded for a request: with the client most like this one, else with another one."""
+        """Return the recorded exchange for a request: with the client most like this one if possible, else with another."""
         for client in sorted(self._playing, key=_caller(request).misfit):
             try:
                 return self._playing[client].find(request.method, request.params)
@@ -157,7 +158,7 @@ class EpisodeHandler:
         return None
 
     def _flawed(self, request: WireRequest) -> JsonObject:
-        """Return the response to a request whose params are wrong: the captured server's own to the same flaw, else to one of its kind."""
+        """Return the response to malformed params: the captured server's to the same flaw, else to a similar one."""
         found = flaw(request.method, None if request.bare else request.params) or f"{request.method} params"
         name = request.params.get("name")
         for kind in (found, f"{found.rpartition(' ')[0]} missing"):
@@ -167,7 +168,7 @@ class EpisodeHandler:
         return _error(INVALID_PARAMS, "Invalid request parameters", "")
 
     def _refused(self, request: WireRequest) -> JsonObject | None:
-        """Return the response to a method that is not supported here; None for one that is."""
+        """Return the error for a method that is not supported here; None if it is."""
         method, word = request.method, request.method.partition("/")[0]
         unknown = self._mistake("unknown_method", request, method)
         if method not in LISTED and method not in _ACKNOWLEDGED and method not in _ANSWERED:
@@ -175,7 +176,7 @@ class EpisodeHandler:
             return recorded.response if recorded else unknown or _error(METHOD_NOT_FOUND, "Method not found", method)
         if word in ("tools", "ping") or _NEEDS[word] in self._surface.capabilities(request):
             return None
-        # Servers tell a method that they do not offer from one that nobody knows; whether they name it is the same.
+        # Whether a server names the method in `data` was captured with an unknown method, and holds for one not offered too.
         named = unknown is None or cast(JsonObject, unknown.get("error") or {}).get("data") == method
         return _error(METHOD_NOT_FOUND, "Method not found", method if named else None)
 
@@ -192,7 +193,7 @@ class EpisodeHandler:
         raise WireError(METHOD_NOT_FOUND, "Method not found", request.method)
 
     def _subscribed(self, request: WireRequest) -> JsonObject:
-        """Acknowledged, unless the captured server has no subscriptions, or refuses them for resources that it does not list."""
+        """Acknowledge, unless the captured server has no subscriptions or refuses them for resources that it does not list."""
         uri = str(request.params.get("uri"))
         captured = self._mistake(request.method.partition("/")[2], request, uri)
         if captured is None or "error" not in captured:
@@ -222,7 +223,7 @@ class EpisodeHandler:
         )
 
     async def _read(self, request: WireRequest, line: ClientLine) -> JsonObject:
-        """Return a resource that is read or a prompt that is filled in: a step of the episode, as a call is."""
+        """Return a resource or a filled prompt. Reading one is a step of the episode, as a call is."""
         if self._conversations.knows(request):
             return self._conversations.go_on(request)
         replies: list[tuple[JsonObject, Observation]] = []
@@ -240,6 +241,7 @@ class EpisodeHandler:
             raise WireError(INTERNAL_ERROR, str(over)) from None
         except (SimulatorFault, ModelFault) as fault:
             raise self._unanswered(request.method, fault) from None
+        # An unperturbed reply goes out verbatim, with everything an observation does not hold: blobs, annotations, notifications.
         clean = next((reply for reply, seen in replies if seen == observation), None)
         if clean is not None:
             return await self._replay(request, line, clean)
@@ -248,7 +250,7 @@ class EpisodeHandler:
         )
 
     def _reply(self, request: WireRequest) -> tuple[JsonObject, str]:
-        """Return the reply to a read, with all that was recorded of it, and who gives it: the recording, else the world."""
+        """Return the reply to a read and its source: the recording if it has one, else the world."""
         recorded = self._recorded(request)
         if recorded is not None:
             return _wire(recorded), "replay"
@@ -261,8 +263,8 @@ class EpisodeHandler:
             return _error(error.code, error.message, error.data), "embedded"
 
     def _unanswered(self, name: str, fault: SimtrainError) -> WireError:
-        """Return the error for what nobody could answer."""
-        # Logged and not sent: the message may quote recordings or plans, which an agent must not see.
+        """Return the error for a request that nothing could answer."""
+        # The reason is logged, not sent: it may quote recordings or plans, which an agent must not see.
         _LOG.error("%s: %s: %s", self.name, name, fault)
         return WireError(INTERNAL_ERROR, "Internal error")
 
@@ -272,6 +274,7 @@ class EpisodeHandler:
             return found
         if self._surface.names("resources/list", "uri", uri, request):
             raise WireError(INTERNAL_ERROR, f"{uri} is not supported by this simulated server")
+        # -32002 is the code of the handshake era's specification; 2026-07-28 uses invalid params.
         code = INVALID_PARAMS if request.modern else -32002
         made = _error(code, f"Resource not found: {uri}", {"uri": uri})
         return result_of(self._mistake("missing_resource", request, uri) or made)
@@ -325,19 +328,19 @@ class EpisodeHandler:
         return await self._replay(request, line, {**observation.wire, **response})
 
     def _step_of(self, method: str) -> str:
-        """Return what a read is called in the trajectory, and by the globs of perturbations: the method, of the server at this address."""
+        """Return the name of a read in trajectories and for the globs of perturbations: the method, prefixed by the server."""
         server = self._prefix or self._server
         return f"{server}.{method}" if server else method
 
     def _native(self, name: str) -> str:
-        """Return the name in the world of a tool on the wire, or of one that is not there: a captured server's, if this is one."""
+        """Return the world's name for a tool on the wire. An unknown tool gets the captured server's prefix, if there is one."""
         tool = self._tools.native.get(name)
         if tool is not None:
             return tool.name
         return f"{self._prefix}.{name}" if self._prefix else name
 
     async def _replay(self, request: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
-        """Return a recorded reply with all that went before it: notifications, and questions to the client."""
+        """Return a recorded reply, after sending what preceded it: notifications, and questions to the client."""
         if wire.get("resumed"):
             await line.hang_up()
         for notification in wire.get("notifications") or ():
@@ -364,6 +367,7 @@ async def _say(line: ClientLine, notification: JsonObject) -> None:
         await line.updated(str(cast(JsonObject, notification.get("params") or {}).get("uri", "")))
     else:
         await line.notify(notification)
+    # Lets the transport write, so that notifications leave in their recorded order.
     await asyncio.sleep(0)
 
 

@@ -14,7 +14,7 @@ class Counter:
     """The queue from which external agents take their next episode."""
 
     def __init__(self, *, patience: float) -> None:
-        """`patience` is how many real seconds may pass without a request while no episode is being played."""
+        """`patience`: real seconds that may pass without a request while no episode is being played."""
         self._patience = patience
         self._waiting: deque[HeldEpisode] = deque()
         self._taken: dict[str, asyncio.Event] = {}
@@ -50,7 +50,7 @@ class Counter:
             return
 
     async def take(self, *, within: float) -> HeldEpisode | None:
-        """Return the episode that has waited longest; None if there was none for so many seconds."""
+        """Return the episode that has waited longest; None if there is none within some seconds."""
         self._last_request = monotonic()
         try:
             async with asyncio.timeout(within), self._offered:

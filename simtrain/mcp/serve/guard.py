@@ -1,4 +1,4 @@
-"""Who may talk to a server on this machine: Host and Origin checked against DNS rebinding, bearer tokens compared safely."""
+"""Access to a server on this machine: Host and Origin checks against DNS rebinding, and safe comparison of bearer tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class HostGuard:
-    """Passes on requests whose Host (and Origin, when there is one) names an allowed host, on whatever port."""
+    """Passes on requests whose Host and, if present, Origin name an allowed host, on any port."""
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str] = LOOPBACK) -> None:
         self._app = app
@@ -54,12 +54,12 @@ def bearer(scope: Scope) -> str | None:
 
 
 def same(given: str | None, wanted: str) -> bool:
-    """True if a token is the wanted one, in a time that does not tell how much of it is right."""
+    """Return True if a token is the wanted one, in constant time."""
     return given is not None and hmac.compare_digest(given.encode(), wanted.encode())
 
 
 def refusal(status: int, message: str) -> Response:
-    """Return an HTTP error whose body is a JSON-RPC error, as MCP clients expect it."""
+    """Return an HTTP error whose body is a JSON-RPC error, as MCP clients expect."""
     body: JsonObject = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
     headers = {"www-authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, headers)

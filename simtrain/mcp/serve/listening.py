@@ -29,18 +29,18 @@ from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.values.errors import InputError
 
 KEEP_ALIVE = 120
-"""Seconds that an unused connection is kept: longer than any busy moment of this process, so that no client meets a closed one."""
+"""Seconds that an idle connection is kept open: longer than this process is ever busy, so that no client uses a closed one."""
 
 BACKLOG = 2048
-"""Connections that may wait to be taken up."""
+"""Connections that may wait to be accepted."""
 
 STOPPING = 5
-"""Seconds that open connections have when serving ends."""
+"""Seconds that open connections have to end when serving ends."""
 
 
 @dataclass(frozen=True)
 class Listening:
-    """Where to listen and who is let in. Port 0 takes a free one; `control_port` None leaves the control plane out.
+    """Where to listen, and access rules. Port 0 means any free port; `control_port` None means no control plane.
 
     With `control_socket` the control plane is on a Unix socket at that path, for this user alone, without a token. Else `control_token` is
     its token, or a random one.
@@ -73,7 +73,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Sockets:
-    """The ports of a serving session, taken."""
+    """The bound sockets of a serving session."""
 
     main: socket.socket
     control: socket.socket | None
@@ -81,7 +81,7 @@ class Sockets:
 
 @contextmanager
 def bind(options: Listening) -> Generator[Sockets]:
-    """Take the ports while the block runs. Raises InputError for one that is unavailable."""
+    """Bind the ports for the block. Raises InputError for one that is not available."""
     with _bind(options.host, options.port) as main:
         if options.control_socket is not None:
             with unix_socket(options.control_socket, backlog=BACKLOG) as control:
@@ -96,7 +96,7 @@ def bind(options: Listening) -> Generator[Sockets]:
 
 @asynccontextmanager
 async def listen(serving: ServingSession, options: Listening, sockets: Sockets | None = None) -> AsyncGenerator[Door]:
-    """Serve over HTTP while the block runs, on new sockets unless some are given. Raises InputError as `bind` does."""
+    """Serve over HTTP while the block runs, on the given sockets or new ones. Raises InputError as `bind` does."""
     if sockets is None:
         with bind(options) as own:
             async with listen(serving, options, own) as door:
@@ -127,9 +127,7 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
 
 @asynccontextmanager
 async def endpoint_of_handlers() -> AsyncGenerator[tuple[str, dict[str, RequestHandler]]]:
-    """Open an MCP endpoint on a free local port; the caller adds handlers to the mapping, each served at
-    `/w/NAME/mcp`.
-    """
+    """Open an MCP endpoint on a free local port. Handlers that the caller adds to the mapping are served at `/w/NAME/mcp`."""
     handlers: dict[str, RequestHandler] = {}
     bound = _bind("127.0.0.1", 0)
     async with (
@@ -141,8 +139,8 @@ async def endpoint_of_handlers() -> AsyncGenerator[tuple[str, dict[str, RequestH
 
 @asynccontextmanager
 async def served(app: ASGIApp, listening: socket.socket, patience: float) -> AsyncGenerator[None]:
-    """Serve an application while the block runs; a request that takes longer than `patience` to arrive is given up."""
-    # On h11: with httptools the SDK misreads trailing white space in routing headers.
+    """Serve an application while the block runs. A request that takes longer than `patience` seconds to arrive is dropped."""
+    # h11, since with httptools the SDK misreads trailing white space in routing headers.
     ending = OrderlyShutdown(app)
     config = uvicorn.Config(
         ending,
@@ -169,7 +167,7 @@ def _bind(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-        # Listening at once: clients may come as soon as the address is told, and two servers never share a port.
+        # Listening at once: clients may connect as soon as the address is known, and two servers cannot get the same port.
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()

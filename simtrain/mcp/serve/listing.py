@@ -1,4 +1,4 @@
-"""The result of `initialize`, the capabilities and the lists of a served address: verbatim if captured, else made from the world."""
+"""The result of `initialize`, the capabilities and the lists of an address: verbatim if captured, else made from the world."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ class ServedSurface(ABC):
         """Return all items of a list."""
 
     def shows(self, request: WireRequest) -> bool:
-        """True if there is an answer to a list method; a captured server may have refused one."""
+        """Return True if a list method has an answer; a captured server may have refused it."""
         return True
 
     def names(self, method: str, key: str, name: str, request: WireRequest) -> bool:
-        """True if a list names something, though it may not be answered here."""
+        """Return True if a list has an item of this name, even if nothing here can answer for it."""
         return False
 
     def page(self, request: WireRequest) -> JsonObject:
-        """Return one page of a list. Raises WireError for a cursor that is none."""
+        """Return one page of a list. Raises WireError for an invalid cursor."""
         if request.params.get("cursor") is not None:
             raise WireError(INVALID_PARAMS, "Invalid cursor")
         return {LISTED[request.method]: self.items(request)}
 
 
 def _negotiated(request: WireRequest) -> str:
-    """Return the revision of the handshake era that a client and a server which speaks them all agree on."""
+    """Return the revision of the handshake era to use with a client, for a server that speaks all of them."""
     wanted = request.params.get("protocolVersion")
     return wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE
 
@@ -59,7 +59,7 @@ def _negotiated(request: WireRequest) -> str:
 def _greeting(
     request: WireRequest, capabilities: JsonObject, info: JsonValue, instructions: JsonObject | None = None
 ) -> JsonObject:
-    """Return the result of server/discover in the modern era, of initialize in the other one."""
+    """Return the result of server/discover in the modern era, or of initialize in the handshake era."""
     if request.modern:
         return {
             "supportedVersions": [MODERN],
@@ -76,7 +76,7 @@ def _greeting(
 
 
 class MadeSurface(ServedSurface):
-    """The surface of a world that nobody captured: its tools, resources and prompts."""
+    """The surface of a world without a capture: its tools, resources and prompts."""
 
     def __init__(self, name: str, tools: WireTools, *, resources: Sequence[Offer], prompts: Sequence[Offer]) -> None:
         self._info: JsonObject = {"name": name, "version": VERSION}
@@ -106,7 +106,7 @@ class CapturedSurface(ServedSurface):
     """A captured surface, verbatim: the best match for the client's era and capabilities."""
 
     def __init__(self, manifest: ServerManifest, tools: WireTools, captured_tools: Sequence[ToolSpec]) -> None:
-        """`tools` are those of this episode: a perturbed or missing one does not get its captured descriptor."""
+        """`tools` are those of this episode, `captured_tools` the original ones: a changed tool does not keep its captured descriptor."""
         self._manifest = manifest
         self._tools = tools
         untouched = {tool.name: tool for tool in captured_tools}
@@ -131,16 +131,14 @@ class CapturedSurface(ServedSurface):
         return _greeting(request, captured.get("capabilities") or {}, info, instructions)
 
     def _version(self, request: WireRequest, own: JsonValue) -> JsonValue:
-        """Return the revision that the captured server answers with; by the specification's rule where no recording
-        covers the requested one.
-        """
+        """Return the revision that the captured server answers with; by the specification if the requested one was not captured."""
         wanted, versions = request.params.get("protocolVersion"), self._manifest.versions
         if wanted is None:
             return own
         known = wanted if wanted in HANDSHAKE_VERSIONS else NO_VERSION
         if known in versions:
             return versions[known]
-        # Revisions are dates: a server speaks none that is younger than its own.
+        # Revisions are dates, so min() is the older: a server speaks none newer than its own.
         return min(_negotiated(request), own) if isinstance(own, str) else _negotiated(request)
 
     def shows(self, request: WireRequest) -> bool:
@@ -177,12 +175,12 @@ class CapturedSurface(ServedSurface):
         return page if offered == captured else {**page, "tools": offered}
 
     def _refuse_cursor(self) -> None:
-        """Raise WireError for a cursor that is none, as the captured server does; nothing where it takes any for none."""
+        """Raise a WireError for an invalid cursor, if the captured server does; some ignore it."""
         wrong = {"error": {"code": INVALID_PARAMS, "message": "Invalid cursor"}}
         result_of(self._manifest.profile.get("bad_cursor") or wrong)
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
-        """Return the captured descriptors of the offered tools: perturbed ones as perturbed, tools with new names at the end."""
+        """Return the descriptors of the offered tools: captured ones, updated if perturbed, and new tools on the last page."""
         found: list[JsonObject] = []
         for descriptor in captured:
             name = descriptor.get("name")

@@ -1,4 +1,4 @@
-"""An agent outside, over MCP: a program started for every episode, or whoever asks the control plane for the next one."""
+"""External agents over MCP: a program started for every episode, or clients that ask the control plane for the next one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
 FIELDS = ("url", "prompt", "system", "config", "episode")
-"""What a command may name in braces; the same facts are in the environment as SIMTRAIN_URL and so on."""
+"""Fields that a command may have in braces. The same facts are in the environment: SIMTRAIN_URL and so on."""
 
 
 class McpAgent(Outsider):
@@ -62,15 +62,13 @@ class McpAgent(Outsider):
         return None if self.command is None else Command.read(self.command, fields=FIELDS)
 
     def check(self, scenario: Scenario) -> None:
-        """Refuse a command that cannot be read; any scenario will do."""
+        """Raise an InputError for an invalid command. Any scenario is fine."""
         if self._command is not None:
             self._command.check()
 
     @asynccontextmanager
     async def hosted(self, *, name: str) -> AsyncGenerator[Play]:
-        """Host an MCP side on this machine for all episodes, with a control plane where agents are waited for. Raises
-        InputError.
-        """
+        """Serve all episodes over MCP on this machine, with a control plane if agents are to ask for them. Raises InputError."""
         command = self._command
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")
@@ -90,14 +88,14 @@ class McpAgent(Outsider):
 
 
 class _Hosts(ABC):
-    """Opens episodes on a serving session and has somebody outside play them."""
+    """Opens episodes on a serving session, for an external agent to play."""
 
     def __init__(self, serving: ServingSession, timeout: float) -> None:
         self._serving = serving
         self._timeout = timeout
 
     async def play(self, episode: Episode) -> Trajectory:
-        """Return one episode, whole. Raises InputError."""
+        """Play one episode and return its trajectory. Raises InputError."""
         episodes = self._serving.episodes
         try:
             held = await episodes.open(episode)
@@ -114,7 +112,7 @@ class _Hosts(ABC):
 
     @abstractmethod
     async def _wait_for(self, held: HeldEpisode) -> None:
-        """Wait until the agent has sent its last message, or may send no more."""
+        """Wait until the agent has sent its last message or its time is over."""
 
     def _late(self) -> Stop:
         return Stop("wall_time", detail=f"more than {self._timeout:g} seconds")
@@ -169,7 +167,7 @@ class _Programs(_Hosts):
 
 
 class _Guests(_Hosts):
-    """Hands episodes out to whoever asks."""
+    """Hands out episodes to agents that ask."""
 
     def __init__(self, serving: ServingSession, counter: Counter, timeout: float) -> None:
         super().__init__(serving, timeout)

@@ -1,4 +1,4 @@
-"""Tool results fitted to their output schemas: what goes over the wire is accepted by every client, or it is an error."""
+"""Fits tool results to their output schemas: every result on the wire is accepted by clients, or is an error."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
 
 MISFIT = "The reply of {tool} does not fit its output schema."
-"""What a client reads in place of a reply that its library would refuse."""
+"""The error in place of a reply that client libraries would refuse."""
 
 
 class Fitting:
-    """Fits the results of the tools of one address; what checks a tool's results is looked up once."""
+    """Fits the results of the tools at one address. Caches their validators."""
 
     def __init__(self) -> None:
         self._checks: dict[str, Any] = {}
 
     def fit(self, result: JsonObject, tool: ToolSpec) -> JsonObject:
-        """Return the CallToolResult, certain to be accepted by clients that check it against the tool's output schema.
+        """Return a CallToolResult that clients accept when they check it against the tool's output schema.
 
-        Where the structured content is missing and the text holds it, it is put in place; where it is unavailable, the result
-        becomes an error. Every official client raises on the rest, so that its agent would never see the reply.
+        If the structured content is missing but the text holds it, it is added; otherwise a misfit becomes an error. Every official
+        client raises on a misfit, so its agent would never see the reply.
         """
         if tool.output_schema is None or result.get("isError") is True:
             return result
@@ -53,5 +53,5 @@ def _written(result: JsonObject) -> JsonValue:
 
 @lru_cache(maxsize=4096)
 def _fits(schema: bytes) -> Any:
-    # A schema that is none never gets here: a world refuses it, and a captured one is left out.
+    # An invalid schema never gets here: a world refuses it, and a capture leaves it out.
     return validator(orjson.loads(schema)).is_valid

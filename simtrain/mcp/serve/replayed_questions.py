@@ -1,4 +1,4 @@
-"""Questions to the client while a recorded reply is replayed: asked in the manner of the client's own era."""
+"""Questions to the client during the replay of a recorded reply, asked in the form of the client's era."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
 CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 MOST = 1024
-"""Conversations that wait for a client's answer at once; the oldest is dropped beyond."""
+"""Most conversations that wait for a client's answer; the oldest is dropped first."""
 
 
 class Conversations:
-    """Calls of 2026-07-28 that go over several rounds: the call was carried out once, and its reply waits here."""
+    """Calls of 2026-07-28 that take several rounds. The call was carried out once; its reply waits here."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, tuple[JsonObject, int]] = OrderedDict()
 
     def questions(self, wire: JsonObject) -> list[JsonObject]:
-        """Return what the recorded server asked its client, as requests of the handshake era."""
+        """Return the recorded server's questions to its client, as requests of the handshake era."""
         asks = wire.get("asks") or ()
         if asks:
             return list(asks)
@@ -32,11 +32,11 @@ class Conversations:
         ]
 
     def begin(self, request: WireRequest, wire: JsonObject) -> JsonObject | None:
-        """Return the first input_required result of a reply that asks something; None for one that does not."""
+        """Return the first input_required result of a reply with questions; None for a reply without."""
         return self._go_on(request, wire, 0) if _rounds(wire) else None
 
     def knows(self, request: WireRequest) -> bool:
-        """True if a request goes on with a conversation. Raises WireError for a state that is not one of ours."""
+        """Return True if a request continues a conversation. Raises WireError for an unknown state."""
         state = request.params.get("requestState")
         if not request.modern or state is None:
             return False
@@ -45,7 +45,7 @@ class Conversations:
         return True
 
     def go_on(self, request: WireRequest) -> JsonObject:
-        """Return the next round, or the reply itself when every question is answered. Raises WireError for a recorded error."""
+        """Return the next round, or the reply itself once every question is answered. Raises WireError for a recorded error."""
         return self._go_on(request, *self._waiting.pop(request.params["requestState"]))
 
     def _go_on(self, request: WireRequest, wire: JsonObject, number: int) -> JsonObject:
@@ -73,7 +73,7 @@ class Conversations:
 
 
 def _answered(given: JsonValue, recorded: JsonObject) -> bool:
-    """True if responses answer every question of a round; what a client says beyond that does not count."""
+    """Return True if the responses answer every question of a round; further ones are ignored."""
     return all(is_object(as_object(given).get(key)) for key in recorded["inputRequests"])
 
 

@@ -1,4 +1,4 @@
-"""Reads of resources and prompts as steps of an episode: what is observed of a reply, and the reply to one that was perturbed."""
+"""Reads of resources and prompts as steps of an episode: from a reply to an observation, and from a perturbed one back to a reply."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from simtrain.values.types import JsonObject, Observation, Provenance, writable
 
 
 def named(params: JsonObject) -> JsonObject:
-    """Return the arguments of a read as its step records them: the URI, or the prompt's name and arguments."""
+    """Return the arguments of a read for its step: the URI, or the prompt's name and arguments."""
     return {key: params[key] for key in ("uri", "name", "arguments") if key in params}
 
 
 def observed(response: JsonObject, source: str) -> Observation:
-    """Return what a step records of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one per line.
+    """Return the observation of a reply, `{"result": ...}` or `{"error": ...}`: its texts, one per line.
 
-    What is not text is named in square brackets. `source` is who gave it.
+    Contents that are not text are named in square brackets. `source` is who gave the reply.
     """
     failed = "error" in response
     text = error_text(response["error"]) if failed else "\n".join(map(block_text, _blocks(response["result"])))
@@ -25,9 +25,9 @@ def observed(response: JsonObject, source: str) -> Observation:
 
 
 def perturbed_reply(method: str, params: JsonObject, observation: Observation, clean: JsonObject | None) -> JsonObject:
-    """Return the reply to a read that perturbations perturbed; `clean` is the one without them, where anybody gave one.
+    """Return the reply to a perturbed read. `clean` is the reply without perturbations, if there is one.
 
-    Neither resources nor prompts have error results: what went wrong is a JSON-RPC error. Of a perturbed text all is in the first block.
+    Resources and prompts have no error results, so an error is a JSON-RPC error. A perturbed text is all in the first block.
     """
     if observation.is_error:
         return {"error": {"code": INTERNAL_ERROR, "message": observation.text}}

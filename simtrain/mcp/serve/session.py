@@ -36,7 +36,7 @@ class ServingSession:
         self._opening = asyncio.Lock()
 
     async def open_default(self) -> HeldEpisode:
-        """Return the episode at `/mcp`, opened when it is not."""
+        """Return the episode at `/mcp`, opening it if need be."""
         async with self._opening:
             return self.episodes.find(DEFAULT) or await self.host.open(name=DEFAULT)
 
@@ -63,7 +63,7 @@ async def open_session(
     page_size: int | None = None,
     agent: JsonObject = AGENT,
 ) -> AsyncGenerator[ServingSession]:
-    """Open a serving session; at its end the episodes are closed, and their trajectories are in `out`. Raises InputError.
+    """Open a serving session. At its end all episodes are closed, with their trajectories in `out`. Raises InputError.
 
     World models, perturbations and graders are checked for reachability before anything is opened.
     """

@@ -12,7 +12,7 @@ from simtrain.mcp.serve.guard import refusal
 
 
 class OrderlyShutdown:
-    """An application whose requests end in good order when `end` is called, or when they are cancelled after that."""
+    """An application whose requests end in good order when `end` is called or when they are cancelled after that."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -20,7 +20,7 @@ class OrderlyShutdown:
         self._over = False
 
     def end(self) -> None:
-        """Begin to shut down: close endless streams now; calls may still be answered."""
+        """Begin to shut down: close endless streams now. Calls may still be answered."""
         self._over = True
         for task in list(self._streams):
             task.cancel()
@@ -39,7 +39,7 @@ class OrderlyShutdown:
         except asyncio.CancelledError:
             if not self._over:
                 raise
-            # The cancellation is handled here: uvicorn must see an application that returned, or it drops the connection.
+            # The cancellation ends here: uvicorn drops the connection unless the application returns normally.
             task.uncancel()
             await reply.finish(scope, receive)
         finally:
@@ -47,7 +47,7 @@ class OrderlyShutdown:
 
 
 class _Reply:
-    """What was said of a reply so far."""
+    """The part of a reply that was sent so far."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -58,7 +58,7 @@ class _Reply:
         await self._send(message)
 
     async def finish(self, scope: Scope, receive: Receive) -> None:
-        """End the reply: an empty end of what was begun, else 503."""
+        """End the reply: with an empty last chunk if it has begun, else with status 503."""
         if self._last is None:
             await refusal(503, "The server is ending")(scope, receive, self._send)
         elif self._last["type"] == "http.response.start" or self._last.get("more_body", False):
@@ -66,5 +66,5 @@ class _Reply:
 
 
 def _is_stream(scope: Scope) -> bool:
-    """True if a request asks for a stream without end: those of the handshake era are fetched, that of 2026-07-28 is asked for."""
+    """Return True if a request opens an endless stream: by GET in the handshake era, by subscriptions/listen in 2026-07-28."""
     return scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == "subscriptions/listen"

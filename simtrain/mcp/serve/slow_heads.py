@@ -1,4 +1,4 @@
-"""HTTP connections that wait only so long for the head of a request: clients that trickle it in hold nothing for ever."""
+"""HTTP connections with a time limit for the head of a request, against clients that send it drop by drop (slowloris)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class BriskProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection on which the head of a request does not come to its end within `patience` seconds.
+    """HTTP/1.1 that closes a connection if the head of a request is not complete within `patience` seconds.
 
-    They begin with the connection, and later with the first byte of a head. Connections that rest between requests are uvicorn's
-    own matter (`timeout_keep_alive`), bodies that of whoever reads them.
+    The time begins with the connection, and later with the first byte of a head. Idle connections between requests are limited by
+    uvicorn (`timeout_keep_alive`), bodies by whoever reads them.
     """
 
     def __init__(self, *args: Any, patience: float, **settings: Any) -> None:
@@ -22,12 +22,12 @@ class BriskProtocol(H11Protocol):
         self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Begin to wait for the first head."""
+        """Start the time limit for the first head."""
         super().connection_made(transport)
         self._limit = self.loop.call_later(self._patience, transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came; the wait ends with the head, and begins with the next one."""
+        """Receive data. The time limit ends with a head and starts again with the next one."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._unlimit()
@@ -35,7 +35,7 @@ class BriskProtocol(H11Protocol):
             self._limit = self.loop.call_later(self._patience, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the wait with the connection."""
+        """Stop the time limit with the connection."""
         self._unlimit()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""What can be served: scenarios, worlds, captured manifests and recordings, by name or file."""
+"""Targets that can be served: scenarios, worlds, captured manifests and recordings, by name or file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from simtrain.values.types import JsonObject
 
 
 def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> list[Scenario]:
-    """Return the scenarios for a command-line word: a manifest (.json), a recording (.jsonl), a world, a scenario or
-    a suite.
+    """Return the scenarios for a word of the command line: a manifest (.json), a recording (.jsonl), a world, a scenario or a suite.
 
     `world_models` answer for worlds and manifests, before the world itself; a scenario names its own. Raises InputError.
     """
-    # On the command line a file lies in the working folder, in a scenario beside it.
+    # Paths on the command line are relative to the working folder; paths in a scenario are relative to its file.
     packs = [str(find("perturbations", pack).resolve()) if pack.endswith((".yaml", ".yml")) else pack for pack in packs]
     if name.endswith((".json", ".jsonl")):
         return [free_servers(Path(name), world_models=world_models, packs=packs)]
@@ -40,7 +39,7 @@ def load_target(name: str, *, world_models: Sequence[JsonObject] = (), packs: Se
 
 
 def _is_world(name: str) -> bool:
-    """True if a name or a file means a world; a suite of scenarios may have the name of its world."""
+    """Return True if a name or file means a world. A suite of scenarios may have the name of its world; the world wins."""
     if name.endswith((".yaml", ".yml")):
         return "kind" in read_document(Path(name)).data
     return name in names("worlds")

@@ -6,10 +6,7 @@ from simtrain.values.types import JsonObject, Observation
 
 
 def call_result(observation: Observation) -> JsonObject:
-    """Return the CallToolResult of an observation; what came over the wire goes out as it came.
-
-    For an observation whose `wire` is a JSON-RPC error there is no result: see `call_response`.
-    """
+    """Return the CallToolResult of an observation, made from text and structured content. See `call_response` for `wire`."""
     result: JsonObject = {"content": [{"type": "text", "text": observation.text}]}
     structured = observation.content
     if structured is not None:
@@ -21,6 +18,7 @@ def call_result(observation: Observation) -> JsonObject:
 
 def call_response(observation: Observation) -> JsonObject:
     """Return the response to a tools/call: {"result": ...} or {"error": ...}."""
+    # The wire form, if there is one, is the original: text and structured content were read from it and may hold less.
     wire = observation.wire
     if wire is None:
         return {"result": call_result(observation)}

@@ -1,4 +1,4 @@
-"""Transports over MCP: our own agents play the same episode through a real MCP client and server."""
+"""Transports over MCP: the package's own agents play an episode through a real MCP client and server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OverMcp(Transport):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Connect]:
-        """Run one HTTP server, with an address of its own for every episode."""
+        """Run one HTTP server, with its own address for every episode."""
         async with endpoint_of_handlers() as (url, handlers):
 
             @asynccontextmanager
@@ -49,7 +49,7 @@ class InProcessMcp(Transport):
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[Connect]:
-        """Run nothing: episodes share nothing."""
+        """Run nothing, since episodes share nothing."""
 
         @asynccontextmanager
         async def connect(environment: Environment) -> AsyncGenerator[Environment]:
@@ -62,7 +62,7 @@ class InProcessMcp(Transport):
 
 
 class _Seat:
-    """The environment behind a handler; calls keep the ids that the agent gave them."""
+    """The environment behind a handler. Calls keep the ids that the agent gave them."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -95,22 +95,22 @@ class _Through:
 
     @classmethod
     async def open(cls, seat: _Seat, client: SdkClient, native: dict[str, str]) -> Environment:
-        """Return the environment of a client that has just connected. Raises SimulatorFault when it is shown other tools than there are."""
+        """Return the environment of a newly connected client. Raises SimulatorFault if it sees other tools than the episode has."""
         listed = [_spec(descriptor, native) for descriptor in await client.tools()]
         if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
-            raise SimulatorFault("the client is shown other tools than the episode has")
+            raise SimulatorFault("the client sees other tools than the episode has")
         return cls(seat, client, tuple(listed), {own: wire for wire, own in native.items()})
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps so far, with the observations that came through."""
+        """The steps so far, with the observations that arrived."""
         return self._steps
 
     async def step(self, action: Action) -> Observation:
-        """Send one action over the wire. Raises SimulatorFault when nobody could answer."""
+        """Send one action over the wire. Raises SimulatorFault if nothing could answer."""
         before = len(self._inner.steps)
         if action.malformed is not None:
-            # A client library refuses arguments that are not an object before it sends anything.
+            # Straight to the environment: a client library refuses arguments that are no object before it sends anything.
             await self._inner.step(action)
             reply = None
         else:
@@ -125,7 +125,7 @@ class _Through:
         return step.observation
 
     async def read(self, action: Action, answer: Answer) -> Observation:
-        """Raise SimulatorFault: the package's own agents only have tools."""
+        """Raise a SimulatorFault: the package's own agents only call tools."""
         raise SimulatorFault(f"{action.tool}: only tools are called over a transport")
 
     @property
@@ -175,7 +175,7 @@ def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
 
 
 def _as_received(sent: Observation, reply: JsonObject) -> Observation:
-    """Return the observation that arrived: the one that was sent, unless another one replaced it."""
+    """Return the observation that arrived: the one sent, unless the wire changed it."""
     received = observation_of(reply, sent.provenance)
     same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
     return sent if same or sent.wire is not None else received

@@ -1,4 +1,4 @@
-"""The tools of one served address: their names on the wire, and their descriptors, verbatim where they were captured."""
+"""The tools of one served address: names on the wire, and descriptors, with captured fields verbatim."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataclasses import dataclass
 from simtrain.values.types import JsonObject, ToolSpec
 
 JOIN = "__"
-"""Between server and tool at an address that serves the tools of several servers."""
+"""Joins server and tool at an address with the tools of several servers."""
 
 
 @dataclass(frozen=True)
 class WireTools:
-    """The tools of one address: `native` maps names on the wire to tools of the world, `own` descriptors that were made here."""
+    """The tools of one address: `native` maps a name on the wire to the world's tool, `own` to the descriptor made here."""
 
     native: Mapping[str, ToolSpec]
     own: Mapping[str, JsonObject]
 
     @property
     def names(self) -> dict[str, str]:
-        """Native name -> name on the wire."""
+        """Name in the world -> name on the wire."""
         return {tool.name: name for name, tool in self.native.items()}
 
 
 def servers_of(tools: Sequence[ToolSpec]) -> list[str]:
-    """Return the servers that offer tools, in order; the empty name means tools without a server."""
+    """Return the servers of some tools, in order; an empty name stands for tools without a server."""
     return list(dict.fromkeys(tool.server for tool in tools))
 
 
 def wire_tools(
     tools: Sequence[ToolSpec], descriptors: Mapping[str, JsonObject], *, server: str | None = None
 ) -> WireTools:
-    """Return the tools of `server` under their plain names, or of all servers, named `server__tool` where there are several."""
+    """Return the tools of `server` under their plain names, or of all servers, as `server__tool` if there are several."""
     several = server is None and len(servers_of(tools)) > 1
     native: dict[str, ToolSpec] = {}
     own: dict[str, JsonObject] = {}
@@ -48,7 +48,7 @@ def wire_tools(
 
 
 def _descriptor(tool: ToolSpec) -> JsonObject:
-    """Return what every MCP descriptor of a tool says (name, description, schemas), and whether it writes."""
+    """Return the basic MCP descriptor of a tool: name, description, schemas, and the read-only hint."""
     descriptor: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
     if tool.output_schema is not None:
         descriptor["outputSchema"] = tool.output_schema

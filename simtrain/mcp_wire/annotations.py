@@ -1,4 +1,4 @@
-"""The annotations of a tool's descriptor, checked: a title and four hints, of the types that official clients insist on."""
+"""Checks the annotations of a tool's descriptor: a title and four hints, with the types that official clients require."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def flaw_of(descriptor: JsonObject) -> str | None:
-    """Return what is wrong with the title and annotations of a descriptor, in a few words; None if nothing is.
+    """Return the problem with the title and annotations of a descriptor, in a few words; None if there is none.
 
-    Clients check these types and list no tool at all where one is wrong. Annotations of other names are anybody's own.
+    Official clients check these types and list no tool at all if one is wrong. Annotations with other names are free.
     """
     annotations = descriptor.get("annotations", {})
     if not is_object(annotations):

@@ -13,12 +13,12 @@ Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
 """Method and params of a server's request -> `{"result": ...}` or `{"error": ...}`."""
 
 CLIENT_METHODS = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
-"""What a server may ask, and the capability that a client must have declared for it."""
+"""Requests that a server may send, and the capability that the client must have declared for each."""
 
 
 @dataclass(frozen=True)
 class Canned:
-    """The same answers every time. `form` fills in forms by field; other fields get their default, or something that fits."""
+    """Fixed answers. `form` fills in forms by field; other fields get their default, or a value that fits."""
 
     roots: tuple[str, ...] = ()
     text: str = "ok"
@@ -27,7 +27,7 @@ class Canned:
     form: JsonObject | None = None
 
     async def __call__(self, method: str, params: JsonObject) -> JsonObject:
-        """Return the answer to one request of the server."""
+        """Return the answer to a request of the server."""
         if method == "roots/list":
             return {
                 "result": {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in self.roots]}
@@ -52,7 +52,7 @@ class Canned:
 
 
 def method_not_found(method: str) -> JsonObject:
-    """Return the answer to what a client does not do."""
+    """Return the error for a method that a client does not support."""
     return {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": method}}
 
 

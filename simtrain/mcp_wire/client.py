@@ -1,4 +1,4 @@
-"""A client of raw frames: it initializes a connection in either era, sends requests, and keeps all that arrives, verbatim."""
+"""A client of raw frames: it initializes a connection in either era, sends requests, and keeps everything received verbatim."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ TIMEOUT = 20.0
 MAX_PAGES = 1000
 MAX_ROUNDS = 16
 UNREAD = (400, 406, 415, 422)
-"""HTTP statuses of servers that were reached and could not make sense of the greeting."""
+"""HTTP statuses of servers that were reached but did not understand the greeting."""
 BREATH = 0.1
-"""Seconds before a request is sent again that the server asked to repeat without asking anything."""
+"""Seconds before a request is sent again if the server asks for that without a question."""
 
 
 @dataclass(eq=False)
 class Client:
-    """One client of one server; made by `connect`. Any number of requests may be under way at once.
+    """One client of one server, made by `connect`. Requests may run concurrently.
 
-    `greeting` is the raw result of `initialize` or `server/discover`, `version` the revision that both sides speak.
+    `greeting` is the raw result of `initialize` or `server/discover`, `version` the negotiated revision.
     """
 
     target: Target
@@ -61,17 +61,16 @@ class Client:
 
     @property
     def notifications(self) -> deque[JsonObject]:
-        """Unsolicited messages of the server that nobody has taken yet, oldest first."""
+        """Notifications of the server that were not taken yet, oldest first."""
         return self.traffic.notifications
 
     async def request(
         self, method: str, params: JsonObject | None = None, *, timeout: float | None = None, progress: bool = False
     ) -> Exchange:
-        """Ask and wait, up to `timeout` seconds; an error reply is an answer too. `progress` asks for progress and log messages.
+        """Send a request and wait for its response, up to `timeout` seconds. An error response is returned like any other.
 
-        Without `params` the request has none, unless its era wraps something around it.
-
-        What the server asks on the way is answered. Raises ConnectionLost, HttpRefused and TimedOut.
+        `progress` asks for progress and log messages. Without `params` the request has none, except for the envelope of its era.
+        Questions of the server meanwhile are answered. Raises ConnectionLost, HttpRefused and TimedOut.
         """
         given = params or {}
         waiting = Waiting()
@@ -81,6 +80,7 @@ class Client:
         try:
             async with asyncio.timeout(limit):
                 response = await self._ask(method, params, waiting, progress)
+                # In the modern era a server asks by a result; the request is then sent again with the answers.
                 while len(rounds) < MAX_ROUNDS and (round_ := await self._round(response)) is not None:
                     rounds.append(round_)
                     waiting.reply = asyncio.get_running_loop().create_future()
@@ -126,7 +126,7 @@ class Client:
         await self.connection.send(frame if params is None else frame | {"params": params})
 
     async def next_notification(self, method: str, *, timeout: float | None = None) -> JsonObject:
-        """Return the oldest notification of this method, taken out of `notifications`; waits for it. Raises TimedOut, ConnectionLost."""
+        """Remove and return the oldest notification of this method, waiting for one. Raises TimedOut, ConnectionLost."""
         limit = self.timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(limit):
@@ -135,11 +135,11 @@ class Client:
             raise TimedOut(f"{self.target} did not send {method} within {limit:g} s") from None
 
     async def quiet(self, seconds: float) -> None:
-        """Wait until the server was silent for that long, since some work on after an answer; at most ten times as long."""
+        """Wait until the server was silent for some seconds, since some still work after a reply; at most ten times as long."""
         await self.traffic.quiet(seconds)
 
     async def initialize(self) -> None:
-        """Send `initialize`, or in the modern era `server/discover`. Raises InputError if the target is not such a server."""
+        """Send `initialize`, or `server/discover` in the modern era. Raises InputError if the target is no such server."""
         method = "server/discover" if self.era == MODERN else "initialize"
         try:
             exchange = await self.request(method, {} if self.era == MODERN else self._introduction())
@@ -196,7 +196,7 @@ class Client:
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
     async def _round(self, response: JsonObject) -> JsonObject | None:
-        """Return a result that asks for input, with our answers; None if it asks for nothing, or for what we refuse."""
+        """Return a result that asks for input, with the answers; None if it asks for nothing or an answer is refused."""
         result = as_object(response.get("result"))
         if self.era != MODERN or result.get("resultType") != "input_required":
             return None
@@ -239,11 +239,11 @@ async def connect(
     limits: ConnectionLimits | None = None,
     info: JsonObject | None = None,
 ) -> AsyncGenerator[Client]:
-    """Connect a client and greet the server, in the era `era` (or with an older handshake revision, offered in `initialize`).
+    """Connect a client and greet the server in the era `era`, which may also be an older revision of the handshake era.
 
-    `capabilities` are the declared ones; `answers` are the replies to the server's questions; `timeout` is the
-    default limit in seconds for each request, the greeting included. Raises InputError for a target that does not
-    start or is not a server, and its subclass NotSpoken for a server that does not speak the era.
+    `capabilities` are declared to the server; `answers` replies to its questions; `timeout` is the default limit in seconds for each
+    request, the greeting included. Raises InputError for a target that does not start or is not a server, and its subclass NotSpoken
+    for a server that does not speak the era.
     """
     async with open_connection(target, limits=limits) as connection:
         client = Client(
@@ -265,7 +265,7 @@ async def connect(
 
 
 def _again(params: JsonObject, answered: JsonObject) -> JsonObject:
-    """Return the params of a request that is sent again with the input that was asked for."""
+    """Return the params for sending a request again with the requested input."""
     result: JsonObject = answered["result"]
     state = {"requestState": result["requestState"]} if "requestState" in result else {}
     responses = {"inputResponses": answered["answers"]} if answered["answers"] else {}

@@ -1,4 +1,4 @@
-"""Opening a connection to an MCP server, by whichever way its target is reached, and closing it with all that it started."""
+"""Opens a connection to an MCP server over stdio or HTTP, and closes it with everything that it started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simtrain.mcp_wire.targets import StdioTarget, Target
 
 @asynccontextmanager
 async def open_connection(target: Target, *, limits: ConnectionLimits | None = None) -> AsyncGenerator[Connection]:
-    """Open a connection to `target`; all its processes and sockets are closed when the block ends.
+    """Open a connection to `target`. All its processes and sockets are closed when the block ends.
 
     Raises InputError if a command cannot be started. An HTTP server is first contacted by `send`.
     """
@@ -21,14 +21,14 @@ async def open_connection(target: Target, *, limits: ConnectionLimits | None = N
     try:
         yield connection
     finally:
-        # Whoever is cancelled leaves no process behind.
+        # Shielded, so that a cancellation leaves no process behind.
         await asyncio.shield(asyncio.create_task(connection.close()))
 
 
 async def _opened(target: Target, limits: ConnectionLimits) -> Connection:
     if isinstance(target, StdioTarget):
         return await open_stdio(target, limits)
-    # Imported here: few commands reach a server over HTTP, and every command waits for what is imported.
+    # Imported when used: few commands need HTTP, and imports delay every command.
     from simtrain.mcp_wire.http import open_http
 
     return open_http(target, limits)

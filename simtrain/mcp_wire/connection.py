@@ -1,4 +1,4 @@
-"""The contract of a connection to an MCP server: frames out, frames in, and a limit on every wait."""
+"""The interface of a connection to an MCP server: frames out, frames in, and a limit on every wait."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ RequestId: TypeAlias = int | str
 
 KEPT_STRAYS = 5
 SHOWN = 300
-"""Characters of what a server said that stand in a message."""
+"""Characters of a server's text that are quoted in a message."""
 
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Limits of a connection: bytes of one frame, seconds to hand over a frame, to connect, and to end politely."""
+    """Limits of a connection: bytes of one frame; seconds to send a frame, to connect, and to end politely."""
 
     frame: int = 64 * 1024 * 1024
     send: float = 30.0
@@ -28,8 +28,7 @@ class ConnectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedFrame:
-    """A frame from the server; `request` is the request on whose own stream it came, for transports with such
-    streams.
+    """A frame from the server. `request` is the request on whose stream it came, for transports with such streams.
 
     `resumed`: the server had closed that stream, and the client reconnected for the rest.
     """
@@ -41,7 +40,7 @@ class ReceivedFrame:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A request that will not be answered, though the connection lives on."""
+    """A request that will not be answered, although the connection still works."""
 
     request: RequestId
     fault: SimulatorFault
@@ -49,20 +48,20 @@ class Broken:
 
 @dataclass
 class Strays:
-    """What a server sent that is not JSON-RPC: how often, and the first few times, clipped."""
+    """Output of a server that is not JSON-RPC: the count, and the first few texts, clipped."""
 
     count: int = 0
     first: list[str] = field(default_factory=list[str])
 
     def add(self, text: str) -> None:
-        """Add a frame."""
+        """Add a text."""
         self.count += 1
         if self.count <= KEPT_STRAYS:
             self.first.append(text.strip()[:SHOWN])
 
 
 class Connection(Protocol):
-    """One live connection. Raises ConnectionLost from `send` and `receive` once the server is gone."""
+    """One live connection. `send` and `receive` raise ConnectionLost once the server is gone."""
 
     @property
     def strays(self) -> Strays:
@@ -70,21 +69,21 @@ class Connection(Protocol):
         ...
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
-        """Hand over one frame; `headers` go with it where frames travel over HTTP."""
+        """Send one frame; over HTTP, with these headers."""
         ...
 
     async def receive(self) -> ReceivedFrame | Broken:
-        """Return the next frame; waits for ever, so the caller sets the limit. To be called by one task only."""
+        """Return the next frame. Waits without limit: the caller sets one. Only one task may call it."""
         ...
 
     async def cancel(self, request: RequestId) -> None:
-        """Tell the server that nobody waits for this request any more."""
+        """Tell the server that the client no longer waits for this request."""
         ...
 
     def last_words(self) -> str:
-        """Return what the server printed last on its standard error and where it should have spoken MCP; empty without any."""
+        """Return the server's last words on standard error, and its first output that is not MCP; empty without any."""
         ...
 
     async def close(self) -> None:
-        """End it, with all its processes and sockets."""
+        """Close the connection with all its processes and sockets."""
         ...

@@ -1,4 +1,4 @@
-"""The two eras of MCP: the handshake era, whose newest revision is 2025-11-25, and the stateless one that began with 2026-07-28.
+"""The two eras of MCP: the handshake era, up to revision 2025-11-25, and the stateless era that began with 2026-07-28.
 
 Source: the revisions of the specification, modelcontextprotocol.io/specification.
 """
@@ -16,7 +16,7 @@ HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions that begin with `initialize`, newest first."""
 
 OTHER_ERA_LIMIT = 10.0
-"""Seconds that a server which speaks one era may take to answer in the other; some say nothing to what they do not know."""
+"""Seconds for a server of one era to answer in the other; some do not answer unknown methods at all."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -32,7 +32,7 @@ ALL_CAPABILITIES: JsonObject = {
     "sampling": {"tools": {}, "context": {}},
     "elicitation": {"form": {}, "url": {}},
 }
-"""What a client that can do everything declares."""
+"""The declaration of a client with all capabilities."""
 
 TASKS: JsonObject = {
     "tasks": {
@@ -41,4 +41,4 @@ TASKS: JsonObject = {
         "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
     }
 }
-"""The capability of revision 2025-11-25 that our client lacks; some servers show more tools to clients that have it."""
+"""A capability of revision 2025-11-25 that our client lacks. Some servers show more tools to clients that have it."""

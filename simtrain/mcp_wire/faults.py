@@ -1,4 +1,4 @@
-"""What can go wrong between us and an MCP server."""
+"""Faults of a connection to an MCP server."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from simtrain.values.types import JsonObject, encode
 
 
 class NotSpoken(InputError):
-    """The server is there and answers, but does not speak the era that was asked for."""
+    """The server answers, but does not speak the requested era."""
 
 
 class ConnectionLost(SimulatorFault):
-    """The server died, or closed the connection, or sent what is not MCP; `str` is one line with its last words."""
+    """The server died, closed the connection, or sent something that is not MCP. The message is one line with its last words."""
 
 
 class TimedOut(SimulatorFault):
@@ -27,7 +27,7 @@ class HttpRefused(SimulatorFault):
 
 
 class ErrorReply(SimulatorFault):
-    """A JSON-RPC error where only a result would do; `error` is its `error` object, verbatim."""
+    """A JSON-RPC error in place of a required result; `error` is its `error` object, verbatim."""
 
     def __init__(self, method: str, error: JsonObject) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""JSON-RPC frames as bytes and as dicts, kept as they came: numbers of any size and unpaired surrogates included."""
+"""JSON-RPC frames as bytes and as dicts, without loss: integers of any size and unpaired surrogates survive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def encode_frame(frame: JsonObject) -> bytes:
     try:
         return orjson.dumps(frame)
     except orjson.JSONEncodeError:
-        # Integers beyond 64 bits and unpaired surrogates, which JSON can say and orjson does not.
+        # Integers beyond 64 bits and unpaired surrogates are valid JSON, but orjson refuses them.
         return json.dumps(frame, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -33,12 +33,12 @@ def decode_frames(line: bytes) -> list[JsonObject] | None:
 
 
 def reply_body(frame: JsonObject) -> JsonObject:
-    """Return what a response says: the frame without its envelope, verbatim."""
+    """Return a response without its envelope (`jsonrpc`, `id`), verbatim."""
     return {key: value for key, value in frame.items() if key not in ("jsonrpc", "id")}
 
 
 def cancelled(request: int | str) -> JsonObject:
-    """Return the notification that nobody waits for a request any more."""
+    """Return the notification that cancels a request."""
     params: JsonObject = {"requestId": request, "reason": "timeout"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 

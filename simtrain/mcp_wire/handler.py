@@ -1,4 +1,4 @@
-"""The contract of a request handler: raw requests in, raw results out, in both protocol eras."""
+"""The interface of a request handler: raw requests in, raw results out, in both protocol eras."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class WireRequest:
 
 
 class ClientLine(Protocol):
-    """What a handler may send to the client while it answers a request."""
+    """The messages that a handler may send to the client while it answers a request."""
 
     async def notify(self, notification: JsonObject) -> None:
-        """Send a notification (`method`, `params`) that belongs to the request; progress goes only to a client that asked for it."""
+        """Send a notification (`method`, `params`) that belongs to the request; progress only if the client asked for it."""
         ...
 
     async def changed(self, what: Changed) -> None:
@@ -67,11 +67,11 @@ class ClientLine(Protocol):
         ...
 
     async def hang_up(self) -> None:
-        """Close the stream of the request; the client comes back for the reply. Nothing where it could not."""
+        """Close the stream of the request; the client reconnects for the reply. Does nothing if it could not."""
         ...
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Ask the client (sampling, elicitation, roots) in the handshake era; its result. Raises WireError when it cannot."""
+        """Ask the client (sampling, elicitation, roots) in the handshake era, and return its result. Raises WireError."""
         ...
 
 
@@ -80,13 +80,13 @@ class RequestHandler(Protocol):
 
     @property
     def name(self) -> str:
-        """The server's name in messages; clients read the one in `answer`."""
+        """The server's name in our messages; clients read the one in the greeting."""
         ...
 
     async def answer(self, request: WireRequest, line: ClientLine) -> JsonObject:
-        """Return the result of a request, the envelope of its era aside. Raises WireError."""
+        """Return the result of a request, without the envelope of its era. Raises WireError."""
         ...
 
     def input_schema(self, tool: str) -> JsonObject | None:
-        """Return the input schema of a tool, for the headers that mirror its arguments (2026-07-28)."""
+        """Return the input schema of a tool, for the headers that repeat its arguments (2026-07-28)."""
         ...

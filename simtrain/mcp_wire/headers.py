@@ -1,4 +1,4 @@
-"""HTTP headers that repeat what a frame says, which revision 2026-07-28 demands.
+"""HTTP headers that repeat parts of a frame, as revision 2026-07-28 requires.
 
 Source: the specification's streamable HTTP transport, "Standard Headers" and "Custom Headers".
 """
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from simtrain.values.types import JsonObject, JsonValue, as_object
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Which member of the params goes into `Mcp-Name`."""
+"""Method -> the member of its params that goes into `Mcp-Name`."""
 
 _PLAIN = re.compile(r"[\x21-\x7E](?:[\x20-\x7E]*[\x21-\x7E])?")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
@@ -24,7 +24,7 @@ ParameterHeaders: TypeAlias = dict[tuple[str, ...], str]
 
 
 def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
-    """Return the headers that go with a request of the modern era."""
+    """Return the headers for a request of the modern era."""
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": encode_header(str(frame["method"]))}
     member = NAMED.get(frame["method"])
     name = as_object(frame.get("params")).get(member) if member else None
@@ -34,17 +34,18 @@ def request_headers(frame: JsonObject, version: str) -> dict[str, str]:
 
 
 def parameter_headers(schema: JsonValue) -> ParameterHeaders:
-    """Return the parameters of a tool that travel in headers as well, from its input schema."""
+    """Return the parameters of a tool that are sent in headers too, from its input schema."""
     return dict(_annotated(schema, ()))
 
 
 def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]:
-    """Return the `Mcp-Param-*` headers of one call; parameters that it leaves out have none."""
+    """Return the `Mcp-Param-*` headers of one call; omitted parameters have none."""
     headers: dict[str, str] = {}
     for path, token in declared.items():
         value = arguments
         for key in path:
             value = as_object(value).get(key)
+        # Before the numbers, since bool is an int in Python and str() would write `True`.
         if isinstance(value, bool):
             headers[f"Mcp-Param-{token}"] = "true" if value else "false"
         elif isinstance(value, str | int | float):

@@ -1,4 +1,4 @@
-"""A server behind a streamable HTTP endpoint: a POST for each frame, answers as JSON or as event streams."""
+"""A connection over streamable HTTP: a POST for each frame, replies as JSON or as event streams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class HttpConnection:
-    """One client of an endpoint: its session id and version, where the server gives it one, and its open streams."""
+    """One client of an endpoint: its session id and version, if the server gives one, and its open streams."""
 
     def __init__(self, target: HttpTarget, http: AsyncClient, limits: ConnectionLimits) -> None:
         self._target = target
@@ -45,13 +45,11 @@ class HttpConnection:
 
     @property
     def session_id(self) -> str | None:
-        """The server's id of this session; None before the handshake, in the modern era, and for servers without
-        sessions.
-        """
+        """The session id; None before the handshake, in the modern era, and for servers without sessions."""
         return self._session_id
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
-        """POST one frame. A request is answered through `receive`; other frames are waited for until they are accepted."""
+        """POST one frame. The reply to a request comes through `receive`; other frames are awaited until they are accepted."""
         fields = self._headers(frame) | dict(headers or {})
         if "id" in frame and "method" in frame:
             request = frame["id"]
@@ -67,6 +65,7 @@ class HttpConnection:
             raise TimedOut(f"{self._target} did not accept a frame within {self._limits.send:g} s") from None
         except _UNREACHABLE as error:
             raise self._lost(error) from None
+        # The server's own stream may be opened only after the handshake.
         if frame.get("method") == "notifications/initialized":
             self._start(self._listen())
 
@@ -75,7 +74,7 @@ class HttpConnection:
         return await self._arrived.get()
 
     async def cancel(self, request: RequestId) -> None:
-        """Drop the request's stream, which is what cancels in the modern era; in the handshake era say so as well."""
+        """Close the request's stream, which cancels it in the modern era; in the handshake era also send a notification."""
         stream = self._streams.get(request)
         if stream is not None:
             stream.cancel()
@@ -121,7 +120,7 @@ class HttpConnection:
 
     @asynccontextmanager
     async def _post(self, frame: JsonObject, headers: dict[str, str]) -> AsyncGenerator[Response]:
-        """POST, following redirects to the same origin: headers that hold keys go nowhere else."""
+        """POST, following redirects within the same origin only, since headers may hold keys."""
         body = encode_frame(frame)
         for _ in range(REDIRECTS + 1):
             async with self._http.stream("POST", self._url, content=body, headers=headers) as response:
@@ -163,7 +162,7 @@ class HttpConnection:
             self._hand_over(frame, request)
 
     async def _read_until_answered(self, request: RequestId, response: Response) -> None:
-        """Read a stream to the answer; one that ends early is taken up again by GET where the server gave event ids."""
+        """Read a stream until the answer. If it ends early and the server gave event ids, resume it by GET."""
         last, wait, answered = await self._read_events(response, request)
         for _ in range(RESUMPTIONS):
             if answered or last is None:
@@ -180,8 +179,8 @@ class HttpConnection:
             raise ConnectionLost(f"{self._target} closed the stream of a request without an answer")
 
     async def _read_events(self, response: Response, request: RequestId | None) -> tuple[str | None, float, bool]:
-        """Hand over a stream's frames until it ends or answers `request`: the last event id, seconds to wait, answered or not."""
-        # Event streams are UTF-8, whatever their head says.
+        """Deliver a stream's frames until it ends or answers `request`. Return the last event id, seconds to wait, and if it answered."""
+        # Event streams are always UTF-8 by the standard, whatever the header says.
         response.encoding = "utf-8"
         last: str | None = None
         wait = 1.0
@@ -194,7 +193,7 @@ class HttpConnection:
         return last, wait, False
 
     def _read_event(self, event: ServerSentEvent, request: RequestId | None) -> bool:
-        """Hand over one event's frames; whether the answer to `request` is among them."""
+        """Deliver one event's frames. Return True if the answer to `request` is among them."""
         if not event.data.strip():
             return False
         frames = decode_frames(event.data.encode(errors="surrogatepass"))
@@ -207,13 +206,13 @@ class HttpConnection:
 
     def _hand_over(self, frame: JsonObject, request: RequestId | None) -> None:
         if self._version is None:
-            # Only `initialize` is answered with a version.
+            # Only the result of `initialize` has a version.
             version = as_object(frame.get("result")).get("protocolVersion")
             self._version = version if isinstance(version, str) and version.isprintable() else None
         self._arrived.put_nowait(ReceivedFrame(frame, request, request in self._resumed))
 
     async def _listen(self) -> None:
-        """Listen to the server's own stream, which is optional."""
+        """Read the server's own stream (GET), which servers need not offer."""
         with contextlib.suppress(ValueError, *_UNREACHABLE):
             headers = self._session_headers() | {"Accept": "text/event-stream"}
             wait, last = 1.0, None
@@ -252,12 +251,13 @@ class HttpConnection:
 
 
 def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
-    """Return a client of an endpoint; nothing is sent yet."""
+    """Return a connection to an endpoint. Nothing is sent yet."""
     host = (urlsplit(target.url).hostname or "").lower()
     http = AsyncClient(
         headers=target.headers,
         timeout=Timeout(None, connect=limits.connect),
         limits=Limits(max_connections=None, max_keepalive_connections=None),
+        # A proxy from the environment must not be asked for a server on this machine.
         trust_env=host not in _LOOPBACK,
     )
     return HttpConnection(target, http, limits)

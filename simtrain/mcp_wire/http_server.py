@@ -17,18 +17,18 @@ from simtrain.mcp_wire.sessions import ProtocolSessions
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies, flaw
 
 MAX_BODY = 4 * 1024 * 1024
-"""Largest request body in bytes, unless said otherwise."""
+"""Largest request body in bytes, by default."""
 
 RETRY = 500
-"""Milliseconds after which a client whose stream was closed comes back."""
+"""Milliseconds after which a client should reopen a closed stream."""
 
 KEPT_EVENTS = 4096
 KEPT_BYTES = 64 * 1024 * 1024
-"""What is kept of streams that may be taken up again: so many events, so many bytes."""
+"""Most events and bytes kept for resuming streams."""
 
 
 class RecentEvents(EventStore):
-    """The last events of all streams, for clients that come back for what they missed."""
+    """The last events of all streams, for clients that resume one."""
 
     def __init__(self) -> None:
         self._events: OrderedDict[str, tuple[str, JSONRPCMessage | None]] = OrderedDict()
@@ -40,7 +40,7 @@ class RecentEvents(EventStore):
         return event in self._events
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event; its id."""
+        """Keep an event and return its id."""
         self._count += 1
         # The random part keeps a client from asking for the events of others.
         event = f"{self._count}-{token_hex(8)}"
@@ -54,7 +54,7 @@ class RecentEvents(EventStore):
         return event
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what came on the same stream after an event; the stream, or None for an event that is not kept."""
+        """Send the later events of the same stream. Return the stream, or None for an unknown event."""
         if last_event_id not in self._events:
             return None
         stream = self._events[last_event_id][0]
@@ -72,10 +72,10 @@ async def http_endpoint(
 ) -> AsyncGenerator[ProtocolSessions]:
     """Return an ASGI endpoint for requests whose scope holds a handler under `SCOPE_KEY`.
 
-    `json_replies` answers clients of the handshake era with plain JSON, at half the cost of an event stream; the
-    messages of a handler before its result (progress, log messages, questions) are then lost. Host and Origin are the caller's to check.
+    With `json_replies` clients of the handshake era get plain JSON, at half the cost of an event stream; messages of a handler before
+    its result (progress, log messages, questions) are then lost. The caller must check Host and Origin.
     """
-    # Streams can be taken up again where replies are streams at all.
+    # There is nothing to resume if replies are plain JSON.
     events = None if json_replies else RecentEvents()
     manager = StreamableHTTPSessionManager(
         build_server(),
@@ -83,7 +83,7 @@ async def http_endpoint(
         retry_interval=None if json_replies else RETRY,
         json_response=json_replies,
         max_request_body_size=max_body,
-        # The sessions that are counted here make room for new ones; this is for those that are being opened.
+        # `Sessions` keeps the count below `max_sessions`; the margin is for those being opened.
         max_sessions=2 * max_sessions,
     )
     whole = WholeBodies(manager.handle_request, max_body=max_body, check=flaw, arrival=arrival)
@@ -95,5 +95,5 @@ async def http_endpoint(
             finally:
                 sessions.forget()
     except BaseExceptionGroup as group:
-        # The SDK's task group wraps whatever the block raises; callers know their own exceptions.
+        # The SDK's task group wraps what the block raises, but callers expect their own exceptions.
         raise group.exceptions[0] if len(group.exceptions) == 1 else group from None

@@ -1,4 +1,4 @@
-"""What a server shows to a client that has greeted it: the greeting, and every list that it declares."""
+"""The surface of a server: its greeting, and every list that it declares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simtrain.values.types import JsonObject, as_object
 
 
 async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surface, dict[str, JsonObject]]:
-    """Return the surface, and the error of each list that was declared and refused. Raises SimulatorFault."""
+    """Return the surface, and the errors of lists that were declared but refused. Raises SimulatorFault."""
     lists: dict[str, tuple[JsonObject, ...]] = {}
     refused: dict[str, JsonObject] = {}
     for method in listable(client.greeting):
@@ -21,6 +21,6 @@ async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surfac
 
 
 def listable(greeting: JsonObject) -> list[str]:
-    """Return the list methods of what a server declares."""
+    """Return the list methods for the capabilities that a server declares."""
     capabilities = as_object(greeting.get("capabilities"))
     return [method for method in LISTED if method.partition("/")[0] in capabilities]

@@ -1,4 +1,4 @@
-"""Manifests: the self-descriptions of real MCP servers, verbatim, and their answers; one JSON file for several servers."""
+"""Manifests: the surfaces of real MCP servers and their recorded replies, verbatim, in one JSON file."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ NO_METHOD = "simtrain/no_such_method"
 NO_ARGUMENT = "simtrain_no_such_argument"
 NO_CURSOR = "simtrain_no_such_cursor"
 NO_VERSION = "1999-01-01"
-"""What is asked for to see how a server words that it is not there."""
+"""Names to ask for, to capture how a server words that something does not exist."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and all that came of it, verbatim.
+    """A request with everything that followed, verbatim.
 
-    `response` is `{"result": ...}` or `{"error": ...}`. `params` are the caller's own, without the envelope of the modern era;
-    `capabilities` are the client's. `asks` are the server's requests on the way, `{"method", "params", "answer"}` each; in the modern
-    era they are `rounds`, `{"result": what asked for input, "answers": the inputResponses}`, before the response. `resumed`: the
-    server closed the stream of the request before it answered, and the client came back for the answer. `seconds` is how long it took.
+    `response` is `{"result": ...}` or `{"error": ...}`. `params` are the caller's, without the envelope of the modern era;
+    `capabilities` are the client's. `asks` holds the server's requests before the response, each `{"method", "params", "answer"}`; in
+    the modern era these are `rounds`, each `{"result": the result that asked for input, "answers": the inputResponses}`.
+    `resumed`: the server closed the stream before it answered, and the client reconnected. `seconds`: the duration.
     """
 
     method: str
@@ -58,10 +58,10 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Surface:
-    """What a server shows to one kind of client: of an era, with these capabilities.
+    """What a server shows to clients of an era with these capabilities.
 
-    `greeting` is the raw result of `initialize` or `server/discover`. `lists` holds, for each list method that was answered, the raw
-    results, a page each.
+    `greeting` is the raw result of `initialize` or `server/discover`. `lists` holds the raw results of each answered list method, one
+    per page.
     """
 
     era: str
@@ -80,17 +80,17 @@ LISTED = {
     "resources/templates/list": "resourceTemplates",
     "prompts/list": "prompts",
 }
-"""The list methods, and the member of their results that holds the entries."""
+"""List method -> the member of its results that holds the entries."""
 
 
 @dataclass(frozen=True)
 class ServerManifest:
-    """One server: its surfaces, the exchanges that were recorded, how it words errors and how fast it is.
+    """One server: its surfaces, recorded exchanges, error texts and latencies.
 
-    `source` says where it was captured, without secrets: `{"command": [...], "env": [names]}` or `{"url": ..., "headers": [names]}`.
-    `profile` holds raw responses by mistake: unknown_tool, bad_arguments, missing_resource, unknown_method, and others by method and
-    flaw (`simtrain.mcp_wire.request_flaws`). `latency` holds, by tool, `{"count", "p50", "p95"}` in seconds. `versions` holds, by the
-    revision that a client asks for in `initialize`, the one that the server answers with; NO_VERSION stands for any that it does not know.
+    `source` is where it was captured, without secrets: `{"command": [...], "env": [names]}` or `{"url": ..., "headers": [names]}`.
+    `profile` maps a mistake to the raw response: unknown_tool, bad_arguments, missing_resource, unknown_method, and others by method
+    and flaw (`simtrain.mcp_wire.request_flaws`). `latency` maps a tool to `{"count", "p50", "p95"}` in seconds. `versions` maps a
+    revision requested in `initialize` to the one that the server answers with; NO_VERSION stands for any unknown one.
     """
 
     name: str
@@ -102,7 +102,7 @@ class ServerManifest:
     versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     def surface(self, era: str, capabilities: JsonObject) -> Surface:
-        """Return what fits a client best: its own era before the other one, then the capabilities that differ least from its own."""
+        """Return the surface that fits a client best: the same era if possible, then the least difference in capabilities."""
         wanted = abilities(capabilities)
 
         def misfit(surface: Surface) -> tuple[bool, int, int]:
@@ -119,7 +119,7 @@ class ServerManifest:
 
 
 def abilities(capabilities: JsonObject) -> frozenset[str]:
-    """Return what a client can do, by name: each capability and its parts. Elicitation without parts is that by forms."""
+    """Return a client's capabilities and their parts, by name. Elicitation without parts means `elicitation.form`."""
     found: set[str] = set()
     for name, value in capabilities.items():
         parts = as_object(value)
@@ -162,11 +162,11 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest. Raises InputError for a file that is none, that is of another version, or that is damaged."""
+    """Read a manifest. Raises InputError for a file that is no manifest, of another version, or damaged."""
     document = _read_json(path)
     form = document.get("format")
     if form != FORMAT:
-        problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is no manifest"
+        problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is not a manifest"
         raise InputError(problem, remedy="capture the servers again with `simtrain capture`", file=path)
     servers = _Reader(path, "", document).object("servers")
     return Manifest({name: _read_server(name, servers.object(name)) for name in servers.fields})
@@ -190,7 +190,7 @@ def exchange_json(exchange: Exchange) -> JsonObject:
 
 
 class _Reader:
-    """An object in a file, its members checked as they are taken. Raises InputError naming file and place."""
+    """An object in a file. Members are checked when they are taken. Raises InputError with file and place."""
 
     def __init__(self, path: Path, place: str, fields: JsonObject) -> None:
         self.fields = fields
@@ -201,14 +201,14 @@ class _Reader:
         """Return a member that is an object."""
         value = self._take(key, default)
         if not is_object(value):
-            raise self.error("this is no object", key)
+            raise self.error("this is not an object", key)
         return _Reader(self._path, self._at(key), value)
 
     def objects(self, key: str, default: list[JsonValue] | None = None) -> tuple[_Reader, ...]:
         """Return a member that is a list of objects."""
         value = self._take(key, default)
         if not is_list(value):
-            raise self.error("this is no list", key)
+            raise self.error("this is not a list", key)
         items = enumerate(value)
         return tuple(_Reader(self._path, self._at(key), {f"[{n}]": item}).object(f"[{n}]") for n, item in items)
 
@@ -216,7 +216,7 @@ class _Reader:
         """Return a member that is text."""
         value = self._take(key, None)
         if not isinstance(value, str):
-            raise self.error("this is no text", key)
+            raise self.error("this is not a text", key)
         return value
 
     def error(self, problem: str, key: str = "", remedy: str = "capture the servers again") -> InputError:
@@ -289,9 +289,9 @@ def _read_json(path: Path) -> JsonObject:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
     except json.JSONDecodeError as error:
         remedy = "capture the servers again"
-        raise InputError(f"this is no JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
+        raise InputError(f"this is not JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
     except (ValueError, RecursionError) as error:
         raise InputError(unreadable_json(error), remedy="capture the servers again", file=path) from None
     if not is_object(document):
-        raise InputError("this is no manifest", remedy="capture the servers with `simtrain capture`", file=path)
+        raise InputError("this is not a manifest", remedy="capture the servers with `simtrain capture`", file=path)
     return document

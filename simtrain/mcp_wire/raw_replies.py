@@ -1,4 +1,4 @@
-"""Raw MCP replies as observations, and observations that say something else than the reply they came from."""
+"""Converts raw MCP replies to observations, and rewords observations together with their raw reply."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 
 
 def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> Observation:
-    """Return the observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`; the reply is kept as its `wire`.
+    """Return the observation of a raw reply to a tools/call, `{"result": ...}` or `{"error": ...}`. The reply is kept as its `wire`.
 
-    The text blocks are the text, one per line; a block of another kind is named in square brackets. What a trajectory cannot
-    hold is replaced: half a character by a question mark, a number beyond 64 bits by the nearest floating-point one.
+    The text is that of the text blocks, one per line; other blocks are named in square brackets. Values that a trajectory cannot hold
+    are replaced: an unpaired surrogate by a question mark, an integer beyond 64 bits by the nearest float.
     """
     reply = _recordable(reply)
     if "error" in reply:
@@ -29,7 +29,7 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
 
 
 def reworded(observation: Observation, text: str, structured: JsonObject | None) -> Observation:
-    """Return the observation with another text and structured content; its raw reply follows, and keeps whatever else it said."""
+    """Return the observation with another text and structured content. Its raw reply is changed alike and keeps everything else."""
     changed = replace(observation, text=text, structured=structured, json=False, wire=None)
     wire = observation.wire
     if wire is None:
@@ -61,7 +61,7 @@ def error_text(error: JsonValue) -> str:
 
 
 def block_text(block: JsonObject) -> str:
-    """Return the text of a content block; what has none is named in square brackets."""
+    """Return the text of a content block; for a block without text, its kind in square brackets."""
     text: JsonValue = block.get("text")
     if isinstance(text, str):
         return text

@@ -1,4 +1,4 @@
-"""Requests that are wrong by themselves: params that a method does not allow, and the name of what is wrong with them."""
+"""Requests with invalid params: which params a method allows, and a name for each flaw."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEMBERS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
     "completion/complete": (("ref", "object", True), ("argument", "object", True)),
     "logging/setLevel": (("level", "level", True),),
 }
-"""Method -> its params: name, type, and whether it must be there."""
+"""Method -> its params: name, type, and True if required."""
 
 _KINDS = ((str, "string"), (dict, "object"), (bool, "boolean"), ((int, float), "number"), (list, "array"))
 
@@ -34,11 +34,11 @@ MADE: tuple[tuple[str, JsonObject | None], ...] = (
     ("completion/complete", {}),
     ("logging/setLevel", {"level": "loud"}),
 )
-"""The flawed requests that are made to see how a server answers them: method and params, None for a request without any."""
+"""Flawed requests that are sent to capture the server's responses: method and params, None for a request without params."""
 
 
 def flaw(method: str, params: JsonObject | None) -> str | None:
-    """Return what is wrong with the params of a method, `method member type`; None if nothing is, or the method is not known."""
+    """Return the flaw in the params of a method, as `method member type`; None if there is none or the method is unknown."""
     members = MEMBERS.get(method)
     if members is None:
         return None

@@ -1,4 +1,4 @@
-"""The SDK's own client, as agents use it: over HTTP, or in this process over the same server object."""
+"""The official SDK's client, as agents use it: over HTTP, or in-process with the SDK's server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SdkClient:
         except MCPError as error:
             return {"error": error.error.model_dump(mode="json", exclude_none=True)}
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-        # The SDK writes out what was left out: no error mark, no structured content, no annotations.
+        # The envelope of the modern era is removed; what was null or absent is left out by exclude_none above.
         return {"result": {key: value for key, value in dumped.items() if key not in ("_meta", "resultType")}}
 
 

@@ -1,6 +1,6 @@
-"""The adapter to the SDK: its low-level server in both protocol eras, with one middleware that answers in raw dicts.
+"""The adapter to the official SDK: its low-level server in both protocol eras, with one middleware that answers in raw dicts.
 
-Sessions, headers, streams and era rules are the SDK's; every reply comes from a handler, byte for byte.
+The SDK handles sessions, headers, streams and the rules of each era. Every reply comes from a handler, byte for byte.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from simtrain.values.types import JsonObject, JsonValue, as_object, writable
 
 META = "io.modelcontextprotocol/"
 ASK_TIMEOUT = 300.0
-"""Seconds that a client has to answer a question."""
+"""Seconds for a client to answer a question."""
 
 KEPT_LEVELS = 4096
-"""Sessions of one handler whose log level is remembered."""
+"""Most sessions of one handler whose log level is remembered."""
 
 SCOPE_KEY = "simtrain.handler"
-"""Where the HTTP application puts the handler that a request's address means."""
+"""The key of the ASGI scope under which the HTTP application stores the handler for a request."""
 
 _CACHEABLE = frozenset(
     {"server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"}
@@ -56,23 +56,24 @@ _EVENTS: dict[Changed, tuple[ServerEvent, str]] = {
 }
 
 current_handler: ContextVar[RequestHandler | None] = ContextVar("current_handler", default=None)
-"""The handler of the HTTP request being served: the SDK looks up a tool's schema without saying for whom."""
+"""The handler of the HTTP request being served, needed because the SDK looks up a tool's schema without the request."""
 
 
 class _Raw(BaseModel):
-    """A raw notification, request or result, for an interface that takes models."""
+    """A raw notification, request or result, for an interface that expects models."""
 
     model_config = ConfigDict(extra="allow")
 
 
 def build_server(handler: RequestHandler | None = None) -> Server[Any]:
-    """Return the SDK's server. `handler` answers where no HTTP request says otherwise (stdio, in-process)."""
+    """Return the SDK's server. `handler` answers requests without an HTTP scope (stdio, in-process)."""
     sdk_server = _SdkServer(handler)
     server: Server[Any] = Server(
         handler.name if handler else "simtrain",
         on_subscriptions_listen=sdk_server.listen,
         get_tool_input_schema=sdk_server.input_schema,
     )
+    # All other middleware is removed: it would validate replies against models and drop unknown fields.
     server.middleware[:] = [sdk_server.answer]
     return server
 
@@ -99,11 +100,11 @@ class _SdkServer:
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Return one subscription stream; changes of a handler reach its own subscribers only."""
+        """Return a subscription stream. Changes of a handler reach only its own subscribers."""
         return await ListenHandler(self._bus(self._handler_of(context)))(context, params)
 
     async def answer(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Answer a request through its handler; what the SDK does itself goes on to it."""
+        """Answer a request through its handler. Requests that the SDK handles itself are passed on to it."""
         context = ctx
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         method = context.method
@@ -138,8 +139,8 @@ class _SdkServer:
 
 
 def _flawed(context: ServerRequestContext[Any, Any]) -> bool:
-    """True if the params break the specification of their method; the handler refuses them in its server's own words."""
-    # Those of a call are looked at by hand, which is quicker: most requests are calls.
+    """Return True if the params violate their method's specification. The handler then refuses them in its server's words."""
+    # Calls are checked by hand, which is faster, and most requests are calls.
     if context.method == "tools/call":
         return flaw(context.method, cast("JsonObject | None", context.params)) is not None
     if context.method not in SPEC_CLIENT_METHODS:
@@ -183,7 +184,7 @@ def _client(context: ServerRequestContext[Any, Any]) -> str:
 
 
 def _sendable(result: JsonObject) -> JsonObject:
-    """Return the result, certain to be written over HTTP: a captured one may hold what the SDK's writer breaks down on."""
+    """Return a result that the SDK can write over HTTP: a captured one may hold values on which its writer fails."""
     try:
         orjson.dumps(result)
     except TypeError:
@@ -192,7 +193,7 @@ def _sendable(result: JsonObject) -> JsonObject:
 
 
 def _enveloped(method: str, result: JsonObject) -> JsonObject:
-    """Return the result with the envelope of 2026-07-28; what the handler set itself is kept."""
+    """Return the result with the envelope of 2026-07-28. Fields that the handler set are kept."""
     whole: JsonObject = {**result}
     if method in _CACHEABLE:
         whole.setdefault("ttlMs", 0)
@@ -233,6 +234,7 @@ class _Line:
             await self.context.close_sse_stream()
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        # Imported when used: few recordings ask the client anything.
         from mcp.shared.message import ServerMessageMetadata
 
         raw = cast(Any, _Raw.model_validate({"method": method, "params": params}))

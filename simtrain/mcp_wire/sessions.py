@@ -1,4 +1,4 @@
-"""Sessions of clients of the handshake era: they end with the handler that opened them, and the least recently used make room."""
+"""Sessions of the handshake era: they end with their handler, and the least recently used one makes room for a new one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LAST_EVENT = "last-event-id"
 class ProtocolSessions:
     """An endpoint that knows its sessions. When `most` are open, the least recently used one ends before another begins.
 
-    The SDK itself keeps a session, and all that its task can reach, until it is deleted or idle for half an hour, and then refuses
-    new ones; clients that never say goodbye would hold the worlds of closed episodes, and lock everybody out.
+    The SDK keeps a session, with everything its task can reach, until it is deleted or idle for half an hour, and refuses new ones
+    beyond its limit. Clients that never delete their session would keep the worlds of closed episodes in memory, and lock others out.
     """
 
     def __init__(self, app: ASGIApp, *, most: int, kept: Container[str] = ()) -> None:
-        """`kept` holds the ids of the events after which a stream can be taken up again."""
+        """`kept` holds the ids of events after which a stream can be resumed."""
         self._app = app
         self._kept = kept
         self._most = most
@@ -44,7 +44,7 @@ class ProtocolSessions:
         if session in self._opened:
             self._opened.move_to_end(session)
             if scope["method"] == "GET" and not self._can_resume(Headers(scope=scope).get(LAST_EVENT)):
-                # The SDK would fail without a word. A client that hears this gives up the request that it waits for.
+                # The SDK would fail silently. On this error a client gives up the request that it waits for.
                 await JSONResponse(error_frame(INVALID_REQUEST, "Unknown event ID"), 400)(scope, receive, send)
                 return
         self._busy[session] += 1
@@ -59,22 +59,23 @@ class ProtocolSessions:
         return not event or event in self._kept
 
     async def end(self, handler: RequestHandler) -> None:
-        """End all sessions that were opened at a handler."""
+        """End all sessions of a handler."""
         for session in [known for known, opener in self._opened.items() if opener is handler]:
             await self._end(session)
 
     def forget(self) -> None:
-        """Know of no session any more: the server below has ended them all."""
+        """Forget all sessions, since the server below has ended them."""
         self._opened.clear()
 
     async def _make_room(self) -> None:
         if len(self._opened) >= self._most:
+            # A busy session is never ended: its client waits for a reply.
             idle = next((session for session in self._opened if session not in self._busy), None)
             if idle is not None:
                 await self._end(idle)
 
     async def _end(self, session: str) -> None:
-        """Delete a session as its client would."""
+        """Delete a session by the request that its client would send."""
         self._opened.pop(session, None)
         scope: Scope = {
             "type": "http",
@@ -86,7 +87,7 @@ class ProtocolSessions:
         await self._app(scope, _gone, _unheard)
 
     def _noting(self, handler: RequestHandler, send: Send) -> Send:
-        """Return a `send` that takes note of the session that a reply opens."""
+        """Return a `send` that notes the session that a reply opens."""
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -103,4 +104,4 @@ async def _gone() -> Message:
 
 
 async def _unheard(message: Message) -> None:
-    """Drop a reply that nobody waits for."""
+    """Discard a reply."""

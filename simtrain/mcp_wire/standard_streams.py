@@ -1,6 +1,6 @@
-"""Standard input and output of this process as asynchronous streams, each with a thread of its own.
+"""Standard input and output of this process as asynchronous streams, each with its own thread.
 
-The threads may block for ever on a client that neither speaks nor reads; the process ends all the same.
+The threads may block for ever on a client that neither writes nor reads. They are daemons, so the process can end all the same.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ MAX_LINE = 64 * 1024 * 1024
 
 _CHUNK = 256 * 1024
 _AHEAD = 16
-"""Lines that may be read before they are asked for."""
+"""Lines that may be read ahead."""
 
 
 @contextmanager
 def standard_streams() -> Generator[tuple[InputLines, Output]]:
-    """Yield the lines of standard input, and standard output; anything printed meanwhile goes to standard error."""
+    """Yield the lines of standard input, and standard output. Anything printed meanwhile goes to standard error."""
     kept = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    # A stray print() of a plug-in, or of a child process, must not end up between frames.
     os.dup2(2, 1)
     try:
         yield InputLines(kept[0]), Output(kept[1])
     finally:
-        # The kept descriptors stay open: a thread may still be blocked on them.
+        # The duplicates are not closed: a thread may still be blocked on them.
         os.dup2(kept[0], 0)
         os.dup2(kept[1], 1)
 
 
 class InputLines:
-    """The lines that come in on a descriptor, without their ends; None for each that is longer than MAX_LINE."""
+    """The lines read from a descriptor, without line ends; None for each line longer than MAX_LINE."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -58,7 +59,7 @@ class InputLines:
         return line
 
     def _read(self) -> None:
-        # A closed loop means that nobody listens any more.
+        # RuntimeError: the event loop is closed, so nobody reads any more.
         with suppress(RuntimeError):
             begun: bytearray | None = bytearray()
             while chunk := self._chunk():
@@ -83,7 +84,7 @@ class InputLines:
 
 
 def _longer(line: bytearray | None, more: bytes) -> bytearray | None:
-    """Return the line with more of it; None for one that is too long, however it goes on."""
+    """Return the line extended by some bytes; None if it is too long, then and from then on."""
     if line is None or len(line) + len(more) > MAX_LINE:
         return None
     line += more
@@ -100,7 +101,7 @@ class Output:
         Thread(target=self._write, name="standard output", daemon=True).start()
 
     async def write(self, content: bytes) -> None:
-        """Write all of it. Raises BrokenPipeError when nobody reads any more."""
+        """Write some bytes. Raises BrokenPipeError if nobody reads any more."""
         done: asyncio.Future[None] = self._loop.create_future()
         self._queue.put((content, done))
         await done

@@ -1,4 +1,4 @@
-"""A server as a child process that speaks one frame a line."""
+"""A server as a child process that speaks one frame per line."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ INHERITED = (
 )
 # fmt: on
 INHERITED_PREFIXES = ("LC_", "XDG_", "npm_config_", "NPM_CONFIG_", "UV_", "PIP_", "NVM_", "PYTHON")
-"""What a server sees of our environment: enough to start through npx, uvx, docker; no keys of model servers and the like."""
+"""The variables that a server inherits: enough to start through npx, uvx or docker, but no keys of model servers and the like."""
 
 STDERR_BYTES = 8192
 
 
 class StdioConnection:
-    """A child process in a process group of its own."""
+    """A child process in its own process group."""
 
     def __init__(self, target: StdioTarget, process: Process, limits: ConnectionLimits) -> None:
         assert process.stdin and process.stdout and process.stderr
@@ -47,11 +47,11 @@ class StdioConnection:
 
     @property
     def pid(self) -> int:
-        """The id of the process and of its group."""
+        """The id of the process, and of its group."""
         return self._process.pid
 
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
-        """Write one line. Raises ConnectionLost, and TimedOut when the server does not read."""
+        """Write one line. Raises ConnectionLost, and TimedOut if the server does not read."""
         try:
             self._stdin.write(encode_frame(frame) + b"\n")
             async with asyncio.timeout(self._limits.send):
@@ -62,7 +62,7 @@ class StdioConnection:
             raise await self._lost() from None
 
     async def receive(self) -> ReceivedFrame:
-        """Return the next frame. Raises ConnectionLost at the end of the output, and for a line above the limit."""
+        """Return the next frame. Raises ConnectionLost at the end of the output, and for a line beyond the limit."""
         while not self._ready:
             line = await self._line()
             frames = decode_frames(line)
@@ -94,12 +94,12 @@ class StdioConnection:
                 break
             except TimeoutError:
                 signal_group(self._process, number)
-        # Its own children may live on: `npx` starts a shell that starts node.
+        # The server's children may live on: `npx` starts a shell that starts node.
         signal_group(self._process, signal.SIGKILL)
         await self._process.wait()
         self._listener.cancel()
         await asyncio.gather(self._listener, return_exceptions=True)
-        # Output that nobody read, or a grandchild in a group of its own, would keep the pipes open; nothing public closes them.
+        # Unread output, or a grandchild in another group, would keep the pipes open, and no public method closes them.
         self._process._transport.close()  # pyright: ignore
         await asyncio.sleep(0)
 
@@ -131,7 +131,7 @@ class StdioConnection:
 
 
 async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConnection:
-    """Start a server. Raises InputError when it cannot be started at all."""
+    """Start a server. Raises InputError if it cannot be started."""
     try:
         process = await asyncio.create_subprocess_exec(
             *target.command,
@@ -153,13 +153,13 @@ async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConn
 
 
 def signal_group(process: Process, number: signal.Signals) -> None:
-    """Send a signal to all that is left of a process's group, if anything is."""
+    """Send a signal to what is left of a process's group, if anything."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def environment(added: Mapping[str, str] | None) -> dict[str, str]:
-    """Return what a server's process sees: the harmless part of our environment, and `added`."""
+    """Return the environment of a server's process: the harmless part of ours, and `added`."""
     ours = {
         name: value for name, value in os.environ.items() if name in INHERITED or name.startswith(INHERITED_PREFIXES)
     }

@@ -19,13 +19,13 @@ from simtrain.mcp_wire.validation import INVALID_REQUEST, error_frame, flaw
 from simtrain.values.types import JsonObject
 
 GRACE = 1.0
-"""Seconds that requests have to be answered when standard input has ended; clients kill a server after two."""
+"""Seconds to answer open requests after standard input has ended; clients kill a server after two."""
 
 
 async def serve_stdio(handler: RequestHandler) -> None:
-    """Answer on standard output until standard input ends, or nobody reads any more.
+    """Answer on standard output until standard input ends or nobody reads any more.
 
-    A line that is not a message is answered with an error of its own. While this runs, what anybody prints goes to standard error.
+    A line that is not a message is answered with an error. While this runs, anything printed goes to standard error.
     """
     server = build_server(handler)
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -38,12 +38,12 @@ async def serve_stdio(handler: RequestHandler) -> None:
                 group.create_task(wire.listen(to_server))
                 await server.run(incoming, outgoing, server.create_initialization_options())
         except* (BrokenPipeError, anyio.BrokenResourceError):
-            # Nobody reads any more, so there is nobody to tell; or it was to end, and the SDK's own streams broke on the way.
+            # Either nobody reads any more, so nobody could be told, or the SDK's streams broke at the regular end.
             pass
 
 
 class _Wire:
-    """Both directions of a connection, and the requests that wait for their replies."""
+    """Both directions of a connection, with the requests that wait for replies."""
 
     def __init__(self, lines: InputLines, output: Output) -> None:
         self._lines = lines
@@ -52,7 +52,7 @@ class _Wire:
         self._answered = asyncio.Event()
 
     async def listen(self, to_server: ObjectSendStream[SessionMessage | Exception]) -> None:
-        """Hand over every message until the input ends and what was asked is answered."""
+        """Pass on every message until the input ends and all requests are answered."""
         async with to_server:
             async for line in self._lines:
                 if line is not None and not line.strip():
@@ -70,7 +70,7 @@ class _Wire:
                         await self._answered.wait()
 
     async def tell(self, from_server: ObjectReceiveStream[SessionMessage]) -> None:
-        """Write what the server says."""
+        """Write the server's messages."""
         async with from_server:
             async for sent in from_server:
                 await self._output.write(
@@ -91,7 +91,7 @@ class _Wire:
 
 
 def _message(line: bytearray | None) -> SessionMessage | JsonObject:
-    """Return the message in a line, or the error that answers it; None means a line that was too long."""
+    """Return the message in a line, or the error reply to it; None stands for a line that was too long."""
     if line is None:
         return error_frame(INVALID_REQUEST, "Invalid request: the message is too large")
     wrong = flaw(line)
@@ -100,5 +100,5 @@ def _message(line: bytearray | None) -> SessionMessage | JsonObject:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(bytes(line), by_name=False))
     except ValidationError:
-        # Unpaired surrogates, and more nesting than a message is read with.
+        # Unpaired surrogates, and nesting deeper than pydantic reads.
         return error_frame(INVALID_REQUEST, "Invalid request: the message cannot be read")

@@ -1,4 +1,4 @@
-"""Where an MCP server is: a command that speaks on its standard input and output, or the URL of a streamable HTTP endpoint."""
+"""Targets: the command of a stdio server, or the URL of a streamable HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simtrain.values.errors import InputError
 
 @dataclass(frozen=True)
 class StdioTarget:
-    """A command to start. `env` is added to what every server inherits (INHERITED in stdio.py); `cwd` defaults to ours."""
+    """A command to start. `env` is added to the inherited variables (INHERITED in stdio.py); `cwd` defaults to ours."""
 
     command: tuple[str, ...]
     env: Mapping[str, str] | None = field(default=None, repr=False)
     cwd: Path | None = None
 
     def __str__(self) -> str:
-        """Return its name, for messages: its arguments and environment may hold secrets."""
+        """Return the server's name, for messages: arguments and environment may hold secrets."""
         return server_name(self)
 
 
@@ -34,7 +34,7 @@ class HttpTarget:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def __str__(self) -> str:
-        """Return the URL, for messages, without user, password and query, which may hold secrets."""
+        """Return the URL for messages, without user, password and query, which may hold secrets."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -43,9 +43,7 @@ Target: TypeAlias = StdioTarget | HttpTarget
 
 
 def parse_target(text: str) -> Target:
-    """Return the server that a command-line word names: an http(s) URL, else a command split as a shell does. Raises
-    InputError.
-    """
+    """Return the server named by a word of the command line: an http(s) URL, or a command to split like a shell. Raises InputError."""
     if text.lower().startswith(("http://", "https://")):
         return http_target(text)
     try:
@@ -55,19 +53,19 @@ def parse_target(text: str) -> Target:
     if not command:
         raise InputError("no server is named", remedy="give a command or an http(s) URL")
     if command[0].startswith("-"):
-        raise InputError(f"{text!r} is no command", remedy="write each command with its arguments in quotes")
+        raise InputError(f"{text!r} is not a command", remedy="write each command with its arguments in quotes")
     return StdioTarget(command)
 
 
 def http_target(url: str, headers: Mapping[str, str] | None = None) -> HttpTarget:
-    """Return a URL, checked. Raises InputError for one without a host, and for a header that HTTP cannot carry."""
+    """Return a checked target. Raises InputError for a URL without a host, and for a header that HTTP cannot carry."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise InputError(f"{url!r} is no http(s) URL", remedy="write it like http://127.0.0.1:8000/mcp")
+        raise InputError(f"{url!r} is not an http(s) URL", remedy="write it like http://127.0.0.1:8000/mcp")
     for name, value in (headers or {}).items():
         if not name or any(letter in name + value for letter in "\r\n\0"):
             raise InputError(f"the header {name!r} cannot be sent", remedy="keep names and values on one line")
@@ -103,7 +101,7 @@ _AFFIXES = re.compile(r"^(?:mcp[-_]server|server|mcp)[-_]|[-_](?:mcp[-_]server|s
 
 
 def _stem(part: str) -> str:
-    """Return a file or package name without its ending and without the version behind `@` or `:`."""
+    """Return a file or package name without its extension and without a version after `@` or `:`."""
     return re.sub(r"\.(?:m?js|cjs|ts|py|sh|exe)$", "", re.split(r"[@:]", part, maxsplit=1)[0])
 
 

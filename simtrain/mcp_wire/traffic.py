@@ -1,4 +1,4 @@
-"""Pending requests of one connection: who waits for which reply, and the notifications and requests that the server sends meanwhile."""
+"""The traffic of one connection: pending requests, and the notifications and requests that the server sends meanwhile."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from simtrain.values.types import JsonObject, JsonValue, as_object
 
 KEPT_NOTIFICATIONS = 10_000
 CANCEL_LIMIT = 1.0
-"""Seconds to tell a server that nobody waits any more; it may be past listening."""
+"""Seconds to send a cancellation; the server may no longer read."""
 
 
 @dataclass
 class Waiting:
-    """A request under way, and what arrived for it: notifications, and the server's questions with our answers."""
+    """A pending request with what arrived for it: notifications, and the server's questions with the answers."""
 
     reply: asyncio.Future[JsonObject] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     token: JsonValue = None
@@ -34,10 +34,10 @@ class Waiting:
 
 
 class Traffic:
-    """What goes over one connection. `run` must be running for anything to arrive.
+    """The traffic of one connection. `run` must be running for anything to arrive.
 
-    `notifications` holds what the server said unasked, oldest first, and forgets beyond KEPT_NOTIFICATIONS. `unmatched` counts replies
-    that nobody waited for.
+    `notifications` holds those that were not taken yet, at most KEPT_NOTIFICATIONS, oldest first. `unmatched` counts replies to no
+    pending request.
     """
 
     def __init__(self, target: Target, connection: Connection, *, capabilities: JsonObject, answers: Answers) -> None:
@@ -54,7 +54,7 @@ class Traffic:
         self._lost: SimulatorFault | None = None
 
     def next_id(self) -> int:
-        """Return an id that no request of this connection had."""
+        """Return an unused request id."""
         return next(self._ids)
 
     async def ask(self, frame: JsonObject, waiting: Waiting, headers: Mapping[str, str]) -> JsonObject:
@@ -67,18 +67,18 @@ class Traffic:
             await self._connection.send(frame, headers=headers)
             return await waiting.reply
         except asyncio.CancelledError:
-            # The handshake itself must not be cancelled, says the specification.
+            # By the specification `initialize` must not be cancelled.
             if frame["method"] != "initialize":
                 await self._give_up(request)
             raise
         finally:
             self._waiting.pop(request, None)
             if waiting.reply.done() and not waiting.reply.cancelled():
-                # Sending failed too: else asyncio tells of a fault that nobody has looked at.
+                # If sending failed as well, asyncio would log an exception that was never retrieved.
                 waiting.reply.exception()
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
-        """Return what this client says to a request of the server; what it has not declared it refuses."""
+        """Return this client's answer to a request of the server; undeclared capabilities are refused."""
         if method == "ping":
             return {"result": {}}
         if method in CLIENT_METHODS and CLIENT_METHODS[method] not in self._capabilities:
@@ -86,7 +86,7 @@ class Traffic:
         return await self._answers(method, params)
 
     async def next_notification(self, method: str) -> JsonObject:
-        """Return the oldest notification of this method, taken out of `notifications`; waits for one. Raises ConnectionLost."""
+        """Remove and return the oldest notification of this method, waiting for one. Raises ConnectionLost."""
         while True:
             for notification in self.notifications:
                 if notification["method"] == method:
@@ -98,7 +98,7 @@ class Traffic:
             await self._news.wait()
 
     async def quiet(self, seconds: float) -> None:
-        """Wait until nothing has arrived for so long; at most ten times as long."""
+        """Wait until nothing has arrived for some seconds; at most ten times as long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds * 10):
                 while self._lost is None:
@@ -110,7 +110,7 @@ class Traffic:
                         return
 
     async def run(self) -> None:
-        """Take in what arrives until the connection ends."""
+        """Receive until the connection ends."""
         try:
             while True:
                 received = await self._connection.receive()
@@ -141,6 +141,7 @@ class Traffic:
             return
         waiting = self._concerned(received)
         if "id" in frame:
+            # In a task of its own: an answer may take long, and other frames must be received meanwhile.
             task = asyncio.create_task(self._answer_back(frame, waiting))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
@@ -154,7 +155,7 @@ class Traffic:
         frame = received.frame
         identity: JsonValue = frame.get("id")
         if identity is None and received.request is not None:
-            # A server that could not read a request answers with a null id; over HTTP it is known whom it means.
+            # A server that could not parse a request answers with a null id; over HTTP its stream tells which one.
             identity = received.request
         waiting = self._waiting.get(identity) if isinstance(identity, int | str) else None
         if waiting is None or waiting.reply.done():
@@ -166,9 +167,7 @@ class Traffic:
             waiting.reply.set_exception(ConnectionLost(f"{self._target} answered with neither a result nor an error"))
 
     def _concerned(self, received: ReceivedFrame) -> Waiting | None:
-        """Return the request that something belongs to: by its stream, by its progress token, or as the only open
-        one.
-        """
+        """Return the request that a message belongs to: by its stream, by its progress token, or as the only pending one."""
         if received.request is not None:
             return self._waiting.get(received.request)
         token = as_object(received.frame.get("params")).get("progressToken")
@@ -190,7 +189,7 @@ class Traffic:
             waiting.reply.set_exception(fault)
 
     def silence(self, method: str, limit: float) -> TimedOut:
-        """Return the fault for a request that was not answered in time, with what may explain it."""
+        """Return the fault for a request that was not answered in time, with possible reasons."""
         parts = [f"{self._target} did not answer {method} within {limit:g} s"]
         if self.unmatched:
             parts.append(f"{self.unmatched} of its answers had an id that nobody waits for")

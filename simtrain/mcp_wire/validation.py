@@ -1,4 +1,4 @@
-"""Validation of incoming messages: they are checked before the SDK sees them, so that a malformed one gets an error reply."""
+"""Validation of incoming messages, before the SDK sees them, so that malformed ones get a proper error reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 ARRIVAL = 30.0
-"""Seconds that a request may take to arrive whole."""
+"""Seconds for a request to arrive completely."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -23,9 +23,9 @@ Check: TypeAlias = Callable[[bytes], JsonObject | None]
 
 
 def flaw(message: bytes | bytearray) -> JsonObject | None:
-    """Return the JSON-RPC error that answers an invalid MCP message; None for a valid one.
+    """Return the JSON-RPC error reply to an invalid MCP message; None for a valid one.
 
-    Its id is the message's own where that is one, else null, as JSON-RPC 2.0 says in section 5.
+    Its id is that of the message if valid, else null (JSON-RPC 2.0, section 5).
     """
     try:
         value: JsonValue = json.loads(message, parse_constant=_refuse)
@@ -42,7 +42,7 @@ def flaw(message: bytes | bytearray) -> JsonObject | None:
 
 
 def error_frame(code: int, message: str, identity: JsonValue = None) -> JsonObject:
-    """Return a JSON-RPC error reply; an identity that is none becomes null."""
+    """Return a JSON-RPC error reply. An invalid id becomes null."""
     known = identity if _is_id(identity) else None
     return {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
 
@@ -73,9 +73,9 @@ def _refuse(constant: str) -> NoReturn:
 
 
 class WholeBodies:
-    """Passes on HTTP requests whose body has arrived whole: 413 for one that is too large, 408 for one that takes too long.
+    """Passes on HTTP requests once their body has arrived. Answers 413 if it is too large and 408 if it takes too long.
 
-    With `check`, a body that it finds wrong is answered with 400 and what it says.
+    With `check`, an invalid body is answered with 400 and the error that `check` returns.
     """
 
     def __init__(self, app: ASGIApp, *, max_body: int, check: Check | None = None, arrival: float = ARRIVAL) -> None:
@@ -106,7 +106,7 @@ class WholeBodies:
         await self._app(scope, _replaying(body, receive), send)
 
     async def _read(self, announced: str, receive: Receive) -> bytes | None:
-        """Return the body; None if the client has left."""
+        """Return the body; None if the client has disconnected."""
         if announced.isdecimal() and int(announced) > self._max_body:
             raise _TooLarge
         body = bytearray()
@@ -122,11 +122,11 @@ class WholeBodies:
 
 
 class _TooLarge(Exception):
-    """A body beyond the limit."""
+    """The body is beyond the limit."""
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body first, and then what really comes."""
+    """Return a `receive` that first gives the body, then the real messages."""
     given = False
 
     async def again() -> Message:
@@ -140,5 +140,5 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 
 def _refusal(status: int, message: str) -> JSONResponse:
-    # What is left of the request is not read, so the connection cannot be used again.
+    # The rest of the request is not read, so the connection cannot be reused.
     return JSONResponse(error_frame(INVALID_REQUEST, message), status, {"connection": "close"})

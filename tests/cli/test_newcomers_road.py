@@ -211,7 +211,7 @@ def test_a_prompt_that_states_a_case_s_key_is_warned_of(name: str, warned: bool,
 
 def test_a_server_s_command_without_its_quotes_is_one_clear_line(typed: Typed) -> None:
     code, _, err = typed("capture", "-o", "out.json", "--", "simtrain", "serve", "git", "--stdio")
-    assert code == 2 and "'--stdio' is no command; write each command with its arguments in quotes" in err
+    assert code == 2 and "'--stdio' is not a command; write each command with its arguments in quotes" in err
 
 
 # Run folders of other versions

@@ -219,7 +219,7 @@ def test_any_json_comes_back_from_a_manifest_to_the_letter(
             r"the format is 'simtrain-manifest/2', not 'simtrain-manifest/1'",
         ),
         ('{"format": "FORMAT"}', "'servers' is missing"),
-        ('{"format": "FORMAT", "servers": {"a": 1}}', r"servers\.a: this is no object"),
+        ('{"format": "FORMAT", "servers": {"a": 1}}', r"servers\.a: this is not an object"),
         ('{"format": "FORMAT", "servers": {"a": {"surfaces": []}}}', r"servers\.a\.surfaces: the server shows nothing"),
         (
             '{"format": "FORMAT", "servers": {"a": {"surfaces": [{"era": 1}]}}}',

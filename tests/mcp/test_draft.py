@@ -202,7 +202,7 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     no_manifest.write_text("[]")
     torn = tmp_path / "torn.jsonl"
     torn.write_text('{"format":"simtrain-recording/9","server":"x","transport":"stdio"}\n')
-    assert "this is no manifest" in simtrain("world", "draft", no_manifest, "--out", out, code=2)
+    assert "this is not a manifest" in simtrain("world", "draft", no_manifest, "--out", out, code=2)
     assert "not 'simtrain-recording/1'" in simtrain(
         "world", "draft", manifest, "--recording", torn, "--out", out, code=2
     )

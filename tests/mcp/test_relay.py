@@ -371,7 +371,7 @@ def test_what_cannot_work_in_a_relay_is_refused_at_once(
         (("--port", "8700", "--", "cat"), "--port is for the relay of a URL"),
         (("--record", "no/such/folder/rec.jsonl", "--", "cat"), "cannot be written"),
         (("--perturb", "no_such_pack", "--", "cat"), "unknown perturbation 'no_such_pack'"),
-        (("http://",), "is no http"),
+        (("http://",), "is not an http"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], problem: str) -> None:

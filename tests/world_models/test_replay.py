@@ -341,7 +341,7 @@ async def test_a_scenario_cannot_start_a_program_unless_the_user_allows_it(
         ({"command": "x", "url": "http://127.0.0.1:1/mcp"}, "either `command` or `url`"),
         ({"command": "x", "env": ["NO_SUCH_VARIABLE_HERE"]}, "NO_SUCH_VARIABLE_HERE is not set"),
         ({"command": ["no-such-program-anywhere"]}, "cannot be started"),
-        ({"url": "gopher://x"}, "is no http"),
+        ({"url": "gopher://x"}, "is not an http"),
     ],
 )
 async def test_a_live_server_that_cannot_be_is_one_line(knobs: dict[str, Any], problem: str, recorded: Path) -> None:

@@ -1,1 +1,1 @@
-"""Questions over search worlds, their gold and their plans, and WideSearch scoring. Imports worlds and below."""
+"""Questions over search worlds with gold and plans, and WideSearch scoring. Imports worlds and below."""

@@ -1,4 +1,4 @@
-"""Which cells of a gold table have to be found out: those that have a value and are not in the question already."""
+"""The cells of a gold table that must be found out: those with a value that the question does not give."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,13 @@ from simtrain.contracts.question import MISSING, Question, normal_name
 from simtrain.values.types import JsonObject
 
 _JOINED = re.compile(r"[^\W\u4e00-\u9fff]")
-"""A character that belongs to the word beside it; Chinese has no spaces between words."""
+"""A character that belongs to the word beside it. Chinese characters do not: they are written without spaces."""
 
 
 def given_cells(question: Question, gold: Sequence[JsonObject], text_given: str) -> frozenset[tuple[str, str]]:
-    """Return the cells (normalised column, text) that a text gives away: names and key cells that it contains word for word.
+    """Return the cells (normalised column, text) that a text gives away: names and key cells that it contains verbatim.
 
-    Other cells do not count: an amount or a category in a question does not say whose it is.
+    Other cells do not count, since an amount or a category in a question does not say whose it is.
     """
     columns = [column.name for column in question.columns if column.names is not None or column.name in question.key]
     text = text_given.casefold()
@@ -23,12 +23,12 @@ def given_cells(question: Question, gold: Sequence[JsonObject], text_given: str)
 
 
 def asks_for_something(gold: Iterable[JsonObject], given: frozenset[tuple[str, str]]) -> bool:
-    """True if any cell of a gold table has to be found out."""
+    """Return True if any cell of a gold table must be found out."""
     return any(is_sought(name, str(cell), given) for row in gold for name, cell in row.items())
 
 
 def is_sought(column: str, cell: str, given: frozenset[tuple[str, str]]) -> bool:
-    """True if a gold cell has a value that is not given."""
+    """Return True if a gold cell has a value that is not given."""
     return cell != MISSING and (normal_name(column), cell) not in given
 
 

@@ -1,4 +1,4 @@
-"""The questions that a scenario asks of a world: composed, written by hand, or read from a file."""
+"""The questions of a scenario about a world: composed, written by hand, or read from a file."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -21,7 +21,7 @@ SEED: Final = 0
 
 
 def maker_of(world: World, wanted: QuestionSet, *, seed: int = SEED) -> QuestionMaker:
-    """Return the maker of a set's composed questions. Raises InputError for an unknown kind."""
+    """Return the maker for a set's composed questions. Raises InputError for an unknown kind."""
     known = (*FAMILIES, UNANSWERABLE)
     for place, kind in enumerate(wanted.compose or ()):
         if kind not in known:
@@ -40,7 +40,7 @@ def maker_of(world: World, wanted: QuestionSet, *, seed: int = SEED) -> Question
 
 
 def made_questions(world: World, wanted: QuestionSet) -> Iterator[Made]:
-    """Yield the questions of a set over a world, in the order of making. Raises InputError at the place in the set."""
+    """Yield the questions of a set about a world, in the order they are made. Raises InputError with the place in the set."""
     if not wanted.families:
         yield from maker_of(world, wanted).make(wanted.count)
         return
@@ -54,9 +54,7 @@ def made_questions(world: World, wanted: QuestionSet) -> Iterator[Made]:
 
 
 def read_questions(path: Path, *, world: str) -> Iterator[Question]:
-    """Yield the questions of a JSONL file about a world. Raises InputError, with the line, for a line that is not a
-    question of that world.
-    """
+    """Yield the questions of a JSONL file. Raises InputError, with the line, for a line that is no question about `world`."""
     if not path.is_file():
         raise InputError(f"there is no file {path}", remedy="`simtrain world questions` writes one")
     for number, line in whole_lines(path):

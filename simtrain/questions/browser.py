@@ -1,4 +1,4 @@
-"""A world's own search engine and page opener, as a plan calls them: which tools they are, and what they reply."""
+"""A world's search and page tools as a plan calls them: finds the tools, calls them, and caches their replies."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from simtrain.worlds.search.world import SearchWorld
 _QUERY: Final = ("query", "q", "search_query", "keywords", "question")
 _ADDRESS: Final = ("url", "urls", "id", "link", "address", "href")
 _WHOLE: Final[JsonObject] = {"includeMarkdown": True, "max_length": 1_000_000}
-"""Arguments that make an opener return the whole page, where it takes them."""
+"""Arguments that make a page tool return the whole page, if it has them."""
 
 MOST_PARTS: Final = 40
 
@@ -33,21 +33,21 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A page opened: the calls that open its parts, and what a plan reads of each reply."""
+    """An opened page: the calls that open its parts, and the replies as a plan reads them."""
 
     calls: tuple[PlannedCall, ...]
     replies: tuple[JsonValue, ...]
     addresses: tuple[frozenset[str], ...]
     """The URLs in each reply."""
     texts: tuple[tuple[str, str], ...]
-    """For each reply, the longest text in it, with the path by which an expression reaches it."""
+    """The longest text in each reply, with the path of an expression to it."""
 
 
 class Tooling:
-    """Which of some tools search and which open pages, and how they are called."""
+    """The search tool and the page tool among some tools, and how to call them."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        """Raises InputError where none searches or none opens pages."""
+        """Raises InputError if no tool searches or no tool opens pages."""
         self.searching, self._query = _tool(tools, _QUERY, "searches")
         self.opening, self._address = _tool(tools, _ADDRESS, "opens pages")
 
@@ -56,7 +56,7 @@ class Tooling:
         return PlannedCall(self.searching.name, {self._query: _fit(self.searching, self._query, query)})
 
     def open_call(self, url: str, part: int = 1) -> PlannedCall | None:
-        """Return the call that opens a page, or a further part of it; None if the tool gives no parts."""
+        """Return the call that opens a page or a further part of it; None if the tool has no parts."""
         properties = self.opening.input_schema.get("properties", {})
         arguments: JsonObject = {self._address: _fit(self.opening, self._address, url)}
         if part > 1:
@@ -68,10 +68,10 @@ class Tooling:
 
 
 class Browser:
-    """Searches and visits through the world's tools, each made once and remembered."""
+    """Searches and opens pages through the world's tools. Each call is made once and cached."""
 
     def __init__(self, world: World) -> None:
-        """Raises InputError for a world without a tool that searches or one that opens pages."""
+        """Raises InputError for a world without a search tool or a page tool."""
         self.world = world
         self.tooling = Tooling(world.tools)
         self.search_call = self.tooling.search_call
@@ -80,7 +80,7 @@ class Browser:
         self.visit = lru_cache(maxsize=20_000)(self._visited)
 
     def _searched(self, query: str) -> frozenset[str]:
-        """Return the URLs that the search engine gives for a query; none if it refuses."""
+        """Return the URLs in the results for a query; none if the tool reports an error."""
         if isinstance(self.world, SearchWorld) and self.tooling.searching.name == WEB[0].name:
             return self._ranked(self.world, query)
         observation = self._answer(self.tooling.searching, self.search_call(query))
@@ -88,12 +88,12 @@ class Browser:
 
     @staticmethod
     def _ranked(world: SearchWorld, query: str) -> frozenset[str]:
-        """Return what `web_search` gives, without the snippets, which take longer to write than the pages to find."""
+        """Return the URLs that `web_search` finds, without making snippets, which would take longer than the search."""
         hits = world.web.ranking.top(query, count=world.view.results)
         return frozenset(world.web.page(hit.page).url for hit in hits)
 
     def _visited(self, url: str) -> Visit | None:
-        """Return a page with all its parts; None if it cannot be opened."""
+        """Return a page with all parts; None if it cannot be opened."""
         calls, replies = list[PlannedCall](), list[JsonValue]()
         for part in range(1, MOST_PARTS + 1):
             call = self.tooling.open_call(url, part)
@@ -131,7 +131,7 @@ def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> 
 
 
 def _seen(observation: Observation) -> JsonObject:
-    """Return what a plan sees of a reply."""
+    """Return a reply as a plan sees it."""
     content = observation.content
     return {"text": observation.text} if content is None else content
 
@@ -151,7 +151,7 @@ def addresses(reply: JsonValue) -> frozenset[str]:
 
 
 def texts(reply: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text in a reply, with the path by which an expression reaches it."""
+    """Yield every text in a reply, with the path of an expression to it."""
     if isinstance(reply, str):
         yield path, reply
     elif is_list(reply):
@@ -159,5 +159,6 @@ def texts(reply: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
             yield from texts(item, f"{path}[{index}]")
     elif is_object(reply):
         for name, item in reply.items():
+            # A plan's expressions reach members by dots, so that other keys cannot be named.
             if name.isidentifier():
                 yield from texts(item, f"{path}.{name}")

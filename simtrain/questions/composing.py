@@ -1,4 +1,4 @@
-"""Composing: shapes of questions, drawn by walking the schema of a world."""
+"""Composing: draws shapes of questions by walking the schema of a world."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from simtrain.questions.shapes import DrawRefused, Exists, JoinNode, Shape, Term
 from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
-"""The kinds of attribute that columns show beside names."""
+"""The kinds of attributes, beside names, that columns show."""
 
 MOST_COLUMNS: Final = 6
 
 LEAST_SHARED: Final = 1.4
-"""Rows for each group, on average, from which on groups are worth asking for."""
+"""Least average number of rows per group for a question about groups."""
 
 _NAMING: Final = re.compile(
     r"\b(number|no|year|rank|rating|score|grade|index|level|age|edition|version|share|rate)\b", re.IGNORECASE
@@ -25,7 +25,7 @@ _NAMING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large a composed question may be: hops to the farthest fact, gold rows, columns (None: as many as its kind has)."""
+    """Limits of a composed question: hops to the farthest fact, gold rows, columns (None: those of its kind)."""
 
     hops: tuple[int, int] = (0, 4)
     rows: tuple[int, int] = (3, 40)
@@ -33,7 +33,7 @@ class Bounds:
 
 
 class Composer:
-    """Draws shapes from one stream, or raises DrawRefused. What it draws may have no rows, or too many: that is for the caller to check."""
+    """Draws shapes, or raises DrawRefused. The caller must check that a shape has rows, and not too many."""
 
     def __init__(self, schema: WorldSchema, bounds: Bounds) -> None:
         self.schema = schema
@@ -49,8 +49,9 @@ class Composer:
         self._tied: dict[tuple[str, str, tuple[str, ...]], dict[str, set[int]]] = {}
 
     def share(self, table: str, stream: Stream) -> float:
-        """Return the share of a table's rows that gives a number of rows within the bounds."""
+        """Return a share of a table's rows that gives a number of rows within the bounds."""
         low, high = self.bounds.rows
+        # Log-uniform, so that short tables are as frequent as long ones.
         wanted = low * (high / low) ** stream.random()
         return min(0.9, wanted / max(1, self.schema.size(table)))
 
@@ -96,21 +97,19 @@ class Composer:
         return stream.choose(stream.choose(roots))
 
     def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
-        """True if the first reference of a walk is shared: where most rows have one of their own, groups by it mean little."""
+        """Return True if rows share the first reference of a walk. Groups by a reference of nearly one row each mean little."""
         ref = self.schema.tables[nodes[0].table].attributes[nodes[1].ref]
         return LEAST_SHARED * len(self.schema.present(ref)) <= self.schema.size(nodes[0].table)
 
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
-        """Return the shape with a condition on the node a given number of references away: on its name, or else on
-        one of its attributes.
-        """
+        """Return the shape with a condition on the node `hops` references away, on its name or another attribute."""
         if hops and stream.random() < named:
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
         return self.tested(shape, stream, range(hops, hops + 1), share)
 
     def keyed(self, nodes: tuple[JoinNode, ...]) -> tuple[tuple[JoinNode, ...], list[Term], tuple[int, ...]]:
-        """Return the nodes with those that name a row of the subject, its key columns, and their places."""
+        """Return the nodes, extended by those that identify a row of the subject, its key columns, and their indices."""
         subject = self.schema.tables[nodes[0].table]
         if subject.kind == "entity":
             return nodes, [Term(0, "name")], (0,)
@@ -127,7 +126,7 @@ class Composer:
         return tuple(found), terms, tuple(range(len(terms)))
 
     def columned(self, shape: Shape, stream: Stream, *, most: int = MOST_COLUMNS) -> Shape:
-        """Return the shape with some more columns: attributes of its nodes, and names of what references point to."""
+        """Return the shape with further columns: attributes of its nodes, and names of things that references point to."""
         nodes, columns = list(shape.nodes), list(shape.columns)
         choices = [
             Term(place, attribute.name)
@@ -140,7 +139,7 @@ class Composer:
         wanted = stream.integer(1, max(1, most - len(columns)))
         for term in stream.shuffled([term for term in choices if term not in columns and term not in fixed])[:wanted]:
             columns.append(term)
-        # Where nothing lies further away, names of what references point to would make a hop of their own.
+        # Only if the shape has hops already: the name of a referenced thing adds a hop of its own.
         if shape.hops and open_ends and len(columns) < most and stream.random() < 0.35:
             place, ref = stream.choose(open_ends)
             if ref.target and not any(node.parent == place and node.ref == ref.name for node in nodes):
@@ -149,7 +148,7 @@ class Composer:
         return replace(shape, nodes=tuple(nodes), columns=tuple(columns))
 
     def tied(self, item: Exists) -> dict[str, set[int]]:
-        """Return which entities the rows of a relation tie to which names: the name at the end of the path -> ids at the other end."""
+        """Return, for the rows of a relation, the name at the end of the path -> the ids of entities at the other end."""
         place = (item.table, item.ref, item.path)
         if place not in self._tied:
             joins = ""
@@ -169,7 +168,7 @@ class Composer:
         return [item for item in table.attributes.values() if item.numeric and not self.schema.has_nulls(item)]
 
     def additive(self, table: QuestionTable) -> list[QuestionAttribute]:
-        """Return those whose total means something: amounts and counts, but no shares and rates, and no numbers that only name or rank."""
+        """Return the numeric attributes with a meaningful sum: amounts and counts, but no shares, rates, ranks or identifiers."""
         return [item for item in self.numbers(table) if item.unit != "%" and not _NAMING.search(item.label)]
 
     def ordered(self, table: QuestionTable) -> list[QuestionAttribute]:
@@ -192,13 +191,11 @@ join _pages p on p.id = m.page join _sites s on s.id = p.site and s.id <> c.site
 group by 1, 2, 3, 4 order by 1, 2, 3, stated desc, s.id
 """
 _ROWS_TRIED = 400
-"""Rows of a type that are compared to find out which site tells the truth about it."""
+"""Rows of a type that are compared to find a site that is right about it."""
 
 
 def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
-    """Return the attributes that some site states wrongly, each with a site that is right about those rows and the
-    one that is wrong.
-    """
+    """Return the attributes that some site has wrong, each with a site that is right about the same rows, and the wrong site."""
     found: dict[tuple[str, str, str], tuple[QuestionAttribute, str, str]] = {}
     for row in schema.world.query(_DISPUTES, {"rows": _ROWS_TRIED}):
         key = str(row["type"]), str(row["name"]), str(row["other"])

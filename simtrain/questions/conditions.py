@@ -1,4 +1,4 @@
-"""Conditions drawn from the values in a world, so that about the wanted share of rows meets them."""
+"""Draws conditions from the values in a world, such that about a wanted share of rows meets them."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
 TESTED: Final = frozenset({"category", "flag", "date", "number", "quantity", "money"})
-"""The kinds of attribute that conditions are made of."""
+"""The kinds of attributes that conditions can test."""
 
 _WINDOW: Final = 12
-"""How many neighbouring values are looked at for the widest gap."""
+"""Number of neighbouring values searched for the widest gap."""
 
 
 def test_of(
@@ -68,7 +68,7 @@ def _range(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, 
 
 
 def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last: int) -> Test | None:
-    """Return a range of amounts from about the first of these places to the last, open at an end beyond which there are no others."""
+    """Return a condition for the values from about index `first` to `last`; an end beyond all values is left open."""
     numbers = [float(str(value)) for value, _ in values]
     low, high = _limit(numbers, first, least=True), _limit(numbers, last + 1, least=False)
     if low is None:
@@ -79,7 +79,7 @@ def around(term: Term, values: Sequence[tuple[JsonValue, int]], first: int, last
 
 
 def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> tuple[int, int]:
-    """Return the places of the first and last value of a stretch that holds about `share` of the rows, at either end or inside."""
+    """Return the indices of the first and last value of a random stretch that holds about `share` of the rows."""
     sums = list(accumulate(count for _, count in values))
     wanted = max(1.0, share * sums[-1])
     begin = stream.number(0, max(0.0, sums[-1] - wanted))
@@ -89,19 +89,18 @@ def _stretch(values: Sequence[tuple[JsonValue, int]], stream: Stream, share: flo
 
 
 def _limit(numbers: Sequence[float], place: int, *, least: bool) -> int | float | None:
-    """Return a round number before `numbers[place]` and after its predecessor, where the gap near there is widest."""
+    """Return a round number in the widest gap near `numbers[place]`; None beyond either end."""
     if not 0 < place < len(numbers):
         return None
     near = range(max(1, place - _WINDOW), min(len(numbers), place + _WINDOW))
+    # A limit inside a wide gap: values rounded on pages then still fall on the right side of it.
     best = max(near, key=lambda index: (numbers[index] - numbers[index - 1], -abs(index - place)))
     low, high = numbers[best - 1], numbers[best]
     return _round_between(low, high, least=least)
 
 
 def _round_between(low: float, high: float, *, least: bool) -> int | float | None:
-    """Return the roundest number between `low` and `high`, both exclusive; for neighbouring whole numbers the one
-    inside the range.
-    """
+    """Return the roundest number between `low` and `high`, exclusive; for adjacent whole numbers the one inside the range."""
     whole = low.is_integer() and high.is_integer()
     if whole and high - low <= 1:
         return int(high if least else low)
@@ -114,7 +113,7 @@ def _round_between(low: float, high: float, *, least: bool) -> int | float | Non
 
 
 def years_of(test: Test) -> tuple[str | None, str | None]:
-    """Return the first and the last year of a condition on a date."""
+    """Return the first and last year of a condition on a date; None for an open end."""
     if test.operator == "between":
         return str(test.values[0])[:4], str(test.values[1])[:4]
     year = str(test.values[0])[:4]

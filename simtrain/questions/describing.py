@@ -1,4 +1,4 @@
-"""Identifying a thing without its name: by conditions, blurred to decades and ranges, that nothing else of its kind meets."""
+"""Identifies a thing without its name, by blurred conditions (decades, ranges) that nothing else of its kind meets."""
 
 from bisect import bisect_left
 from typing import Final
@@ -11,17 +11,17 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
 MOST_TESTS: Final = 4
-"""Most conditions on a thing; one that others still resemble is given up."""
+"""Most conditions on a thing. If they do not identify it, the draw is refused."""
 
 _WIDTH: Final = (0.12, 0.4)
-"""The shares of all rows among which a range hides a value."""
+"""Width of a range around a value, as a share of all distinct values: least and most."""
 
 
 def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> Shape:
-    """Return a row of the subject, identified by conditions on itself and on the far end of the walk.
+    """Return a shape for one row of the subject, identified by conditions on itself and on the far end of the walk.
 
-    Nothing else meets the conditions on the far end, and no other row meets all conditions together: the world's SQL has counted.
-    Without any of them, another row would do. Raises DrawRefused where no such conditions are found.
+    Only one thing meets the conditions on the far end, and only one row meets all of them, as counted by SQL. Each condition is
+    needed for that. Raises DrawRefused if no such conditions are found.
     """
     ids = _ids(schema, nodes, stream)
     far = len(nodes) - 1
@@ -34,7 +34,7 @@ def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) 
 
 
 def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> list[int]:
-    """Return the ids along the walk from a row drawn by chance. Raises DrawRefused where its references lead nowhere."""
+    """Return the ids along the walk from a random row. Raises DrawRefused if a reference is empty."""
     found = [stream.choose(sorted(schema.names[nodes[0].table]))]
     for place, node in enumerate(nodes[1:]):
         rows = schema.world.query(
@@ -50,7 +50,7 @@ def _ids(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) -> li
 def _identified(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], row: int, given: tuple[Test, ...], stream: Stream
 ) -> tuple[Test, ...]:
-    """Return conditions on the subject's own attributes that, with the given ones, only this row meets; each of them is needed."""
+    """Return conditions on the subject's own attributes that, with the given ones, only this row meets; none is superfluous."""
     table = schema.tables[nodes[0].table]
     values = schema.world.query(f"select * from {table.name} where id = :id", {"id": row})[0]
     own: tuple[Test, ...] = ()
@@ -69,7 +69,7 @@ def _identified(
 def _needed(
     schema: WorldSchema, nodes: tuple[JoinNode, ...], own: tuple[Test, ...], given: tuple[Test, ...]
 ) -> tuple[Test, ...]:
-    """Return the conditions without those that later ones made needless."""
+    """Return the conditions without those that later ones made superfluous."""
     for test in own:
         others = tuple(other for other in own if other is not test)
         if (others or given) and _count(schema, nodes, (*others, *given)) == 1:
@@ -83,7 +83,7 @@ def _count(schema: WorldSchema, nodes: tuple[JoinNode, ...], tests: tuple[Test, 
 
 
 def blurred(schema: WorldSchema, attribute: QuestionAttribute, value: JsonValue, stream: Stream) -> Test | None:
-    """Return a condition that a value meets without being given away: its decade, a range around it, its category."""
+    """Return a condition that a value meets but that does not reveal it: its decade, a range around it, its category."""
     term = Term(0, attribute.name)
     if value is None:
         return None

@@ -1,10 +1,10 @@
-"""Names that could be mistaken for one another: one edit apart."""
+"""Finds names that could be mistaken for one another: one edit apart."""
 
 from collections.abc import Iterable
 
 
 def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return two of these names that are at most one edit (a letter put in, left out or replaced) apart; None if no two are."""
+    """Return two of these names that are at most one edit (insertion, deletion or substitution) apart; None if there are none."""
     seen: dict[str, str] = {}
     for name in dict.fromkeys(names):
         forms = _forms(name.casefold())
@@ -16,7 +16,7 @@ def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _forms(plain: str) -> list[str]:
-    """Return the name with any one letter blanked, or a blank put in anywhere: names that are one edit apart share such a form."""
+    """Return all forms of a name with one letter blanked or one blank inserted. Names one edit apart share such a form."""
     blanked = [f"{plain[:place]}\0{plain[place + 1 :]}" for place in range(len(plain))]
     widened = [f"{plain[:place]}\0{plain[place:]}" for place in range(len(plain) + 1)]
     return blanked + widened

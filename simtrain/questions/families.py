@@ -1,4 +1,4 @@
-"""The families of composed questions: what each draws, from conditions on one entity to what two sources say of it."""
+"""The families of composed questions, from conditions on one entity to facts that two sources dispute."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from simtrain.questions.shapes import (
 from simtrain.values.seeding import Stream
 
 MOST_HOPS: Final = 4
-"""References between what is asked for and the farthest fact."""
+"""Most references between the subject and the farthest fact."""
 
 MOST_NAMED: Final = 4
 """Most entities that a question names when it asks for facts about them."""
@@ -32,7 +32,7 @@ LONGEST_RANKING: Final = 15
 
 
 def looked_up(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return facts about a few entities that the question names, and about what is a given number of references away."""
+    """Ask for facts about a few named entities, and about things `hops` references away from them."""
     low, high = composer.bounds.rows
     nodes = composer.rooted(composer.entities, hops, stream)
     if low > MOST_NAMED:
@@ -58,12 +58,12 @@ def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def joined(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities by what is a given number of references away: its name, or a condition on it."""
+    """Ask for entities by something `hops` references away: its name, or a condition on it."""
     return _joined("joined", composer, composer.entities, hops, stream)
 
 
 def linked(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return rows of a relation, by what is at either end or beyond it, and by the time for which they hold."""
+    """Ask for rows of a relation, by something at either end or beyond it, and by the time for which they hold."""
     return _joined("linked", composer, composer.relations, hops, stream)
 
 
@@ -89,7 +89,7 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
     if mark < 0.75:
         value, _ = stream.choose(composer.schema.values(composer.schema.tables[shape.subject].attributes["since"]))
         day = f"{min(int(str(value)[:4]) + 1, int(composer.schema.today[:4]))}-01-01"
-        # Whether what ends on a day still holds on it, words do not say.
+        # A day on which a row ends is avoided: words do not say if it still holds on that day.
         ends = composer.schema.values(composer.schema.tables[shape.subject].attributes["until"])
         if all(end != day for end, _ in ends):
             return replace(shape, tests=(*shape.tests, Test(term, "on", (day,))))
@@ -97,7 +97,7 @@ def _timed(composer: Composer, shape: Shape, stream: Stream) -> Shape:
 
 
 def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities by the order of a date (or an amount) and a similar one a given number of references away."""
+    """Ask for entities by comparing a date (or an amount) with a similar one `hops` references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     pairs = [
         (Term(0, own.name), Term(hops, other.name))
@@ -114,7 +114,7 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return, for each entity a given number of references away, how many rows lead to it, their sum or their mean."""
+    """Ask, for each entity `hops` references away, for the number of rows that lead to it, their sum or their mean."""
     nodes = composer.rooted([*composer.entities, *composer.relations], hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
@@ -126,7 +126,7 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
     measures = [GroupMeasure(combine, term)]
     if combine != "count" and stream.random() < 0.4:
         measures.insert(0, GroupMeasure("count", _counting(subject)))
-    # A test on what lies before the group keeps the facts to be gathered few.
+    # A condition on the subject keeps the number of facts to be gathered small.
     low, high = composer.bounds.rows
     share = min(0.8, stream.number(2 * low, 3 * high) / composer.schema.size(subject.name))
     shape = composer.tested(shape, stream, range(1), share)
@@ -141,12 +141,12 @@ def counted(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def _counting(subject: QuestionTable) -> Term:
-    """Return what is read of each row that is counted: its name; of a relation, the reference to its first end."""
+    """Return the term that is read of each counted row: its name; for a relation, the name at its first end."""
     return Term(0, "name") if subject.kind == "entity" else Term(1, "name")
 
 
 def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return the first few by a number or a date, of all or of those that meet a condition a given number of references away."""
+    """Ask for the first few by a number or a date, among all or among those that meet a condition `hops` references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     orders = composer.ordered(composer.schema.tables[nodes[0].table])
     if not orders:
@@ -161,7 +161,7 @@ def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def best(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Ask, for each entity that references point to, for the row that comes first; with more hops, among those that lead somewhere."""
+    """Ask, for each referenced entity, for the first of its rows; with more hops, among rows with a condition further away."""
     nodes = composer.rooted(composer.entities, hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
@@ -183,7 +183,7 @@ def best(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def related(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities by what a relation ties them to: by the name of its other end, or by what is beyond it."""
+    """Ask for entities by a relation: by the name at its other end, or by a condition beyond it."""
     exists = _tied(composer, hops, stream)
     test = exists.test
     if stream.random() < 0.5:
@@ -199,7 +199,7 @@ def related(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Ask for entities that rows of a relation tie to one name but not to another, or that none points at (one hop)."""
+    """Ask for entities that a relation links to one name but not to another, or (one hop) that no row refers to."""
     exists = _tied(composer, hops, stream)
     shape = Shape("differed", (JoinNode(_pointed_at(composer, exists)),), (Term(0, "name"),))
     if hops == 1:
@@ -209,7 +209,7 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
     tied = composer.tied(exists)
     low = composer.bounds.rows[0]
     first = stream.choose(sorted(tied))
-    # Only a name that takes some of them away, and leaves enough, makes a difference.
+    # The second name must exclude some entities and leave enough.
     others = [name for name, ids in tied.items() if ids & tied[first] and len(tied[first] - ids) >= low]
     if not others:
         raise DrawRefused
@@ -219,9 +219,7 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
 
 
 def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
-    """Return rows of a relation that point at an entity by one end, with a path from the other end on to a name a
-    given number of hops away.
-    """
+    """Return a condition: rows of a relation refer to the entity by one end, with a path from the other end to a name."""
     walks = [walk for table in composer.relations for walk in composer.walks(table.name, max(1, hops - 1))]
     choices = [
         (walk, ref.name)
@@ -242,7 +240,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
 
 
 def _unambiguous_ends(relation: QuestionTable) -> list[QuestionAttribute]:
-    """Return the references by which rows may be tied to a thing: where two lead to one type, words do not say which is meant."""
+    """Return the references of a relation to types that only one of them leads to. Words could not tell two apart."""
     targets = Counter(ref.target for ref in relation.refs)
     return [ref for ref in relation.refs if targets[ref.target] == 1]
 
@@ -252,7 +250,7 @@ def _pointed_at(composer: Composer, exists: Exists) -> str:
 
 
 def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return entities about which two sites disagree, with what each says."""
+    """Ask for entities about which two sites disagree, with both statements."""
     choices = [choice for choice in composer.disputes if composer.walks(choice[0].type, hops)]
     if not choices:
         raise DrawRefused
@@ -262,14 +260,14 @@ def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
     shape = Shape("disputed", nodes, (Term(0, "name"),), dispute=dispute)
     if hops or stream.random() < 0.8:
         shape = composer.reached(shape, hops, stream, share=0.6, named=0.3)
-    # What is in dispute cannot tell which things are meant.
+    # A disputed attribute cannot also decide which rows are meant.
     if any(test.term == Term(0, attribute.name) for test in shape.tests):
         raise DrawRefused
     return shape
 
 
 def single(composer: Composer, hops: int, stream: Stream) -> Shape:
-    """Return one entity, identified by what is near it and by a distant thing that is itself only described."""
+    """Ask for one entity, identified by its own attributes and by a distant thing that is itself only described."""
     nodes = composer.rooted(composer.entities, hops, stream)
     return described(composer.schema, nodes, stream)
 
@@ -279,7 +277,7 @@ Draw: TypeAlias = Callable[[Composer, int, Stream], Shape]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the shapes of a family are drawn, and over how few and how many hops."""
+    """How the shapes of a family are drawn, and over how many hops at least and at most."""
 
     draw: Draw
     fewest: int = 0

@@ -1,4 +1,4 @@
-"""What a question rests on: its gold table, the facts behind each cell, and the facts that decide which rows there are."""
+"""The basis of a question: its gold table, the facts behind each cell, and the facts that decide on the rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The gold rows; for each of their cells the facts that it is read from; and the facts that decide which rows there are."""
+    """The gold rows, the facts behind each of their cells, and the facts that decide which rows there are."""
 
     rows: list[JsonObject]
     cells: list[list[tuple[Needed, ...]]]
@@ -30,7 +30,7 @@ class Gathered:
 
 
 def gather(question: Question, world: World) -> Gathered:
-    """Return the gold and what it rests on. Raises InputError for a question without rows, with ambiguous ones, or without evidence."""
+    """Return the gold with its facts. Raises InputError for a question without rows, with ambiguous rows, or without evidence."""
     gold = question.gold(world.query)
     evidence = question.evidence
     if evidence is None:
@@ -68,6 +68,6 @@ def _needed(cell: CellSource, row: JsonObject, value: str) -> Needed | None:
 
 
 def names_in(question: Question, rows: Sequence[JsonObject]) -> list[str]:
-    """Return the names that a reader of a question has to tell apart: those in its cells."""
+    """Return the names in the cells of a question, which a reader has to tell apart."""
     columns = [column.name for column in question.columns if column.names is not None]
     return list(dict.fromkeys(str(row[name]) for row in rows for name in columns))

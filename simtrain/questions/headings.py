@@ -1,4 +1,4 @@
-"""Headings: each column of a table called by one short noun phrase, and what it means in full where that says less."""
+"""Headings: a short noun phrase for each column, and its full meaning if the phrase says less."""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from simtrain.questions.schema import QuestionAttribute
 from simtrain.questions.shapes import GroupMeasure, Shape, Term
 
 NUMBER_TOLERANCE: Final = 0.02
-"""How far, as a share, a number in an answer may be off: pages round."""
+"""Relative tolerance for numbers in answers, since pages round."""
 
 MOST_WORDS: Final = 5
-"""Words of a heading, its unit among them."""
+"""Most words of a heading, including its unit."""
 
 _SIGNS: Final = 3
-"""Chinese signs that read like one word."""
+"""Chinese characters that count as one word."""
 
 _WORD: Final = re.compile(r"[^\W\u4e00-\u9fff][\w'’./²³%-]*|%")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
@@ -26,7 +26,7 @@ _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column with its heading, and the heading's meaning; empty where the heading says it all."""
+    """A column with its heading, and the heading's meaning; empty if the heading says it all."""
 
     column: Column
     meaning: str = ""
@@ -42,7 +42,7 @@ class Headings:
         self.words = phrases.words
 
     def of(self, shape: Shape) -> list[Heading]:
-        """Return the columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
+        """Return the columns of a shape, with distinct headings and the rules for comparing their cells."""
         found: list[Heading] = []
         taken: set[str] = set()
         for attribute, full, names in self._called(shape):
@@ -55,9 +55,7 @@ class Headings:
         return found
 
     def _called(self, shape: Shape) -> Iterator[tuple[QuestionAttribute | None, str, list[str]]]:
-        """Yield the attribute of each column (None for a count of rows), its full name, and the candidates for its
-        heading, best first.
-        """
+        """Yield the attribute of each column (None for a count), its full name, and candidates for its heading, best first."""
         for column in shape.columns:
             if isinstance(column, GroupMeasure):
                 attribute, names = self._measured(shape, column)
@@ -108,7 +106,7 @@ class Headings:
 
 
 def typed_column(attribute: QuestionAttribute, name: str) -> Column:
-    """Return a column for values of an attribute, compared as its kind demands."""
+    """Return a column for values of an attribute, with the comparison that fits its kind."""
     if attribute.numeric:
         return Column(name=name, preprocess=("extract_number",), metric=("number_near",), criterion=NUMBER_TOLERANCE)
     if attribute.kind == "date":
@@ -117,7 +115,7 @@ def typed_column(attribute: QuestionAttribute, name: str) -> Column:
 
 
 def _chosen(names: list[str], taken: set[str], unit: str) -> str:
-    """Return the first name that is free and short enough; else the shortest, with a number where it is taken."""
+    """Return the first name that is free and short enough; else the shortest, with a number if it is taken."""
     free = [name for name in names if name.casefold() not in taken]
     fitting = next((name for name in free if length(name) + length(unit) <= MOST_WORDS), None)
     if fitting is not None:
@@ -130,7 +128,7 @@ def _chosen(names: list[str], taken: set[str], unit: str) -> str:
 
 
 def length(name: str) -> float:
-    """Return how long a heading reads, in words."""
+    """Return the length of a heading, in words."""
     return len(_WORD.findall(name)) + len(_HAN.findall(name)) / _SIGNS
 
 

@@ -1,4 +1,4 @@
-"""Conditions that change nothing: without them the gold table is the same, so they ask for nothing and their hops are none."""
+"""Removes idle conditions: without them the gold table is the same, so they ask for nothing and their hops do not count."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,9 +9,9 @@ from simtrain.questions.sql import compile_shape
 
 
 def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Shape:
-    """Return the shape without conditions that change nothing, and without the nodes that nothing is asked of then.
+    """Return the shape without idle conditions, and without the nodes that are unused then.
 
-    Raises DrawRefused where one of them makes the kind of question that it is, or cannot be left out in words.
+    Raises DrawRefused if an idle condition makes the question's kind or cannot be left out in words.
     """
     gold, given = _gold(shape, schema, columns), shape
     while True:
@@ -24,7 +24,7 @@ def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> S
 
 
 def _weaker(shape: Shape) -> Iterator[Shape]:
-    """Yield the shape with one condition less, for each of them."""
+    """Yield the shape without each of its conditions in turn."""
     for place, _ in enumerate(shape.tests):
         yield replace(shape, tests=(*shape.tests[:place], *shape.tests[place + 1 :]))
     for place, item in enumerate(shape.exists):
@@ -37,7 +37,7 @@ def _weaker(shape: Shape) -> Iterator[Shape]:
 
 
 def _still(shape: Shape, given: Shape) -> bool:
-    """True if a shape is still of the kind that was drawn."""
+    """Return True if a shape is still of the kind that was drawn."""
     if [(item.table, item.test) for item in shape.exists] != [(item.table, item.test) for item in given.exists]:
         return False
     compared = [sum(test.other is not None for test in one.tests) for one in (shape, given)]
@@ -46,14 +46,14 @@ def _still(shape: Shape, given: Shape) -> bool:
 
 
 def _gold(shape: Shape, schema: WorldSchema, columns: Sequence[str], *, most: int | None = None) -> list[str]:
-    """Return the rows of a shape, or one more than `most`."""
+    """Return the rows of a shape, sorted; with `most`, at most one more than that."""
     compiled = compile_shape(shape, schema, columns)
     limit = "" if most is None else f" limit {most + 1}"
     return sorted(map(repr, schema.world.query(f"select * from ({compiled.sql}){limit}", compiled.parameters)))
 
 
 def pruned(shape: Shape) -> Shape:
-    """Return the shape with only those nodes that something refers to, and those on the way to them."""
+    """Return the shape with only the nodes that something uses, and those on the way to them."""
     terms = [column.term if isinstance(column, GroupMeasure) else column for column in shape.columns]
     for test in shape.tests:
         terms += [test.term, *([] if test.other is None else [test.other])]
@@ -67,7 +67,7 @@ def pruned(shape: Shape) -> Shape:
 
 
 def _renumbered(shape: Shape, new: dict[int, int]) -> Shape:
-    """Return the shape with other numbers for its nodes; those without one go."""
+    """Return the shape with renumbered nodes; nodes without a new number are dropped."""
 
     def moved(term: Term) -> Term:
         return replace(term, node=new[term.node])

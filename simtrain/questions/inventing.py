@@ -1,4 +1,4 @@
-"""Names that nobody has, for questions that cannot be answered."""
+"""Invents names that nothing has, for questions that cannot be answered."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _TRIES = 20
 
 
 def invented_name(names: Sequence[str], schema: WorldSchema, stream: Stream) -> str:
-    """Return a name put together of the words of two others, which no entity has and none nearly has. Raises DrawRefused."""
+    """Return a name made of words of two others, which no entity has, and none nearly. Raises DrawRefused."""
     several = [name.split(" ") for name in names if " " in name]
     if len(several) < 2:
         raise DrawRefused

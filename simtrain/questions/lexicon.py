@@ -1,4 +1,4 @@
-"""What a language calls the things of a world: its types, attributes, units and categories, by the words that its author gives."""
+"""The words of a language for the types, attributes, units and categories of a world, as given by its author."""
 
 import re
 from typing import Final
@@ -11,32 +11,32 @@ from simtrain.values.types import JsonValue
 _PHRASE: Final = re.compile(
     r" (?:of|in|for|per|a|an|on|under|that|to|over|by|with|from|above|the|last|sent|made|used)\b.*"
 )
-"""What follows the noun of a label: the noun of `flight hours per year` is `flight hours`."""
+"""The part of a label after its noun: the noun of `flight hours per year` is `flight hours`."""
 
 _PARTICIPLE: Final = re.compile(r" (?:\w+ed|\w+en|won|sold)$")
 _PLURAL: Final = re.compile(r"(?<![suiy])s$|(?<=ay)s$|ies$")
 
 
 class Lexicon:
-    """The words of one language for one world. What the author gives no word for is called as the pages call it."""
+    """The words of one language for one world. Without a word of the author, the word used on pages is taken."""
 
     def __init__(self, schema: WorldSchema, language: Language) -> None:
         self._given = schema.words(language)
         self._general = wordings(language).terms
 
     def thing(self, table: QuestionTable, *, plural: bool = False) -> str:
-        """Return what one row of a table is called, or several."""
+        """Return the noun for a row of a table, singular or plural."""
         name = table.plural if plural else table.name
         given = self._given.get(("plural", table.name)) if plural else None
         return given or self._given.get(("type", table.name)) or name.replace("_", " ")
 
     def label(self, attribute: QuestionAttribute) -> str:
-        """Return what an attribute is called within a sentence."""
+        """Return the label of an attribute within a sentence."""
         given = self._given.get(("label", f"{attribute.type}.{attribute.name}"))
         return given or self._general.get(attribute.label, attribute.label)
 
     def value(self, attribute: QuestionAttribute, value: JsonValue) -> str:
-        """Return a value as a sentence has it: categories by their word, amounts with their unit."""
+        """Return a value for a sentence: categories by their word, amounts with their unit."""
         text = cell_text(value)
         if not attribute.numeric:
             return self._given.get(("value", f"{attribute.type}.{attribute.name}={text}"), text)
@@ -50,21 +50,21 @@ class Lexicon:
         return {word: subject.removeprefix(begin) for subject, word in given.items() if subject.startswith(begin)}
 
     def unit(self, unit: str) -> str:
-        """Return what a unit is called."""
+        """Return the word for a unit."""
         return self._given.get(("unit", unit), unit)
 
     def _after(self, unit: str) -> str:
-        """Return a unit as it follows a number: words of our alphabet at a distance."""
+        """Return a unit to put after a number, with a space if it is a word in Latin letters."""
         word = self.unit(unit)
         return f" {word}" if word[0].isascii() and word != "%" else word
 
 
 def is_plural(label: str) -> bool:
-    """True if an English label speaks of several: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
+    """Return True if an English label is plural: `flight hours`, `bugs fixed`, `sailings a year`, but not `share of voters`."""
     bare = noun(label)
     return any(_PLURAL.search(part) is not None for part in (bare, _PARTICIPLE.sub("", bare)))
 
 
 def noun(label: str) -> str:
-    """Return what an English label speaks of, without what follows the noun."""
+    """Return the noun of an English label, without what follows it."""
     return _PHRASE.sub("", label)

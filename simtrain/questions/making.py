@@ -1,4 +1,4 @@
-"""Making questions: shapes composed, worded, checked, solved through the search engine and measured, until there are enough."""
+"""Makes questions: composes shapes, words and checks them, solves them through the search engine and measures them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -36,14 +36,14 @@ from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject
 
 MOST_SHARE: Final = 0.1
-"""The share of all questions that one SQL skeleton may have."""
+"""The largest share of all questions with the same SQL skeleton."""
 
 TRIES: Final = 40
-"""Draws for each wanted question, after which the world is taken to have no more."""
+"""Most draws per wanted question; after that the world is taken to have no more."""
 
 NARROWINGS: Final = 5
 MOST_CALLS: Final = 300
-"""Calls of the oracle beyond which a question is too much for one episode."""
+"""Most calls of the oracle for one question: more would be too much for an episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _Draft:
 
 
 class QuestionMaker:
-    """Makes questions over one world. `refused` tallies why draws were dropped."""
+    """Makes questions about one world. `refused` counts the reasons for refused draws."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class QuestionMaker:
         unanswerable: float = UNANSWERABLE_SHARE,
         seed: int = 0,
     ) -> None:
-        """`languages` are those that the world has words for, if left out; `unanswerable` is the share of questions without an answer.
+        """`languages` default to those that the world has words for. `unanswerable` is the share of questions without an answer.
 
-        Raises InputError for a world that cannot be asked about.
+        Raises InputError for a world about which no questions can be made.
         """
         self.world = world
         self.bounds = bounds or Bounds()
@@ -102,10 +102,10 @@ class QuestionMaker:
         self._skeletons: Counter[str] = Counter()
 
     def make(self, count: int, *, on_made: Callable[[], None] = lambda: None) -> Iterator[Made]:
-        """Yield `count` different questions, fewer where the world has no more; no skeleton has more than its share of `count`."""
+        """Yield `count` different questions, or fewer if the world has no more. No skeleton has more than its share of `count`."""
         most = max(1, int(count * MOST_SHARE))
-        # Families get their turns apart: what cannot be spoiled often can still be asked.
-        # What is only described has no name to search for.
+        # Two mixes: a family that can rarely be spoiled must not lose its turns as a normal one.
+        # `single` cannot be spoiled, since a thing that is only described has no name to search for.
         spoilable = [name for name in self.families if name != "single"]
         mixes = {False: TurnMix(self.families, self.bounds.hops), True: TurnMix(spoilable, self.bounds.hops)}
         made = number = spoiled = 0
@@ -128,7 +128,7 @@ class QuestionMaker:
             yield found
 
     def _tried(self, turn: FamilyTurn, number: int, most: int, *, spoil: bool) -> Made | None:
-        """Return what a draw made; None if it was dropped."""
+        """Return the question from a draw; None if it was refused."""
         stream = Stream(derive(self.seed, number))
         try:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
@@ -173,7 +173,7 @@ class QuestionMaker:
         return _Draft(shape, language, columns, compile_shape(shape, self.schema, [column.name for column in columns]))
 
     def _fitted(self, shape: Shape, stream: Stream, language: Language, answer: AnswerKind) -> tuple[_Draft, Gathered]:
-        """Return the shape as a draft, narrowed until its rows are within the bounds, with its gold."""
+        """Return a draft of the shape, narrowed until its rows are within the bounds, with its gold."""
         low, high = (1, 1) if answer == "single" else self.bounds.rows
         for _ in range(NARROWINGS + 1):
             draft = self._draft(shape, language)
@@ -182,7 +182,7 @@ class QuestionMaker:
             if rows < low:
                 raise DrawRefused("too few rows")
             if rows <= high:
-                # A description has no conditions that change nothing.
+                # A description has no idle conditions: `described` has removed them.
                 less = shape if answer == "single" else without_idle(shape, self.schema, draft.headings)
                 draft = draft if less is shape else self._draft(less, language)
                 try:
@@ -212,7 +212,7 @@ class QuestionMaker:
         )
 
     def _check(self, shape: Shape, compiled: Compiled, gathered: Gathered) -> None:
-        """Refuse a ranking that ends in a tie, or that leaves nobody out."""
+        """Refuse a ranking that ends in a tie or includes everything."""
         extreme = shape.extreme
         if extreme is None or compiled.limit is None:
             return
@@ -230,12 +230,12 @@ class QuestionMaker:
 
     @staticmethod
     def _check_cells(question: Question, gathered: Gathered) -> None:
-        """Refuse a question that leaves nothing to find out: its own words contain the answer, or the answer has no values."""
+        """Refuse a question that leaves nothing to find out: it contains its answer, or the answer has no values."""
         if not asks_for_something(gathered.rows, given_cells(question, gathered.rows, question.query)):
             raise DrawRefused("nothing is left to find out")
 
     def _distractors(self, shape: Shape, compiled: Compiled, rows: int) -> int:
-        """Return the rows that miss by one condition."""
+        """Return the number of rows that fail by one condition only."""
         names = [f"c{place}" for place in range(len(shape.columns) + 2 * (shape.dispute is not None))]
         count = 0
         for place in range(len(shape.tests)):
@@ -246,7 +246,7 @@ class QuestionMaker:
         return count
 
     def _spoiled(self, turn: FamilyTurn, stream: Stream, number: int) -> Made:
-        """Return a question of a family that has no answer."""
+        """Return an unanswerable question of a family."""
         shape = self._shape(turn, stream)
         spoiled = self.spoiler.spoiled(shape, stream)
         if not self.bounds.hops[0] <= spoiled.shape.hops <= self.bounds.hops[1]:

@@ -1,4 +1,4 @@
-"""Which question is drawn next: families and hops in turn, so that each gets its share where the schema allows it."""
+"""Decides which question is drawn next: families and hops take turns, so that each gets its share if the schema allows."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from typing import Final
 from simtrain.questions.families import FAMILIES
 
 FRUITLESS: Final = 1 / 12
-"""What a draw that made no question counts for, beside one that made one: where a schema allows few, others get the turn."""
+"""Weight of a draw without a question, relative to one with: so rare kinds do not block the others."""
 
 MOST_FRUITLESS: Final = 36
-"""Draws without a question after which a family gets no more turns with so many hops."""
+"""After this many draws without any question, a family gets no more turns with that number of hops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class FamilyTurn:
 
 
 class TurnMix:
-    """Gives turns: first to the hops, then among their families to the one, that have had the least."""
+    """Gives turns: to the number of hops that had the fewest, then to the family with the fewest among those."""
 
     def __init__(self, families: Sequence[str], hops: tuple[int, int]) -> None:
         self._turns = [
@@ -35,10 +35,10 @@ class TurnMix:
         self._levels: defaultdict[int, float] = defaultdict(float)
         self._had: defaultdict[FamilyTurn, float] = defaultdict(float)
         self._barren = Counter(dict.fromkeys(self._turns, 0))
-        """Draws that made nothing, of turns that have made nothing yet."""
+        """Fruitless draws of each turn that has made no question yet."""
 
     def next(self) -> FamilyTurn | None:
-        """Return whose turn it is; None if no family spans so many hops."""
+        """Return the next turn; None if none is left."""
         return min(self._turns, key=lambda turn: (self._levels[turn.hops], turn.hops, self._had[turn]), default=None)
 
     def tell(self, turn: FamilyTurn, *, made: bool) -> None:

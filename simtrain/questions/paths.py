@@ -1,4 +1,4 @@
-"""The way to the facts of a question through the real search engine: few pages that state them all, and how each page is found."""
+"""Finds a path to the facts of a question through the search engine: few pages that state them all, and how to find each page."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from simtrain.values.types import encode
 from simtrain.worlds.search.engine.page_opening import RELATIVE, absolute
 
 _CONTEXT: Final = (12, 18, 24, 48, 96, 200, 500)
-"""How many characters before a passage are tried, until they occur only once in the reply."""
+"""Numbers of characters before a passage to try, until they occur only once in the reply."""
 
 
 class FactUnreachable(InputError):
-    """A fact that no page states, or that states it where no search and no link leads."""
+    """A fact that no page states, or only pages that neither a search nor a link leads to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as paths need it."""
+    """The fields of a page that paths need."""
 
     id: int
     url: str
@@ -36,9 +36,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a fact is read: the reply of the call at `call`, the text in it, and the words around.
+    """Where a fact is read: in the reply to call number `call`, the path of the text, and the words around the fact.
 
-    Before the calls are known, `call` counts the parts of the page.
+    Until the calls are known, `call` is the number of the page's part.
     """
 
     call: int
@@ -61,7 +61,7 @@ class FactPath:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A page's body with its links made whole: after each link, how much longer that made it."""
+    """A page's body with absolute links. `longer` is how much longer it became up to each link."""
 
     text: str
     ends: list[int]
@@ -69,7 +69,7 @@ class Body:
 
     @classmethod
     def of(cls, body: str, url: str, opened: str) -> Body:
-        """Return the body of the page at a URL. `opened` is the text of the opened page: the body with whole links, or a part of that."""
+        """Return the body of the page at a URL. `opened` is the text of the opened page: the body with absolute links, or a part of it."""
         links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(opened))
         if len(links) != len(whole):
             opened = absolute(body, url)
@@ -78,7 +78,7 @@ class Body:
         return cls(opened, [link.end() for link in links], longer)
 
     def find(self, statement: ReadStatement, text: str) -> int | None:
-        """Return where a text that is this body, or a part of it, contains a statement; None if it does not."""
+        """Return the position of a statement in a text that is this body or a part of it; None if it is not there."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
         if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
@@ -90,14 +90,14 @@ class Body:
 
 
 _Places: TypeAlias = dict[int, dict[Needed, Passage | None]]
-"""Where pages state facts, as far as that was looked up for one path."""
+"""Page -> fact -> passage, as far as looked up for one path."""
 
 
 class Finder:
-    """Finds paths in one world; what it has searched and opened it remembers."""
+    """Finds paths in one world. Searches and opened pages are cached."""
 
     def __init__(self, schema: WorldSchema, browser: Browser, *, without: frozenset[str] = frozenset()) -> None:
-        """`without` holds the URLs of pages that are not to be opened, and queries that are not to be asked."""
+        """`without` holds URLs and queries that must not be used."""
         self.schema = schema
         self.browser = browser
         self._without = without
@@ -107,8 +107,8 @@ class Finder:
         self._left = self._left_out()
 
     def path(self, statements: Mapping[Needed, list[ReadStatement]]) -> FactPath:
-        """Return a short path to all of these facts. Raises Unreachable."""
-        # Begun anew for every path: a page may be found by a link of one beside it, and what was solved before must not matter.
+        """Return a short path to all of these facts. Raises FactUnreachable."""
+        # New for every path: which pages are found depends on the others in it, and must not depend on earlier questions.
         lost = set(self._left)
         places: _Places = {}
         while True:
@@ -118,9 +118,9 @@ class Finder:
                 return path
 
     def _walk(self, chosen: Mapping[int, Mapping[Needed, Passage]], lost: set[int]) -> FactPath | None:
-        """Return the calls that open the chosen pages, by links if there are some, else by searches.
+        """Return the calls that open the chosen pages, by links if possible, else by searches.
 
-        None if no search and no link leads to those that are left; the first of them is `lost` then.
+        Returns None if neither a search nor a link leads to the remaining ones; the first of them is then added to `lost`.
         """
         calls: list[PlannedCall] = []
         searches = visits = 0
@@ -169,7 +169,7 @@ class Finder:
     def _cover(
         self, statements: Mapping[Needed, list[ReadStatement]], lost: set[int], places: _Places
     ) -> dict[int, dict[Needed, Passage]]:
-        """Return pages that are not lost, each with the facts that are read there; greedily those that state most."""
+        """Return pages that are not lost, with the facts read on each: a greedy set cover."""
         stating: dict[int, dict[Needed, ReadStatement]] = {}
         for fact, found in statements.items():
             for statement in found:
@@ -178,7 +178,7 @@ class Finder:
         left = set(statements)
         chosen: dict[int, dict[Needed, Passage]] = {}
         counts = {page: len(facts) for page, facts in stating.items()}
-        # Counts only fall: what is first by an old count goes back with the new one.
+        # A lazy heap: counts only fall, so an entry with an old count is pushed again with the new one.
         heap = [(-count, page) for page, count in counts.items()]
         heapify(heap)
         while left:
@@ -233,7 +233,7 @@ class Finder:
         return self.browser.visit(self.page(page).url)
 
     def _query(self, page: int) -> str | None:
-        """Return a query among whose results the page is; None if none of those tried is one."""
+        """Return a query that finds the page; None if none of the tried ones does."""
         if page not in self._queries:
             found = self.page(page)
             tried = [query for query in _queries(found) if query not in self._without]
@@ -248,7 +248,7 @@ def unreachable(fact: Needed) -> FactUnreachable:
 
 
 def _show(addresses: Iterable[str], unseen: dict[str, int], shown: list[int]) -> None:
-    """Put the places of pages whose addresses are seen for the first time on the heap of those that can be opened."""
+    """Push the indices of pages whose URLs are seen for the first time onto the heap of those that can be opened."""
     for address in addresses:
         place = unseen.pop(address, None)
         if place is not None:
@@ -263,7 +263,7 @@ def _queries(page: Page) -> Iterable[str]:
 
 
 def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None:
-    """Return the part of a page, the text in its reply and the words around a statement; None if no reply has it."""
+    """Return the passage of a statement: the part of the page, the text, and the words around it; None if no reply has it."""
     for part, (path, text) in enumerate(visit.texts):
         begin = body.find(statement, text)
         if begin is None:
@@ -279,7 +279,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None
 
 
 def _before(text: str, begin: int) -> str:
-    """Return the fewest characters before a place that occur nowhere earlier, of its own line if possible; empty if there are none."""
+    """Return the shortest text before a position that occurs nowhere earlier, if possible from the same line; empty if none."""
     line = text.rfind("\n", 0, begin) + 1
     for first in [*(max(line, begin - size) for size in _CONTEXT), *(max(0, begin - size) for size in _CONTEXT)]:
         if text.find(text[first:begin]) == first:

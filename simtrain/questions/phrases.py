@@ -12,7 +12,7 @@ from simtrain.values.seeding import Stream
 
 
 class Phrases:
-    """The conditions of shapes over one schema in one language; styles are drawn from the stream."""
+    """The conditions of shapes in words of one language. Styles are drawn from the stream."""
 
     def __init__(self, schema: WorldSchema, language: Language) -> None:
         self.schema = schema
@@ -20,7 +20,7 @@ class Phrases:
         self.lexicon = Lexicon(schema, language)
 
     def conditions(self, shape: Shape, stream: Stream, *, plural: bool) -> str:
-        """Return all conditions of a shape, about one thing or several; what is only described comes last, with what describes it."""
+        """Return all conditions of a shape, about one thing or several. A described thing comes last, with its description."""
         own = [test for test in shape.tests if shape.described is None or test.term.node != shape.described]
         parts = [self._tested(test, self.path(shape, test.term), stream, shape=shape, plural=plural) for test in own]
         parts += [self._exists(item, stream, plural=plural) for item in shape.exists]
@@ -39,18 +39,18 @@ class Phrases:
         return self.schema.tables[shape.nodes[term.node].table].attributes[term.attribute]
 
     def labels(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
-        """Return the labels along a path to an attribute; a name is called by what points to it."""
+        """Return the labels along a path to an attribute. A name gets the label of the reference to it."""
         steps = path if path and attribute.kind == "name" else [*path, attribute]
         return [self.lexicon.label(step) for step in steps]
 
     def measured(self, path: Sequence[QuestionAttribute], attribute: QuestionAttribute) -> list[str]:
-        """Return the labels along a path to what is compared: of things that are counted, their number."""
+        """Return the labels along a path to a compared attribute; for a count, `number of ...`."""
         *path_labels, last = self.labels(path, attribute)
         counted = attribute.kind == "number" and is_plural(last)
         return [*path_labels, self.words.many.format(label=last) if counted else last]
 
     def _described(self, shape: Shape, node: int, stream: Stream) -> str:
-        """Return what is at a node, described by the conditions that nothing else meets."""
+        """Return the description of the thing at a node, by conditions that nothing else meets."""
         table = self.schema.tables[shape.nodes[node].table]
         tests = [test for test in shape.tests if test.term.node == node]
         inner = [self._phrase(test, table.attributes[test.term.attribute], (), stream, plural=False) for test in tests]
@@ -84,7 +84,7 @@ class Phrases:
         """Return a condition on an attribute at the end of a path."""
         kind, filled = self._kind(test, attribute)
         if kind in ("yes", "no"):
-            # Who has it is the thing itself, or what the path leads to.
+            # A flag belongs to the thing itself or to the end of the path, not to a label.
             labels = [self.lexicon.label(step) for step in path]
             verbs = self.words.inflected(plural=plural and not path)
             term = self._term(labels) if labels else self.words.itself
@@ -116,7 +116,7 @@ class Phrases:
         )
 
     def _kind(self, test: Test, attribute: QuestionAttribute) -> tuple[str, dict[str, str]]:
-        """Return the kind of phrase that a condition needs, and what is filled in."""
+        """Return the kind of phrase for a condition, and the values to fill in."""
         values = [self.lexicon.value(attribute, value) for value in test.values]
         dated = attribute.kind == "date"
         match test.operator:

@@ -1,4 +1,4 @@
-"""From a path to the oracle's plan: searches, visits, passages read, and the table written from what was read."""
+"""Turns a path into the oracle's plan: searches, visits, passages to read, and the table made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -18,7 +18,7 @@ _TABLE = (
 
 
 def plan_of(question: Question, gathered: Gathered, path: FactPath) -> Plan:
-    """Return the plan that walks a path and writes the answer out of values that it has read."""
+    """Return the plan that follows a path and writes the answer from the values it has read."""
     names = {fact: f"fact{place}" for place, fact in enumerate(path.passages, start=1)}
     reads: dict[int, list[JsonObject]] = {}
     for fact, passage in path.passages.items():
@@ -46,7 +46,7 @@ def _reading(passage: Passage, name: str) -> JsonObject:
 
 
 def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapping[Needed, str]) -> str:
-    """Return the expression of a cell over the passages that were read."""
+    """Return the template expression of a cell over the passages read."""
     read = [names[fact] for fact in facts if fact in names]
     if not read:
         return MISSING
@@ -73,7 +73,7 @@ _WHY: Final[Mapping[PremiseKind, str]] = {
 
 
 def abstaining(searches: Sequence[PlannedCall], premise: Premise) -> Plan:
-    """Return the plan for a question that has no answer: look for what it names, then say why."""
+    """Return the plan for a question without an answer: search for the names in it, then decline with the reason."""
     steps: list[JsonObject] = [
         {"call": search.tool, "with": search.arguments, "as": f"reply{place}"} for place, search in enumerate(searches)
     ]

@@ -1,4 +1,4 @@
-"""The schema of a search world as questions see it: tables, attributes, references between them, and the values they hold."""
+"""The schema of a search world for questions: tables, attributes, references and values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class QuestionTable:
 
 
 class WorldSchema:
-    """The tables of a built world, in the author's order, with what is asked of their values again and again."""
+    """The tables of a built world, in the author's order, with cached queries about their values."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -60,7 +60,7 @@ class WorldSchema:
         self._sizes: dict[str, int] = {}
 
     def along(self, table: str, path: Sequence[str]) -> list[QuestionAttribute]:
-        """Return the references of a path, one after the other, from a table on."""
+        """Return the references of a path from a table."""
         found: list[QuestionAttribute] = []
         for ref in path:
             found.append(self.tables[table].attributes[ref])
@@ -68,7 +68,7 @@ class WorldSchema:
         return found
 
     def values(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
-        """Return the distinct values of an attribute with how many rows have each, in order; nulls come as None, first."""
+        """Return the distinct values of an attribute in order, each with its number of rows; None first, if there are nulls."""
         place = (attribute.type, attribute.name)
         if place not in self._values:
             column = f"{attribute.type}.{attribute.name}"
@@ -77,16 +77,16 @@ class WorldSchema:
         return self._values[place]
 
     def has_nulls(self, attribute: QuestionAttribute) -> bool:
-        """True if some row has no value there."""
+        """Return True if some row has no value."""
         return any(value is None for value, _ in self.values(attribute)[:1])
 
     def present(self, attribute: QuestionAttribute) -> Sequence[tuple[JsonValue, int]]:
-        """Return the values of an attribute without the null."""
+        """Return the values of an attribute, without None."""
         values = self.values(attribute)
         return values[1:] if self.has_nulls(attribute) else values
 
     def size(self, table: str) -> int:
-        """Return how many rows a table has."""
+        """Return the number of rows of a table."""
         if table not in self._sizes:
             rows = self.world.query(f"select count(*) as n from {table}")
             self._sizes[table] = rows[0]["n"]
@@ -107,7 +107,7 @@ class WorldSchema:
 
     @cached_property
     def site_titles(self) -> Mapping[str, str]:
-        """Site -> title, as people know it."""
+        """Site -> title."""
         return {str(row["name"]): str(row["title"]) for row in self.world.query("select name, title from _sites")}
 
     @cached_property
@@ -127,9 +127,7 @@ class WorldSchema:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """The languages in which questions about this world can be asked: English, and those that the author gives
-        words for.
-        """
+        """The languages for questions about this world: English, and those that the author gives words for."""
         rows = self.world.query("select distinct language from _words where language <> 'en' order by language")
         return ("en", *(row["language"] for row in rows))
 
@@ -151,7 +149,7 @@ def _tables(world: World) -> dict[str, QuestionTable]:
 
 
 def _complete(world: World, row: JsonObject, attributes: dict[str, QuestionAttribute]) -> dict[str, QuestionAttribute]:
-    """Return the attributes of a type, the name of an entity among them."""
+    """Return the attributes of a type, including the name of an entity."""
     name = str(row["name"])
     if row["kind"] == "entity" and "name" not in attributes:
         return {"name": QuestionAttribute(name, "name", "name", None, None, "name"), **attributes}

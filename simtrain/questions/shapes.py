@@ -1,4 +1,4 @@
-"""What a composed question asks, before it has SQL or words: tables joined, conditions, columns, and how rows are chosen."""
+"""The structure of a composed question, before SQL and words: joined tables, conditions, columns, and the choice of rows."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ Combine: TypeAlias = Literal["count", "sum", "mean"]
 
 
 class DrawRefused(Exception):
-    """A draw that makes no question; the message is the reason, for the tally."""
+    """A draw that makes no question. The message is the reason."""
 
     def __init__(self, reason: str = "the draw led nowhere") -> None:
         super().__init__(reason)
@@ -20,7 +20,7 @@ class DrawRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JoinNode:
-    """A table in the join: the subject, or what the reference `ref` of the node `parent` points to."""
+    """A table in the join: the subject, or the target of the reference `ref` of the node `parent`."""
 
     table: str
     parent: int = -1
@@ -37,7 +37,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A condition on a term: with values, or with another term."""
+    """A condition on a term: a comparison with values or with another term."""
 
     term: Term
     operator: Operator
@@ -47,10 +47,10 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """A condition that rows of another table point at the subject by `ref`; `negated`, that none does.
+    """A condition that a row of another table refers to the subject by `ref`, or, if `negated`, that none does.
 
-    With a `path` of references from such a row, only rows count for which `test` holds at its end (its node is the number of the
-    last step).
+    With a `path` of references from such a row, only rows count for which `test` holds at its end (the test's node is the number of
+    the last step).
     """
 
     table: str
@@ -95,7 +95,7 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A question as structure. The rows are those of node 0 that meet all conditions; with `group`, one for each entity there."""
+    """A question as a structure. Its rows are those of node 0 that meet all conditions; with `group`, one per entity of that node."""
 
     family: str
     nodes: tuple[JoinNode, ...]
@@ -107,11 +107,11 @@ class Shape:
     extreme: Extreme | None = None
     dispute: Dispute | None = None
     described: int | None = None
-    """The node that is not named but described by its tests, which nothing else in its table meets."""
+    """The node that is described by its tests, which only one row of its table meets, and not named."""
 
     @property
     def subject(self) -> str:
-        """The table whose rows are asked for, or counted."""
+        """The table whose rows are asked for or counted."""
         return self.nodes[0].table
 
     @property
@@ -124,7 +124,7 @@ class Shape:
         return len(self.path(node))
 
     def path(self, node: int) -> list[JoinNode]:
-        """Return the nodes after the subject on the way to a node, itself included."""
+        """Return the nodes on the way from the subject (exclusive) to a node (inclusive)."""
         return [self.nodes[place] for place in self.places(node)[1:]]
 
     def places(self, node: int) -> list[int]:
@@ -132,5 +132,5 @@ class Shape:
         return [0] if node <= 0 else [*self.places(self.nodes[node].parent), node]
 
     def asks_for(self) -> str:
-        """Return what makes the rows: equal for questions that differ in their columns alone."""
+        """Return a key for the rows: equal for questions that differ only in their columns."""
         return repr(replace(self, family="", columns=() if self.group is None else self.columns, key=()))

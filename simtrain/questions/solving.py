@@ -1,4 +1,4 @@
-"""A question solved in its world: the gold and what it rests on, the path through the search engine, the plan, the difficulty."""
+"""Solves a question in its world: the gold with its facts, the path through the search engine, the plan, the difficulty."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ MOST_FACTS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A question with its gold rows and the path on which every one of their cells is read."""
+    """A question's gold rows, and the path on which every cell is read."""
 
     gathered: Gathered
     statements: Mapping[Needed, list[ReadStatement]]
@@ -34,7 +34,7 @@ class Solved:
 
 
 class Solver:
-    """Solves questions over one world; pages once opened and searches once made are remembered."""
+    """Solves questions about one world. Opened pages and searches are cached."""
 
     def __init__(self, world: World, schema: WorldSchema | None = None) -> None:
         self.world = world
@@ -44,23 +44,21 @@ class Solver:
         self.finder = Finder(self.schema, self.browser)
 
     def solve(self, question: Question) -> Solved:
-        """Return the gold and the path. Raises InputError for a question without a unique gold, and Unreachable for a
-        fact that cannot be read.
-        """
+        """Return gold and path. Raises InputError for a question without unique gold, FactUnreachable for a fact that cannot be read."""
         return self.find(gather(question, self.world))
 
     def find(self, gathered: Gathered) -> Solved:
-        """Return the path to what was gathered. Raises Unreachable."""
+        """Return the path to gathered facts. Raises FactUnreachable."""
         statements = self._statements(gathered.facts)
         return Solved(gathered, statements, self.finder.path(statements))
 
     def _statements(self, facts: list[Needed]) -> dict[Needed, list[ReadStatement]]:
-        """Return where each fact that has a value is stated. Raises Unreachable for one that is stated nowhere."""
+        """Return the statements of each fact with a value. Raises FactUnreachable for a fact without any."""
         if len(facts) > MOST_FACTS:
             raise FactUnreachable(f"{len(facts)} facts are too many to be gathered by one agent")
         values = self.stating.values(facts)
         found: dict[Needed, list[ReadStatement]] = {}
-        # The few first: a fact that is stated nowhere is soon seen among them.
+        # Small groups first: if a fact is stated nowhere, this is found out cheaply.
         for group in sorted(grouped(values).values(), key=len):
             found |= self.stating.statements({fact: values[fact] for fact in group})
             silent = next((fact for fact in group if not found[fact]), None)
@@ -69,9 +67,7 @@ class Solver:
         return {fact: found[fact] for fact in values}
 
     def plan(self, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
-        """Return the oracle's plan, `without` some pages (their URLs) and searches. Raises InputError if the question
-        cannot be solved.
-        """
+        """Return the oracle's plan, `without` some pages (URLs) and searches. Raises InputError if the question cannot be solved."""
         if question.premise is not None:
             return abstaining([self.browser.search_call(name) for name in question.premise.names], question.premise)
         gathered = gather(question, self.world)
@@ -79,7 +75,7 @@ class Solver:
         return plan_of(question, gathered, finder.path(self._statements(gathered.facts)))
 
     def difficulty(self, question: Question, solved: Solved, *, hops: int, distractors: int) -> Difficulty:
-        """Return what was measured on the path."""
+        """Return the difficulty, measured on the path."""
         facts = solved.gathered.facts
         return Difficulty(
             searches=solved.path.searches,
@@ -95,7 +91,7 @@ class Solver:
 
 
 def _on_one_page(solved: Solved) -> bool:
-    """True if some page states every cell of the answer."""
+    """Return True if one page states every cell of the answer."""
     pages: set[int] | None = None
     for fact in solved.gathered.stated:
         if fact in solved.statements:
@@ -108,7 +104,7 @@ def _on_one_page(solved: Solved) -> bool:
 
 @lru_cache(maxsize=4)
 def solver_of(world: World) -> Solver:
-    """Return the solver of a world, one for all its questions."""
+    """Return the solver of a world, shared by all its questions."""
     return Solver(world)
 
 
@@ -118,8 +114,8 @@ def _plan(world: World, line: str, without: frozenset[str]) -> Plan:
 
 
 def plan_in(world: World, question: Question, *, without: frozenset[str] = frozenset()) -> Plan:
-    """Return the oracle's plan for a question in a world, found once; `without` some pages (their URLs) and searches.
+    """Return the oracle's plan for a question in a world, cached; `without` some pages (URLs) and searches.
 
-    Raises InputError where the question cannot be solved there.
+    Raises InputError if the question cannot be solved there.
     """
     return _plan(world, question.model_dump_json(), without)

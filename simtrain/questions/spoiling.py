@@ -1,4 +1,4 @@
-"""Spoiling: questions that have no answer, made from those that have one, so that nothing in their form gives them away."""
+"""Spoiling: makes unanswerable questions from answerable ones, so that nothing in their form gives them away."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,19 +20,19 @@ from simtrain.values.types import JsonValue, encode
 _LOOKED_UP: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "untold")
 _CONDITIONED: Final[tuple[PremiseKind, ...]] = ("invented", "namesake", "apart")
 _MOST_TOGETHER: Final = 2
-"""Most things that a spoiled question asks about."""
+"""Most things that a spoiled question names."""
 
 _AT_A_TIME: Final = frozenset({"current", "ended", "on"})
-"""Tests of a span, whichever of its ends they name."""
+"""Operators that test a period, which depends on both its ends."""
 
 _TRIES: Final = 8
 _FRUITLESS: Final = 1 / 40
-"""The weight of a draw that led nowhere, where one that made a question counts 1."""
+"""Weight of a fruitless draw, relative to one that made a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spoiled:
-    """A shape without an answer, why it has none, and the names on which that turns."""
+    """A shape without an answer, the reason, and the names in question."""
 
     shape: Shape
     kind: PremiseKind
@@ -40,9 +40,9 @@ class Spoiled:
 
 
 class Spoiler:
-    """Takes the answer away from shapes, in every way in turn, or raises DrawRefused.
+    """Takes the answer away from shapes, using each way in turn, or raises DrawRefused.
 
-    What it gives may still have an answer: the caller checks that.
+    A spoiled shape may still have an answer: the caller must check that.
     """
 
     def __init__(self, composer: Composer, stating: Stating) -> None:
@@ -52,7 +52,7 @@ class Spoiler:
         self._had: defaultdict[PremiseKind, float] = defaultdict(float)
 
     def spoiled(self, shape: Shape, stream: Stream) -> Spoiled:
-        """Return the shape without its answer, in the way whose turn it is."""
+        """Return the shape without its answer, spoiled in the way whose turn it is."""
         lookup = shape.family == "looked_up"
         kinds = _LOOKED_UP if lookup else _CONDITIONED
         kind = min(kinds, key=lambda one: (self._had[one], kinds.index(one)))
@@ -64,11 +64,11 @@ class Spoiler:
         return self._conditioned(shape, kind, stream)
 
     def tell(self, spoiled: Spoiled) -> None:
-        """Count a question that was made of it."""
+        """Count a question that was made from a spoiled shape."""
         self._had[spoiled.kind] += 1 - _FRUITLESS
 
     def _named(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
-        """Return a question that names things of the wrong type, or that do not exist."""
+        """Return a shape that names things of the wrong type or things that do not exist."""
         low, high = self.composer.bounds.rows
         count = stream.integer(low, max(low, min(_MOST_TOGETHER, high)))
         found = sorted({self._false(shape.subject, kind, stream) for _ in range(count)})
@@ -77,7 +77,7 @@ class Spoiler:
         return Spoiled(replace(shape, tests=(Test(Term(0, "name"), "in", tuple(found)),)), kind, tuple(found))
 
     def _conditioned(self, shape: Shape, kind: PremiseKind, stream: Stream) -> Spoiled:
-        """Return a question about things tied to a name that nothing has, that something else has, or that has no such things."""
+        """Return a shape whose condition is on a name that nothing has, that something else has, or that nothing fitting is linked to."""
         shape, place = self._at_a_name(shape, stream)
         if kind == "apart" and (shape.exists or shape.dispute is not None or len(shape.tests) < 2):
             raise DrawRefused
@@ -97,13 +97,13 @@ class Spoiler:
         raise DrawRefused
 
     def _with_columns(self, shape: Shape, columns: Sequence[object]) -> Shape:
-        """Return the shape with these of its columns, its key among the first of them."""
+        """Return the shape with only these of its columns."""
         kept = tuple(column for column in shape.columns if column in columns)
         key = tuple(kept.index(shape.columns[place]) for place in shape.key)
         return replace(shape, columns=kept, key=key)
 
     def _at_a_name(self, shape: Shape, stream: Stream) -> tuple[Shape, int]:
-        """Return the shape with a node that a name can be asked of: one that has a name already, one further away, or one put in."""
+        """Return the shape and a node for a condition on a name: one that has such a condition, another one, or a new one."""
         named = [test.term.node for test in shape.tests if test.term.attribute == "name" and test.term.node]
         away = [place for place, node in enumerate(shape.nodes) if place and node.table in self.schema.names]
         if named or away:
@@ -115,7 +115,7 @@ class Spoiler:
         return replace(shape, nodes=(*shape.nodes, JoinNode(ref.target or "", 0, ref.name))), len(shape.nodes)
 
     def _false(self, table: str, kind: PremiseKind, stream: Stream) -> str:
-        """Return a name for something of a type: one that nobody has, or one that only something of another type has."""
+        """Return a false name for a type: one that nothing has, or one that only things of another type have."""
         own = {name.casefold() for name in self.schema.names[table].values()}
         if kind == "invented":
             return invented_name(sorted(self.schema.names[table].values()), self.schema, stream)
@@ -131,7 +131,7 @@ class Spoiler:
         return name
 
     def _apart(self, shape: Shape) -> bool:
-        """True if nothing meets the conditions of a shape although the name exists, and no site claims otherwise."""
+        """Return True if nothing meets the conditions of a shape although the name exists, and no site claims otherwise."""
         compiled = compile_shape(shape, self.schema, [f"c{place}" for place in range(len(shape.columns))])
         if self.schema.world.query(f"select 1 from ({compiled.sql}) limit 1", compiled.parameters):
             return False
@@ -142,7 +142,7 @@ class Spoiler:
             return False
         tested = {(test.term.node, test.term.attribute) for test in shape.tests[1:]}
         tested |= {(test.other.node, test.other.attribute) for test in shape.tests if test.other is not None}
-        # What is so at a time hangs on both ends of it.
+        # A test of a period depends on both its ends.
         tested |= {(test.term.node, "until") for test in shape.tests[1:] if test.operator in _AT_A_TIME}
         tested |= {(step.parent, step.ref) for node, _ in tested for step in shape.path(node)}
         return not any(
@@ -150,7 +150,7 @@ class Spoiler:
         )
 
     def _claimed_to_lead(self, shape: Shape) -> bool:
-        """True if some site claims that a reference leads to the name of the first test."""
+        """Return True if some site claims that a reference leads to the name in the first test."""
         term, name = shape.tests[0].term, shape.tests[0].values[0]
         path = shape.path(term.node)
         for place, step in enumerate(path):
@@ -164,7 +164,7 @@ class Spoiler:
         return False
 
     def _claimed(self, table: str, attribute: str, ids: Iterable[JsonValue]) -> bool:
-        """True if some site makes a false claim about one of these rows."""
+        """Return True if some site makes a false claim about one of these rows."""
         sql = (
             "select 1 from _claims c join _attributes a on a.id = c.attribute where a.type = :type and a.name = :name"
             " and c.entity in (select value from json_each(:ids)) limit 1"
@@ -172,7 +172,7 @@ class Spoiler:
         return bool(self.schema.world.query(sql, {"type": table, "name": attribute, "ids": encode(list(ids))}))
 
     def _untold(self, shape: Shape, stream: Stream) -> Spoiled:
-        """Return a question about things that exist and facts that no page states: there are none, or nobody wrote them down."""
+        """Return a shape about existing things and facts that no page states: they have no value, or it is not written anywhere."""
         walk = shape.nodes[: shape.hops + 1]
         names, terms = self._silent(walk, stream) if walk[1:] else self._bare(shape.subject, stream)
         return Spoiled(
@@ -182,7 +182,7 @@ class Spoiler:
         )
 
     def _silent(self, walk: tuple[JoinNode, ...], stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
-        """Return things whose reference leads nowhere, and the terms beyond it."""
+        """Return things with an empty reference, and terms beyond it."""
         ref = self.schema.tables[walk[0].table].attributes[walk[1].ref]
         names = self._without([ref], stream)
         last = len(walk) - 1
@@ -202,7 +202,7 @@ class Spoiler:
         return names, [first, *rest]
 
     def _bare(self, table: str, stream: Stream) -> tuple[tuple[str, ...], list[Term]]:
-        """Return things that lack a fact, or several at once."""
+        """Return things that lack one or several facts, and these facts."""
         shown = [item for item in self.schema.tables[table].attributes.values() if item.kind in SHOWN]
         lacking = [item for item in shown if self.schema.has_nulls(item)]
         if not lacking:
@@ -211,7 +211,7 @@ class Spoiler:
         return self._without(attributes, stream), [Term(0, item.name) for item in attributes]
 
     def _without(self, attributes: Sequence[QuestionAttribute], stream: Stream) -> tuple[str, ...]:
-        """Return some things for which no page states any of these attributes, true or not; as many as a question may ask about."""
+        """Return the names of things for which no page states any of these attributes, true or false."""
         low, high = self.composer.bounds.rows
         table = attributes[0].type
         lacking = " and ".join(f"{attribute.name} is null" for attribute in attributes)

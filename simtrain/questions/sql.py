@@ -1,4 +1,4 @@
-"""From a shape to SQL: the gold table, and the evidence by which each of its cells is found on a page."""
+"""Compiles a shape to SQL: the gold table, and the evidence by which each cell is found on a page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from simtrain.questions.shapes import Exists, GroupMeasure, JoinNode, Shape, Ter
 from simtrain.values.types import JsonValue
 
 _SAYING: Final = Term(-1, "_trusted"), Term(-1, "_other")
-"""The two sites' values in a dispute, from the claims joined."""
+"""The values of both sites in a dispute, from the joined claims."""
 
 _COMPARISONS = {"more": ">", "less": "<"}
 _TOKEN = re.compile(r""""[^"]*"|:\w+|\b[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*|\b[a-z_][a-z0-9_]*|\S""")
@@ -23,18 +23,18 @@ _KEYWORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A shape in SQL with the values of its parameters."""
+    """A shape in SQL, with its parameters."""
 
     sql: str
     parameters: dict[str, JsonValue]
     evidence: Evidence
     skeleton: str
     limit: str | None
-    """The parameter that holds the length of a ranking."""
+    """The parameter with the length of a ranking; None if it is no ranking."""
 
 
 def compile_shape(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> Compiled:
-    """Return the SQL of a shape; `columns` are the names of its columns as the question writes them."""
+    """Return the SQL of a shape. `columns` are the headings of its columns."""
     return _Compiler(shape, schema, columns).compiled()
 
 
@@ -77,7 +77,7 @@ class _Compiler:
         return f"{table}__{taken + 1}" if taken else table
 
     def _columns(self) -> list[Term | GroupMeasure]:
-        """Return the columns; of a dispute, what the two sites say in the end."""
+        """Return the columns; for a dispute, followed by the values of both sites."""
         shape = self.shape
         return list(shape.columns) if shape.dispute is None else [*shape.columns, *_SAYING]
 
@@ -93,13 +93,13 @@ class _Compiler:
         return self._says(term.attribute) if term.node < 0 else f"{self.aliases[term.node]}.{term.attribute}"
 
     def _says(self, site: str) -> str:
-        """Return what one of the two sites of a dispute says: the truth, unless it claims something else."""
+        """Return the SQL of a site's value in a dispute: its claim, or the truth if it has none."""
         assert self.shape.dispute is not None
         truth = self._term(Term(0, self.shape.dispute.attribute))
         return f"case when {site}.id is null then {truth} else {site}.value end"
 
     def _claimed(self) -> Iterator[str]:
-        """Yield the joins of what the two sites of a dispute claim."""
+        """Yield the joins of the claims of both sites in a dispute."""
         dispute = self.shape.dispute
         if dispute is None:
             return
@@ -130,7 +130,7 @@ class _Compiler:
         return text + "".join(self._claimed())
 
     def _needed(self) -> set[int]:
-        """Return the nodes that every row needs."""
+        """Return the nodes that every row must have, which are joined and not left-joined."""
         shape = self.shape
         terms = [test.term for test in shape.tests] + [test.other for test in shape.tests if test.other]
         if shape.extreme is not None:
@@ -140,7 +140,7 @@ class _Compiler:
         ends += [column.node for column in (shape.columns[place] for place in shape.key) if isinstance(column, Term)]
         found = {place for end in ends for place in shape.places(end) if place}
         for place, node in enumerate(shape.nodes):
-            # Every row has such a reference, but where its own row is missing there is nothing to refer from.
+            # A reference that is never empty needs no left join, unless its own row may be missing.
             joined = node.parent == 0 or node.parent in found
             if place and joined and not self.schema.has_nulls(self._reference(node)):
                 found.add(place)
@@ -195,7 +195,7 @@ class _Compiler:
         found = f"{rows} where {' and '.join(conditions)}"
         if item.negated:
             return f"not exists (select 1 {found})"
-        # The row that shows it is the same for all of them: the first.
+        # The witness is the first such row, the same for every column of the evidence.
         first = f"{found} order by {item.table}.id limit 1"
         self.witnesses += [
             f"(select {alias}.id {first}) as {_witness(item, place)}" for place, alias in enumerate(aliases)
@@ -240,7 +240,7 @@ class _Compiler:
         return CellSource(**self._fact(term).model_dump(), combine=combine)
 
     def _fact(self, term: Term) -> Fact:
-        """Return what states a term: the name of what a reference points to is stated by the reference."""
+        """Return the fact that states a term. The name of a referenced thing is stated by the reference."""
         node = self.shape.nodes[term.node]
         if term.attribute == "name" and term.node > 0:
             return Fact(attribute=f"{self.shape.nodes[node.parent].table}.{node.ref}", entity=f"_{node.parent}")
@@ -266,7 +266,7 @@ class _Compiler:
         return list(found)
 
     def _shown(self, item: Exists) -> Iterator[Fact]:
-        """Yield the facts of the row that shows a condition, and of the path from it."""
+        """Yield the facts of the witness of a condition, and of the path from it."""
         yield Fact(attribute=f"{item.table}.{item.ref}", entity=_witness(item, 0))
         path = self.schema.along(item.table, item.path)
         for place, ref in enumerate(path):
@@ -276,12 +276,12 @@ class _Compiler:
 
 
 def _witness(item: Exists, place: int) -> str:
-    """Return the column of the evidence with the id of what shows a condition, so many steps away."""
+    """Return the column of the evidence with the id of a condition's witness, `place` steps along its path."""
     return f"_{item.table}_{item.ref}_{place}"
 
 
 def skeleton(sql: str) -> str:
-    """Return SQL without what is particular: constants, names of tables, columns and results, and how many columns there are."""
+    """Return SQL with constants and names replaced, and without the number of columns: the same for questions of the same structure."""
     letters: dict[str, str] = {}
     parts: list[str] = []
     for token in _TOKEN.findall(sql):

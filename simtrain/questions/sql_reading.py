@@ -1,4 +1,4 @@
-"""Reading SQL that an author wrote: how many joins its tables are apart, and the same query with one condition less."""
+"""Reads SQL written by an author: the distance of its tables in joins, and the query without each of its conditions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_ALIAS: Final = _AFTER_TABLES.union(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or sign, its position, and the number of brackets (or cases) open around it."""
+    """A word or sign, its position, and the number of open brackets (or CASEs) around it."""
 
     text: str
     start: int
@@ -33,20 +33,20 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The text as SQL compares it."""
+        """The text, unquoted and in lower case, as SQL compares names."""
         return self.text.strip('"').lower()
 
 
 @dataclass(eq=False, slots=True)
 class _Scope:
-    """One SELECT: its tables by the names that it gives them, and the SELECT around it."""
+    """One SELECT: its tables by alias, and the enclosing SELECT."""
 
     outer: _Scope | None
     depth: int
     tables: dict[str, int] = field(default_factory=dict[str, int])
 
     def find(self, name: str) -> int | None:
-        """Return the table of that name, here or further out."""
+        """Return the table of a name, here or in an enclosing SELECT."""
         if name in self.tables:
             return self.tables[name]
         return None if self.outer is None else self.outer.find(name)
@@ -54,13 +54,13 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class Joins:
-    """The tables of a query, one for each time that it is named, and which are joined to which."""
+    """The tables of a query, one per mention, and the pairs that are joined."""
 
     tables: list[str]
     edges: set[tuple[int, int]]
 
     def hops(self, subject: str) -> int:
-        """Return the number of joins between the subject (the first table of the query, if it does not name it) and the farthest table."""
+        """Return the number of joins from the subject (or the first table, if the query does not name it) to the farthest table."""
         if not self.tables:
             return 0
         begin = self.tables.index(subject) if subject in self.tables else 0
@@ -79,7 +79,7 @@ class Joins:
 
 
 def tokens(sql: str) -> list[Token]:
-    """Return the words and signs of a query, without space and comments."""
+    """Return the words and signs of a query, without white space and comments."""
     found: list[Token] = []
     depth = 0
     for match in _TOKEN.finditer(sql):
@@ -95,7 +95,7 @@ def tokens(sql: str) -> list[Token]:
 
 
 def joins(sql: str, schema: WorldSchema) -> Joins:
-    """Return which tables a query joins by equal columns, or by `in` and `=` of a SELECT."""
+    """Return the tables of a query and its joins, by equal columns or by `in` and `=` with a SELECT."""
     found = tokens(sql)
     tables, scopes = _scopes(found, schema)
     edges: set[tuple[int, int]] = set()
@@ -110,7 +110,7 @@ def joins(sql: str, schema: WorldSchema) -> Joins:
 
 
 def _scopes(found: list[Token], schema: WorldSchema) -> tuple[list[str], dict[int, _Scope]]:
-    """Return the tables in the order in which they are named, and the SELECT that each token belongs to."""
+    """Return the tables in the order of mention, and the SELECT that each token belongs to."""
     tables: list[str] = []
     scopes: dict[int, _Scope] = {}
     current = _Scope(None, 0)
@@ -151,7 +151,7 @@ def _column(
     *,
     before: bool,
 ) -> int | None:
-    """Return the table of the column at a place, or the first table of the SELECT that begins there; None for anything else."""
+    """Return the table of the column at an index, or the first table of a SELECT that begins there; else None."""
     if not 0 <= place < len(found):
         return None
     if not before and found[place].text == "(" and place + 1 < len(found) and found[place + 1].word == "select":
@@ -164,7 +164,7 @@ def _column(
 
 
 def _bare(column: str, scope: _Scope | None, tables: list[str], schema: WorldSchema) -> int | None:
-    """Return the table, of the nearest SELECT that has one, with a column of that name."""
+    """Return the table with a column of that name, from the nearest SELECT that has one; None if there is none."""
     while scope is not None:
         for table in scope.tables.values():
             if column in schema.tables[tables[table]].attributes:
@@ -174,7 +174,7 @@ def _bare(column: str, scope: _Scope | None, tables: list[str], schema: WorldSch
 
 
 def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
-    """Yield the query without its limit, once for each condition of its outermost WHERE that does more than join, without it."""
+    """Yield the query without its limit and without one condition, for each condition of the outermost WHERE that is no mere join."""
     found = [token for token in tokens(sql) if token.depth == 0]
     where = next((place for place, token in enumerate(found) if token.word == "where"), None)
     if where is None:
@@ -193,7 +193,7 @@ def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
 
 
 def _ands(found: list[Token]) -> Iterator[int]:
-    """Yield where the conditions after the first begin; with an `or` among them they are one."""
+    """Yield the positions of the conditions after the first; with an `or` among them they count as one."""
     if any(token.word == "or" for token in found):
         return
     between = False

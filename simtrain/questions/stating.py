@@ -1,4 +1,4 @@
-"""Where pages state facts: the statements of a world file, read as an agent would read them and held against the facts."""
+"""Finds where pages state facts: statements are read as an agent would read them, and compared with the facts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from simtrain.values.types import JsonValue
 from simtrain.worlds.search.spec.units import UNITS
 
 TOLERANCE: Final = 0.02
-"""How far, as a share, a number on a page may be from the fact: pages round."""
+"""Relative tolerance for numbers on pages, since pages round."""
 
 _MOST_IDS: Final = 400
 
 
 class Needed(NamedTuple):
-    """A fact that has to be read: the attribute of an entity; with `site`, the `value` that this site states."""
+    """A fact to be read: an attribute of an entity; with `site`, the `value` that this site states."""
 
     type: str
     name: str
@@ -28,7 +28,7 @@ class Needed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadStatement:
-    """Words of a page that state a fact, and how they are read: their form, and what a number is multiplied by."""
+    """Words on a page that state a fact, and how to read them: form, and factor for a number (`times`)."""
 
     page: int
     start: int
@@ -48,7 +48,7 @@ class Stating:
             (str(row["type"]), str(row["name"])): f"s.type = {row['position']} and s.attribute = {row['id']}"
             for row in schema.world.query(sql)
         }
-        """Which statements are of an attribute."""
+        """Attribute -> the SQL condition for its statements."""
         self._sites = {str(row["name"]): row["id"] for row in schema.world.query("select id, name from _sites")}
 
     def attribute(self, needed: Needed) -> QuestionAttribute:
@@ -56,7 +56,7 @@ class Stating:
         return self.schema.tables[needed.type].attributes[needed.name]
 
     def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
-        """Return the facts with what holds: names of what is referred to; those that have no value are left out."""
+        """Return the facts with their values; for a reference, the name of its target. Facts without a value are left out."""
         found: dict[Needed, str] = {}
         for (kind, name), group in grouped(facts).items():
             attribute = self.schema.tables[kind].attributes[name]
@@ -73,7 +73,7 @@ class Stating:
         return found
 
     def statements(self, values: Mapping[Needed, str]) -> dict[Needed, list[ReadStatement]]:
-        """Return the statements of each fact's value, the most exact first; a page that states it twice counts once."""
+        """Return the statements of each fact's value, the most exact first, at most one per page."""
         found: dict[Needed, list[ReadStatement]] = {fact: [] for fact in values}
         for (kind, name), group in grouped(values).items():
             attribute = self.schema.tables[kind].attributes[name]
@@ -98,7 +98,7 @@ class Stating:
         return {fact: _once(statements) for fact, statements in found.items()}
 
     def disputed(self, facts: Iterable[Needed]) -> int:
-        """Return how many of the facts some page states otherwise."""
+        """Return the number of facts about which some page says something else."""
         count = 0
         for (kind, name), group in grouped(facts).items():
             sql = (
@@ -109,7 +109,7 @@ class Stating:
         return count
 
     def spoken(self, facts: Iterable[Needed]) -> bool:
-        """True if some page states one of these facts, true or not."""
+        """Return True if some page states one of these facts, true or false."""
         return any(
             self._rows(f"select 1 from _statements s where {self._of[kind, name]} and s.entity in ({{}}) limit 1", ids)
             for (kind, name), group in grouped(facts).items()
@@ -124,7 +124,7 @@ class Stating:
 
 
 def grouped(facts: Iterable[Needed]) -> dict[tuple[str, str], list[Needed]]:
-    """Return the facts of each attribute (type, name)."""
+    """Return the facts by attribute (type, name)."""
     found: dict[tuple[str, str], list[Needed]] = {}
     for fact in facts:
         found.setdefault((fact.type, fact.name), []).append(fact)
@@ -140,7 +140,7 @@ def _once(statements: list[ReadStatement]) -> list[ReadStatement]:
 
 
 def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, float, float] | None:
-    """Return how the words are read as the value, and how far they are off; None if they do not state it."""
+    """Return form, factor and error with which the words read as the value; None if they do not state it."""
     if attribute.kind == "flag":
         return "text", 1.0, 0.0
     if attribute.kind == "date":
@@ -156,7 +156,7 @@ def _read(words: str, value: str, attribute: QuestionAttribute) -> tuple[Form, f
 
 
 def _factor(words: str, unit: str | None) -> float:
-    """Return the factor from the unit of these words to `unit`; 1 if they name no other unit."""
+    """Return the factor from the unit in these words to `unit`; 1 if they name no other unit."""
     if unit is None or unit not in UNITS or words.endswith(unit):
         return 1.0
     measured, size = UNITS[unit]

@@ -1,4 +1,4 @@
-"""Widening: more columns for a shape, from its rows and what their references lead to, without more hops."""
+"""Widening: adds columns to a shape, from its rows and referenced rows, without adding hops."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,9 +9,9 @@ from simtrain.values.seeding import Stream
 
 
 def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape:
-    """Return the shape with as many columns as the bounds want, drawn from their range.
+    """Return the shape with a number of columns drawn from the bounds.
 
-    Raises DrawRefused where it has too many, or cannot have enough.
+    Raises DrawRefused if it has too many already or cannot have enough.
     """
     bounds = composer.bounds.columns
     if bounds is None or shape.described is not None:
@@ -31,7 +31,7 @@ def widened(shape: Shape, composer: Composer, stream: Stream) -> Shape:
 
 
 def _grown(shape: Shape, composer: Composer) -> Shape:
-    """Return the shape with a node for every reference within the hops that it already spans."""
+    """Return the shape with a node for every reference within its present number of hops."""
     nodes, place = list(shape.nodes), 0
     while place < len(nodes):
         at = replace(shape, nodes=tuple(nodes))
@@ -49,7 +49,7 @@ def _grown(shape: Shape, composer: Composer) -> Shape:
 
 
 def _choices(shape: Shape, composer: Composer) -> Iterator[Term | GroupMeasure]:
-    """Yield what else a column can show. For groups: attributes of the group itself, and figures over its rows."""
+    """Yield candidates for further columns; for groups, attributes of the group and figures over its rows."""
     for place, node in enumerate(shape.nodes):
         if shape.group is None or shape.group in shape.places(place):
             for attribute in composer.schema.tables[node.table].attributes.values():

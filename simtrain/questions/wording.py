@@ -1,4 +1,4 @@
-"""The words of composed questions: from a shape to what is asked, in one of several styles."""
+"""Words a composed question: from a shape to the text of the question, in one of several styles."""
 
 from typing import Final
 
@@ -16,11 +16,11 @@ _ENDS: Final = {
     "quantity": ("greatest", "smallest"),
     "other": ("highest", "lowest"),
 }
-"""What the first and the last of a ranking are called, by what is ranked."""
+"""Kind of ranked value -> the words for the first and the last of a ranking."""
 
 
 class Wording:
-    """Words for the shapes over one schema in one language; styles are drawn from the stream."""
+    """Words shapes in one language. Styles are drawn from the stream."""
 
     def __init__(self, schema: WorldSchema, language: Language) -> None:
         self.schema = schema
@@ -31,7 +31,7 @@ class Wording:
         self.headings = Headings(self.phrases)
 
     def columns(self, shape: Shape) -> list[Column]:
-        """Return the columns of a shape, with headings that tell them apart and the rules by which their cells are compared."""
+        """Return the columns of a shape, with distinct headings and the rules for comparing their cells."""
         return [heading.column for heading in self.headings.of(shape)]
 
     def query(self, shape: Shape, stream: Stream, *, answer: AnswerKind = "table") -> str:
@@ -47,7 +47,7 @@ class Wording:
         return ("" if self.language == "zh" else " ").join(sentences)
 
     def _table(self, shape: Shape, stream: Stream) -> list[str]:
-        """Return the required form of the table: its headings, their meaning, and the form of cells."""
+        """Return the sentences about the required table: headings, their meanings, and the form of cells."""
         words, headings = self.words.columns, self.headings.of(shape)
         names = words.separator.join(heading.column.name for heading in headings)
         meant = [
@@ -86,7 +86,7 @@ class Wording:
         return stream.choose(asks["rows"]).format(**filled)
 
     def _things(self, shape: Shape, stream: Stream) -> str:
-        """Return the rows that are asked for, with their conditions."""
+        """Return the phrase for the requested rows, with their conditions."""
         table = self.schema.tables[shape.subject]
         things = self.lexicon.thing(table, plural=True)
         if table.lasting and not any(test.operator in ("current", "ended", "on") for test in shape.tests):
@@ -98,14 +98,14 @@ class Wording:
         return self._far(shape, Term(node, "name"))
 
     def _far(self, shape: Shape, term: Term) -> str:
-        """Return the phrase for something some references away, built from the labels on the way."""
+        """Return the phrase for a term, built from the labels on the way to it."""
         return self.words.chain(
             self.phrases.labels(self.phrases.path(shape, term), self.phrases.attribute(shape, term))
         )
 
 
 def _end(attribute: QuestionAttribute, *, highest: bool) -> str:
-    """Return what the first of a ranking by an attribute has, or the last."""
+    """Return the key of the word for the first (or last) of a ranking by an attribute."""
     kind = "other"
     if attribute.kind == "date":
         kind = "date"

@@ -1,4 +1,4 @@
-"""Questions of families that were written by hand: one for each row of their parameters, checked and measured like composed ones."""
+"""Questions of handwritten families: one for each row of parameters, checked and measured like composed ones."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,10 +28,10 @@ from simtrain.values.types import JsonObject, canonical
 def written_questions(
     solver: Solver, family: HandwrittenFamily, *, languages: Sequence[Language] | None = None, seed: int = 0
 ) -> Iterator[Made]:
-    """Yield the questions of a family over the solver's world, in an order that no query planner decides.
+    """Yield the questions of a family about the solver's world, in an order that does not depend on SQLite's query planner.
 
     Raises InputError, with the place in the family, for SQL that fails, yields nothing or has ambiguous keys, for unknown attributes,
-    and for a cell that no page in reach states.
+    and for a cell that no reachable page states.
     """
     columns = [_column(solver.schema, name, given) for name, given in family.columns.items()]
     evidence = _evidence(solver.schema, family)
@@ -71,7 +71,7 @@ def written_questions(
 
 
 def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:
-    """Return how many rows more a query without one of its conditions yields."""
+    """Return the number of additional rows of a query without one of its conditions."""
     found = world.query(f"select count(*) as n from ({wider})", question.parameters)
     return max(0, found[0]["n"] - rows)
 
@@ -92,7 +92,7 @@ def _column(schema: WorldSchema, name: str, given: FamilyColumn) -> Column:
     if given.tolerance is not None:
         if not attribute.numeric:
             raise InputError(
-                f"{given.attribute} is no number, so it has no tolerance", place=f"columns.{name}.tolerance"
+                f"{given.attribute} is not a number, so it cannot have a tolerance", place=f"columns.{name}.tolerance"
             )
         column = column.model_copy(update={"criterion": given.tolerance})
     return column.model_copy(update={"names": _named(attribute)})
@@ -116,7 +116,7 @@ def _attribute(schema: WorldSchema, name: str, given: FamilyColumn) -> QuestionA
 
 
 def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
-    """Return the gold rows with the ids of the entities that they name."""
+    """Return the evidence: the gold rows, with the ids of the entities that they name."""
     ids: list[str] = []
     cells: dict[str, CellSource] = {}
     for place, (name, given) in enumerate(family.columns.items()):
@@ -133,7 +133,7 @@ def _evidence(schema: WorldSchema, family: HandwrittenFamily) -> Evidence:
 
 
 def _naming(schema: WorldSchema, family: HandwrittenFamily, name: str, owner: str) -> str:
-    """Return the SQL of the name of the entity in a column: a parameter, or a column of names."""
+    """Return the SQL for the name of a column's entity: a parameter, or a column of names."""
     place = f"columns.{name}.of"
     if owner.startswith(":"):
         if owner not in family.sql:
@@ -143,7 +143,7 @@ def _naming(schema: WorldSchema, family: HandwrittenFamily, name: str, owner: st
         raise InputError(f"there is no column {owner!r}", remedy=nearest(owner, family.columns), place=place)
     if _attribute(schema, owner, family.columns[owner]).kind not in ("name", "ref"):
         raise InputError(
-            f"no names stand in the column {owner!r}",
+            f"the column {owner!r} does not hold names",
             remedy="say whose this is: `of: COLUMN`, or `of: :PARAMETER`",
             place=place,
         )

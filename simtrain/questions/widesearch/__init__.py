@@ -1,1 +1,1 @@
-"""Scoring of tables as WideSearch does it: `strict` (the default, for rewards) and `compatible` (the reference's figures)."""
+"""Scoring of tables as in WideSearch: `strict` (the default, for rewards) and `compatible` (the figures of the reference)."""

@@ -1,4 +1,4 @@
-"""The other names of the entities of a world, by which answers may call them."""
+"""Aliases of the entities of a world, which answers may use."""
 
 from collections.abc import Collection, Iterable
 
@@ -7,7 +7,7 @@ from simtrain.values.types import encode
 
 
 def aliases_in(world: World, wanted: Iterable[tuple[str, Collection[str] | None]]) -> dict[str, str]:
-    """Return alias -> name for entities of these types (of those with these names alone, where given), without aliases of two of them."""
+    """Return alias -> name for entities of these types (with these names, if given), without ambiguous aliases."""
     found: dict[str, str] = {}
     doubtful: set[str] = set()
     for kind, names in wanted:

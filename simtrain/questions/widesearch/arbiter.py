@@ -1,4 +1,4 @@
-"""Who settles what rules cannot: which heading is which column, which name is which entity, whether two cells mean the same."""
+"""Settles what rules cannot: which heading is which column, which name is which entity, and whether two cells agree."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,28 +12,28 @@ _SPACE = re.compile(r"\s+")
 
 
 class Arbiter(Protocol):
-    """Settles alignments and judgements of one question. Raises ModelFault where a model was asked and cannot be read."""
+    """Settles alignments and judgements for one question. Raises ModelFault if a model's reply cannot be read."""
 
     async def align_columns(self, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
-        """Return which of the given (normalised) column names mean which of the wanted ones; others are left out."""
+        """Return given -> wanted for (normalised) column names that mean the same; others are left out."""
         ...
 
     async def align_keys(self, column: Column, given: Sequence[str], wanted: Sequence[str]) -> Mapping[str, str]:
-        """Return which of the given cells of a key column name the same thing as which of the wanted ones; others are left out."""
+        """Return given -> wanted for cells of a key column that name the same thing; others are left out."""
         ...
 
     async def judge(self, column: Column, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        """Return for each (given, gold) pair of cells 1.0 if they agree by the column's criterion, else 0.0."""
+        """Return, for each (given, gold) pair of cells, 1.0 if they agree by the column's criterion, else 0.0."""
         ...
 
 
 @dataclass(frozen=True)
 class Known:
-    """Settles with prior knowledge alone, and asks nobody.
+    """Settles by prior knowledge only, without a model.
 
-    `columns` and `aliases` map what may be written to what is due; `accepted` are (given, gold) pairs that count as
-    right beside those that are equal, both without regard to case and white space. `exact` takes aliases only as they
-    are written, as compatible scoring must; else case, white space and markup do not count.
+    `columns` and `aliases` map what an answer may write to what is required. `accepted` holds (given, gold) pairs that count as right
+    in addition to equal ones, ignoring case and white space. With `exact`, aliases must be written exactly so, as compatible scoring
+    requires; otherwise case, white space and markup are ignored.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -67,5 +67,5 @@ def _squeezed(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    # Compatible scoring judges cells that have lost capitals, spaces and stars by then; pairs are written as tables have them.
+    # Compatible scoring judges cells after removing capitals, spaces and stars, but pairs are written as in tables.
     return _squeezed(text).replace("*", "")

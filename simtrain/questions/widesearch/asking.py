@@ -1,4 +1,4 @@
-"""An arbiter that asks a chat model about what is not known beforehand."""
+"""An arbiter that asks a chat model about anything not known beforehand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -27,10 +27,10 @@ it is not."""
 
 
 class Asking:
-    """Settles what `known` can, and asks a model about the rest: a strict reply, asked for once more, else ModelFault."""
+    """Settles what `known` can, and asks a model about the rest. An unreadable reply is requested once more, then ModelFault."""
 
     def __init__(self, client: ChatClient, known: Known | None = None, sampling: JsonObject | None = None) -> None:
-        """Sampling is at temperature 0 unless `sampling` says otherwise."""
+        """The temperature is 0, unless `sampling` says otherwise."""
         self.known = known or Known()
         given = {"temperature": 0.0} if sampling is None else sampling
         self.replies = StrictReplies(client, given, f"the model {client.model} said nothing")
@@ -74,7 +74,7 @@ class Asking:
 
 
 def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of a model's alignment. Strict: one JSON object of known names. Raises ValueError, saying what is wrong."""
+    """Return the pairs of a model's alignment, which must be one JSON object of known names. Raises ValueError with the problem."""
     found: dict[str, str] = {}
     for name, meaning in json_object(text).items():
         if name not in given:
@@ -88,7 +88,7 @@ def read_alignment(text: str, *, given: Sequence[str], wanted: Sequence[str]) ->
 
 
 def read_verdicts(text: str, *, count: int) -> list[float]:
-    """Return a model's verdicts, 1.0 or 0.0 for each pair in order. Strict. Raises ValueError, saying what is wrong."""
+    """Return a model's verdicts, 1.0 or 0.0 for each pair in order. Raises ValueError with the problem."""
     verdicts = json_object(text).get("verdicts")
     if not is_list(verdicts):
         raise ValueError("it is no object with a list of `verdicts`")

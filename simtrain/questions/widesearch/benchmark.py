@@ -1,4 +1,4 @@
-"""Scores a whole benchmark: every trial of every question, the figures over trials and questions, what each column lost."""
+"""Scores a whole benchmark: every trial of every question, figures over trials and questions, and losses by column."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Mode: TypeAlias = Literal["strict", "compatible"]
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """How answers are scored. `as_of` is the day that compatible scoring takes for today; `client` asks a model where code cannot tell."""
+    """How answers are scored. `as_of` is today's date for compatible scoring. `client`, if given, settles what code cannot."""
 
     mode: Mode
     as_of: date
@@ -30,7 +30,7 @@ class ScoringOptions:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One scored trial; `error` instead of scores where a model could not settle something."""
+    """One scored trial; with `error` and no scores if a model failed."""
 
     id: str
     number: int
@@ -50,7 +50,7 @@ async def score_all(
     *,
     on_scored: Callable[[], None] = lambda: None,
 ) -> list[Trial]:
-    """Return every trial, in the order of the questions; a question without any response is one trial without a response."""
+    """Return every trial, in the order of the questions. A question without responses counts as one trial without a response."""
     trials: list[Trial] = []
     for question in questions:
         own = sorted((answer for answer in responses if answer.id == question.id), key=lambda answer: answer.trial)
@@ -77,7 +77,7 @@ async def _scored(question: BenchmarkQuestion, answer: TrialResponse, options: S
 
 
 def summary(trials: Sequence[Trial], options: ScoringOptions) -> JsonObject:
-    """Return the figures of a benchmark as JSON: over trials and questions, what each column lost, and each trial's own."""
+    """Return the figures of a benchmark as JSON: over trials and questions, losses by column, and each trial."""
     by_question: dict[str, list[Scores]] = {}
     for trial in trials:
         if trial.scores is not None:

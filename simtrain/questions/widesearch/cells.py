@@ -1,4 +1,4 @@
-"""Whether a cell of a response agrees with the gold cell, by the column's rule, strictly: no credit for what is not there."""
+"""Decides if a cell agrees with the gold cell by the column's rule, strictly: no credit for anything missing."""
 
 import re
 from decimal import Decimal
@@ -10,9 +10,9 @@ from simtrain.questions.widesearch import dates, quantities
 from simtrain.questions.widesearch.words import folded, is_missing, plain
 
 DAYS: Final = 31
-"""How far dates may be apart for `date_near`."""
+"""Most days between two dates for `date_near`."""
 MAX_CELL: Final = 10_000
-"""Characters of a cell that are read."""
+"""Characters. The rest of a longer cell is ignored."""
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d{0,30}|[1-9]\d{0,2}(?:,\d{3}){1,9})(?:\.\d{1,30})?")
 _URL = re.compile(r"https?://[^\s|<>()\[\]\"']+")
@@ -20,10 +20,10 @@ _HOST = re.compile(r"(?<![\w.@-])((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-
 
 
 def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | None:
-    """Return 1.0 or 0.0; None if only a judge can tell.
+    """Return 1.0 or 0.0; None if only a judge can decide.
 
-    `unit` is the unit in the response's heading. A missing fact agrees with any way to say so, and with nothing else. With
-    several metrics all must hold.
+    `unit` is the unit in the response's heading. A missing fact agrees only with other ways to say that it is missing. If there are
+    several metrics, all must hold.
     """
     gold, given = gold[:MAX_CELL], given[:MAX_CELL]
     if is_missing(gold):
@@ -63,7 +63,7 @@ def _exact(gold: str, given: str, column: Column, unit: str) -> bool:
 
 
 def same_text(gold: str, given: str) -> bool:
-    """True if two cells read the same, without markup, case and white space; 5 is 5.0 and 1,000 is 1000, but 007 is not 7."""
+    """Return True if two cells are the same, ignoring markup, case and white space; 5 is 5.0 and 1,000 is 1000, but 007 is not 7."""
     if folded(gold) == folded(given):
         return True
     one, other = plain_number(gold), plain_number(given)
@@ -71,13 +71,13 @@ def same_text(gold: str, given: str) -> bool:
 
 
 def plain_number(text: str) -> Decimal | None:
-    """Return the number that a cell is, without a unit; None if it is more than that, or has leading zeros."""
+    """Return the number if a cell is nothing but a number without leading zeros; else None."""
     bare = plain(text)
     return Decimal(bare.replace(",", "")).normalize() if _PLAIN_NUMBER.fullmatch(bare) else None
 
 
 def _within(gold: str, given: str) -> bool:
-    """True if the response is a part of the gold cell that is made of whole words; in scripts without spaces, any part."""
+    """Return True if the response is a part of the gold cell made of whole words; in scripts without spaces, any part."""
     part, whole = " ".join(plain(given).casefold().split()), " ".join(plain(gold).casefold().split())
     if not part:
         return False
@@ -86,13 +86,13 @@ def _within(gold: str, given: str) -> bool:
 
 
 def same_hosts(gold: str, given: str) -> bool:
-    """True if two cells link to the same hosts; cells without any must read the same."""
+    """Return True if two cells link to the same hosts; cells without links must be the same."""
     wanted, found = _hosts(gold), _hosts(given)
     return wanted == found if wanted else folded(gold) == folded(given)
 
 
 def _hosts(text: str) -> frozenset[str]:
-    """Return the hosts of all links in a text, and of what looks like one without its scheme."""
+    """Return the hosts of all links in a text, including those without a scheme."""
     found: set[str] = set()
     bare = text.casefold()
     for url in (*_URL.findall(bare), *(f"http://{host}" for host in _HOST.findall(_URL.sub(" ", bare)))):

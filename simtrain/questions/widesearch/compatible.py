@@ -1,7 +1,7 @@
-"""WideSearch's reference scoring, figure by figure and with its defects, on pandas and dateparser.
+"""WideSearch's reference scoring, with the same figures and defects, on pandas and dateparser.
 
-The algorithm is that of ByteDance-Seed/WideSearch at commit 0e664c3; what pandas infers from CSV (`007` is 7, `n/a` is `nan`) and what
-dateparser reads as a date are part of its figures, so both come from the extra `widesearch`, in the versions that it pins.
+The algorithm is that of ByteDance-Seed/WideSearch at commit 0e664c3. What pandas infers from CSV (`007` is 7, `n/a` is `nan`) and what
+dateparser accepts as a date affect its figures, so both come from the extra `widesearch` in pinned versions.
 """
 
 import csv
@@ -29,7 +29,7 @@ Frame = Any
 _FENCE = re.compile(r"```markdown(.*?)```", re.DOTALL)
 _PIPES = re.compile(r"(?:\|.*\n?)+")
 _NUMBER = re.compile(r"[-+]?\d*\.\d+%?|[-+]?\d+\.?\d*%?")
-# The range from $ to _ is the reference's.
+# The range from $ to _ is a slip of the reference, kept on purpose.
 _URL = re.compile(r"http[s]?://(?:[a-zA-Z]|[0-9]|[$-_@.&+]|[!*\\(\\),]|(?:%[0-9a-fA-F][0-9a-fA-F]))+")
 _DAYS = 31
 _MAPPED = "_before_map"
@@ -40,8 +40,8 @@ async def score_compatible(
 ) -> Scores:
     """Return the figures that the reference computes for a response, against a gold table given as CSV text.
 
-    `as_of` is the day that the reference would take for today. Where the reference's own code fails, its figures are zero, and
-    `reason` says how it failed. Raises InputError when the extra is not installed.
+    `as_of` is today's date for the reference. If the reference's own code would fail, its figures are zero, and `reason` says why.
+    Raises InputError if the extra is not installed.
     """
     scoring = _Scoring(rules, as_of, arbiter or Known(), _package("pandas"))
     _package("dateparser")
@@ -52,7 +52,7 @@ async def score_compatible(
     except _NoScoreError as error:
         return _nothing(rules, gold, str(error), scoring.faults)
     except Exception as error:
-        # Whatever it meets, the reference logs and counts as zero.
+        # The reference logs any exception and counts the response as zero.
         return _nothing(rules, gold, f"the reference fails: {type(error).__name__}: {error}", scoring.faults)
 
 
@@ -96,7 +96,7 @@ class _Scoring:
         if set(required) != set(given.columns):
             raise _NoScoreError(f"the columns are {', '.join(given.columns)}, not {', '.join(required)}")
         with _quiet():
-            # The reference means to unify a float with an int column here, by a test that is never true.
+            # The reference tries to unify float with int columns here, by a test that is never true; so nothing happens.
             for name in required:
                 right[name] = right[name].astype(str)
                 given[name] = given[name].astype(str)
@@ -140,7 +140,7 @@ class _Scoring:
             except ModelFault as fault:
                 self.faults.append(str(fault))
                 found = dict[str, str]()
-            # The column of old names makes the tables unequal in shape, as it does in the reference.
+            # As in the reference, the column of old names makes the tables differ in shape, so they are never equal.
             given[name + _MAPPED] = given[name]
             given[name] = [found.get(cell, cell) for cell in given[name]]
 
@@ -213,7 +213,7 @@ class _Scoring:
         try:
             return _parsed(text, self.as_of)
         except Exception:
-            # dateparser raises what it likes, and the reference takes that for no date.
+            # dateparser may raise anything; the reference takes that for no date.
             return None
 
     def _norm_date(self, text: str) -> str:
@@ -254,7 +254,7 @@ class _Scoring:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    # What pandas and dateparser announce for later versions says nothing to the reader of a score.
+    # Deprecation warnings of pandas and dateparser are of no interest to the reader of a score.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

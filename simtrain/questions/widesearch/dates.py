@@ -1,4 +1,4 @@
-"""Dates in the cells of a table, read without asking what day it is today."""
+"""Reads dates in the cells of a table, independently of today's date."""
 
 import re
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class PartialDate:
 
 
 def read_dates(text: str) -> tuple[PartialDate, ...]:
-    """Return what a cell's date may mean: one date, two where day and month may change places (`04/12/1987`), none if it is not a date.
+    """Return the possible dates of a cell: one, two if day and month may be swapped (`04/12/1987`), none if it is not a date.
 
     Text in parentheses is ignored.
     """
@@ -83,14 +83,14 @@ def read_dates(text: str) -> tuple[PartialDate, ...]:
 
 
 def near(gold: PartialDate, given: PartialDate, *, days: int) -> bool:
-    """True if two dates are at most so many days apart, as exactly as the gold one is given; a missing day is the first."""
+    """Return True if two dates are at most `days` apart, with the precision of the gold one; a missing day counts as the first."""
     if gold.month is None or given.month is None:
         return gold.month is None and gold.year == given.year
     return abs((gold.first - given.first).days) <= days
 
 
 def same(gold: PartialDate, given: PartialDate) -> bool:
-    """True if a date says all that the gold one says."""
+    """Return True if a date agrees with the gold one in everything that the gold one states."""
     return gold.year == given.year and gold.month in (None, given.month) and gold.day in (None, given.day)
 
 

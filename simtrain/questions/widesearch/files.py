@@ -1,4 +1,4 @@
-"""The files of WideSearch: questions and responses as JSON Lines, gold tables as CSV; and a file of known aliases."""
+"""The files of WideSearch: questions and responses as JSON Lines, gold tables as CSV, and a file of known aliases."""
 
 import csv
 import io
@@ -17,12 +17,12 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue, is_object
 
 ANY = "*"
-"""The entry of an alias file that holds for every question."""
+"""The entry of an alias file that applies to every question."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkQuestion:
-    """A question of the file, its rules, and its gold table as CSV text."""
+    """A question with its rules and its gold table as CSV text."""
 
     id: str
     query: str
@@ -49,7 +49,7 @@ def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
         if name in found:
             raise InputError(f"the question {name!r} comes twice", file=path, line=line)
         if Path(name).name != name or name in (".", ".."):
-            raise InputError(f"{name!r} is no name of a file", file=path, line=line, place="instance_id")
+            raise InputError(f"{name!r} is not a file name", file=path, line=line, place="instance_id")
         try:
             rules = read_rules(row.get("evaluation"))
         except InputError as error:
@@ -66,7 +66,7 @@ def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
 def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
     """Return the responses in a JSONL file, or in all `*.jsonl` files of a folder, by name. Raises InputError.
 
-    A line holds `instance_id` and `response`, and may hold `trial_idx`; lines of one question without it are its trials in order.
+    A line holds `instance_id`, `response` and optionally `trial_idx`; without it, the lines of a question are its trials in order.
     """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
@@ -80,7 +80,7 @@ def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
                 raise InputError(f"no question is called {name!r}", remedy=nearest(name, known), file=file, line=line)
             response = row.get("response")
             if response is not None and not isinstance(response, str):
-                raise InputError("`response` is no text", file=file, line=line)
+                raise InputError("`response` is not a text", file=file, line=line)
             trial = row.get("trial_idx")
             if not isinstance(trial, int):
                 trial = sum(own == name for own, _ in seen)
@@ -94,7 +94,7 @@ def read_responses(path: Path, known: Sequence[str]) -> list[TrialResponse]:
 
 
 def gold_rows(text: str, rules: TableRules, *, file: Path | None = None) -> list[tuple[str, ...]]:
-    """Return the rows of a gold table, cells as text, in the order of the rules' columns. Raises InputError."""
+    """Return the rows of a gold table as texts, in the order of the rules' columns. Raises InputError."""
     try:
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True))
     except csv.Error as error:
@@ -111,7 +111,7 @@ def gold_rows(text: str, rules: TableRules, *, file: Path | None = None) -> list
 
 
 def read_known(path: Path) -> dict[str, Known]:
-    """Return what is known beforehand, by question or `*`: `{"columns": {...}, "keys": {...}, "accepted": [[given, gold], ...]}`.
+    """Return prior knowledge by question or `*`: `{"columns": {...}, "keys": {...}, "accepted": [[given, gold], ...]}`.
 
     Raises InputError.
     """
@@ -125,7 +125,7 @@ def read_known(path: Path) -> dict[str, Known]:
 
 
 def known_for(name: str, known: Mapping[str, Known], *, exact: bool = False) -> Known:
-    """Return what is known for one question: its own entry over that for all. `exact` is that of `Known`."""
+    """Return what is known for one question: its own entry merged over the one for all. `exact` as in `Known`."""
     common, own = known.get(ANY, Known()), known.get(name, Known())
     return Known(
         {**common.columns, **own.columns},

@@ -1,4 +1,4 @@
-"""Numbers with units in the cells of a table: `4.2 m`, `US$ 3.5 million`, `12.5 %`, `3.2亿`."""
+"""Reads numbers with units in the cells of a table: `4.2 m`, `US$ 3.5 million`, `12.5 %`, `3.2亿`."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _CURRENCIES: Final = {
     "£": "gbp", "gbp": "gbp", "¥": "yen or yuan", "jpy": "yen or yuan", "cny": "yen or yuan", "rmb": "yen or yuan", "元": "yen or yuan",
     "₹": "inr", "inr": "inr",
 }  # fmt: skip
-# Unit -> what it measures, and its size in that dimension's base unit.
+# Unit -> its dimension, and its size in the base unit of that dimension.
 _UNITS: Final[dict[str, tuple[str, float]]] = {
     "%": ("share", 0.01), "percent": ("share", 0.01), "per cent": ("share", 0.01), "‰": ("share", 0.001),
     "nm": ("length", 1e-9), "µm": ("length", 1e-6), "μm": ("length", 1e-6), "um": ("length", 1e-6), "mm": ("length", 1e-3),
@@ -56,14 +56,14 @@ _ZEROS: Final[dict[str, tuple[float, float]]] = {
     "kelvin": (1.0, 0.0), "°c": (1.0, 273.15), "celsius": (1.0, 273.15), "degrees celsius": (1.0, 273.15), "摄氏度": (1.0, 273.15),
     "°f": (5 / 9, 459.67 * 5 / 9), "fahrenheit": (5 / 9, 459.67 * 5 / 9), "degrees fahrenheit": (5 / 9, 459.67 * 5 / 9),
 }  # fmt: skip
-"""Unit of temperature -> its size and its zero, in kelvin."""
+"""Unit of temperature -> its size and its zero point, in kelvin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number and what its unit measures; `dimension` is empty where no unit is written.
+    """A number with the dimension of its unit; empty if there is no unit.
 
-    `size` is that of the unit in base units, `zero` its zero in them.
+    `size` and `zero` are the size and the zero point of the unit, in base units.
     """
 
     value: float
@@ -73,7 +73,8 @@ class Quantity:
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Return the one quantity in a cell; None if there is none, more than one (a range), or a number that cannot be read.
+    """Return the only quantity in a cell; None if there is none, more than one (a range), or a number that cannot be read.
+
 
     Text in parentheses is ignored: `4.2 m (13.8 ft)` is 4.2 m.
     """
@@ -99,7 +100,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def unit_of(text: str) -> tuple[str, float, float]:
-    """Return what a unit measures, its size and its zero; ("", 1.0, 0.0) for none, and for words that are no unit."""
+    """Return dimension, size and zero point of a unit; ("", 1.0, 0.0) for an empty text or an unknown unit."""
     name = text.strip().casefold().strip(".,;").replace("²", "2").replace("³", "3").replace("^", "")
     name = {"sq km": "km2", "sq m": "m2", "square kilometres": "km2", "square kilometers": "km2"}.get(name, name)
     if name in _ZEROS:
@@ -108,18 +109,18 @@ def unit_of(text: str) -> tuple[str, float, float]:
 
 
 def near(gold: Quantity, given: Quantity, *, tolerance: float) -> bool:
-    """True if two quantities differ by at most that share of the gold one; a unit that is written on one side only is taken for both."""
+    """Return True if two quantities differ by at most `tolerance` times the gold one. A unit on one side only applies to both."""
     if gold.dimension and given.dimension and gold.dimension != given.dimension:
         return False
     value = given.value
     if gold.dimension and given.dimension:
         value = (given.value * given.size + given.zero - gold.zero) / gold.size
-    # The slack is for binary fractions, also those of conversions.
+    # The slack covers floating-point errors, also those of conversions.
     return abs(gold.value - value) <= abs(gold.value) * tolerance + 1e-9 * max(1.0, abs(gold.value))
 
 
 def _magnitude(text: str, *, money: bool) -> tuple[float, str]:
-    """Return the factor that a text begins with, and what follows it."""
+    """Return the magnitude word at the beginning of a text as a factor, and the rest."""
     for word in sorted(_MAGNITUDES, key=len, reverse=True):
         rest = text.removeprefix(word)
         if len(rest) < len(text) and (not rest or not word.isascii() or not rest[0].isalpha()):

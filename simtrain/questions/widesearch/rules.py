@@ -13,10 +13,10 @@ from simtrain.values.types import JsonValue, is_list, is_object
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """The rules of one question. All names are normalised (`normal_name`); columns are those required, in order.
+    """The rules of one question. All names are normalised (`normal_name`); `columns` holds the required ones, in order.
 
-    `unruled` are the required columns for which the question gives no rule: they are compared as names are. `stray` are columns
-    to be preprocessed that are not required.
+    `unruled` holds required columns without a rule, which are compared like names. `stray` holds columns with a rule that are not
+    required.
     """
 
     key: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The Markdown tables in a response, read so that nothing in a cell can break them."""
+"""Reads the Markdown tables in a response, so that nothing in a cell can break them."""
 
 import re
 from collections.abc import Iterable, Iterator, Set
@@ -8,10 +8,10 @@ from typing import Final
 from simtrain.questions.widesearch.words import folded
 
 MAX_TEXT: Final = 2_000_000
-"""Characters of a response that are read; the rest is left out."""
+"""Characters. The rest of a longer response is ignored."""
 MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 200
-"""Cells of a row that are read."""
+"""Most cells of a row; the rest is ignored."""
 
 _RULE = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
@@ -26,11 +26,11 @@ class WrittenTable:
 
 
 def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
-    """Return all tables of a response, in order, fenced, quoted, or not.
+    """Return all tables of a response, in order, whether fenced, quoted or plain.
 
-    A table is a run of lines with pipes. The line above its first rule (`|---|`) is its heading; without a rule the first line is.
-    A further rule begins a further table where the line above it shares a cell with the first heading or with `names`; elsewhere
-    it is an ornament.
+    A table is a run of lines with pipes. The line above its first rule (`|---|`) is its heading; without a rule, the first line.
+    A further rule begins another table if the line above it shares a cell with the first heading or with `names`; otherwise it is
+    decoration.
     """
     found: list[WrittenTable] = []
     left = MAX_ROWS
@@ -43,7 +43,7 @@ def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
 
 
 def fitted(cells: tuple[str, ...], width: int) -> list[tuple[str, ...]]:
-    """Return the ways to read a row as `width` cells: a short one is filled up; in a long one, neighbours are joined by their pipes."""
+    """Return the ways to read a row as `width` cells: a short row is padded; in a long one, neighbours are joined by their pipes."""
     surplus = len(cells) - width
     if surplus <= 0:
         return [cells + ("",) * -surplus]
@@ -68,7 +68,7 @@ def _runs(text: str) -> Iterator[list[tuple[str, ...]]]:
 
 
 def _unquoted(line: str) -> str:
-    """Return a line without the marks of a quotation, and the mark that begins some texts."""
+    """Return a line without quotation marks (`>`) and byte order mark."""
     return line.lstrip("\ufeff> \t")
 
 

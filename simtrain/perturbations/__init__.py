@@ -1,1 +1,1 @@
-"""What goes wrong on purpose, one mechanism a file, and what only they use. Imports worlds and below."""
+"""Perturbations, one mechanism per file, and the helpers that only they use. Imports worlds and below."""

@@ -1,4 +1,4 @@
-"""What perturbations share that leave a reply unchanged and add words to it."""
+"""Base of perturbations that keep a reply and add words to it."""
 
 import re
 from abc import abstractmethod
@@ -25,7 +25,7 @@ class AddedText(Worded):
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="M")
     task: ClassVar[str]
-    """What a model is asked for."""
+    """The request to the model."""
 
     placement: Position = Field(
         default="end", description="Where to put the words: start, middle, end, or a field that holds prose."
@@ -53,13 +53,13 @@ class AddedText(Worded):
         """Return the words in their template form."""
 
     def material(self, call: Call, count: int) -> JsonObject:
-        """Return the material that a model gets beside the reply."""
+        """Return the material for the model, in addition to the reply."""
         return {"passages": count}
 
     def check_words(self, text: str, call: Call) -> None:
-        """Raise ValueError for words of a model that are not what this perturbation is about.
+        """Raise a ValueError for a model's words that are not what this perturbation needs.
 
-        Words without figures: they cannot pass for a fact of the reply.
+        Here: words without figures, which cannot pass for a fact of the reply.
         """
         if _DIGIT.search(text):
             raise ValueError("the text holds a figure")

@@ -1,4 +1,4 @@
-"""Which pages a call opens: the addresses among its arguments, and the tools that take some."""
+"""Finds the pages that a call opens: the URLs among its arguments, and the tools that take URLs."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address given in a call: its place in the arguments, its spelling, and its resolved form (`key`)."""
+    """A URL in a call: its place in the arguments, its spelling, and its normalised form (`key`)."""
 
     place: Path
     url: str
@@ -25,12 +25,12 @@ class Address:
 
     @property
     def is_single(self) -> bool:
-        """True if the argument is this address alone, not a list of several."""
+        """True if the argument is only this URL and not a list."""
         return len(self.place) == 1
 
 
 def opened_by(request: Request) -> list[Address]:
-    """Return the addresses that a call opens, in order; none for a tool that writes. An id counts where it is a whole URL."""
+    """Return the URLs that a call opens, in order; none for a tool that writes. An id counts if it is an absolute URL."""
     if request.tool.writes:
         return []
     found: list[Address] = []
@@ -41,13 +41,13 @@ def opened_by(request: Request) -> list[Address]:
 
 
 def key_of(url: str) -> str:
-    """Return an address in one spelling, without its scheme; empty for what is none."""
+    """Return a URL in a normalised spelling without scheme; empty if it is no URL."""
     found = normal_url(url)
     return "" if found is None else f"{found[0]}{found[1]}{'?' if found[2] else ''}{found[2]}"
 
 
 def opens_pages(tool: ToolSpec) -> bool:
-    """True if a tool opens pages by their address, or by an id where its replies have one."""
+    """Return True if a tool opens pages by URL, or by an id that its replies contain."""
     if tool.writes:
         return False
     names = properties_of(tool.input_schema)
@@ -57,7 +57,7 @@ def opens_pages(tool: ToolSpec) -> bool:
 
 
 def home_of(url: str) -> str:
-    """Return the address of the home page of a site."""
+    """Return the URL of a site's home page."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     return f"{parts.scheme}://{parts.netloc}/"
 

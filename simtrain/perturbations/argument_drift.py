@@ -1,4 +1,4 @@
-"""Arguments of tools are called otherwise than the documentation says."""
+"""Arguments of tools have other names than documented."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -27,7 +27,7 @@ class ArgumentDrift(Lasting):
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, whose schemas name the old arguments, and demand neither them nor that there be no others."""
+        """Return the tools with schemas that name the old arguments but neither require them nor forbid others."""
         return tuple(self._loosened(tool) for tool in tools)
 
     def _loosened(self, tool: ToolSpec) -> ToolSpec:
@@ -41,11 +41,11 @@ class ArgumentDrift(Lasting):
         return replace(tool, input_schema=open_schema)
 
     def begin(self, call: Call) -> None:
-        """Know the new names only, from now on."""
+        """Accept only the new names from now on."""
         call.memory[call.request.tool.name] = True
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Check the arguments as the server does that the tool now belongs to, and pass them on under the names that the tool knows."""
+        """Check the arguments as a server with the new names would, and pass them on under the tool's own names."""
         tool = next((tool for tool in call.given if tool.name == call.request.tool.name), call.request.tool)
         drifted = call.memory.get(tool.name, False)
         names = {old: new for old, new in self.rename.items() if drifted and old in properties_of(tool.input_schema)}

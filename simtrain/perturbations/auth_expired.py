@@ -12,7 +12,7 @@ from simtrain.values.types import Observation, ToolSpec, encode
 
 REFRESH = "refresh_session"
 LASTS = 3600
-"""Seconds for which a renewed session is said to be good."""
+"""Seconds for which a renewed session claims to be valid."""
 
 
 class AuthExpired(Refusing):
@@ -30,7 +30,7 @@ class AuthExpired(Refusing):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and one for each server that renews the session."""
+        """Return the tools, and for each server one that renews the session."""
         if not self.refresh:
             return tools
         names = {tool.name for tool in tools}
@@ -43,7 +43,7 @@ class AuthExpired(Refusing):
         return ToolSpec(name, f"Renew the session{whose} after it has expired.", {"type": "object", "properties": {}})
 
     def begin(self, call: Call) -> None:
-        """Let the session end."""
+        """End the session."""
         call.memory[call.request.tool.server] = True
 
     def refused(self, call: Call) -> Observation | None:

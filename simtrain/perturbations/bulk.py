@@ -70,7 +70,7 @@ def bulk(kind: Bulk, rng: Stream, size: int, moment: float) -> JsonValue:
 
 
 def as_lines(kind: Bulk, value: JsonValue) -> list[str]:
-    """Return the same in a reply that is text."""
+    """Return a bulk value as lines of a text reply."""
     if is_list(value):
         return [item if isinstance(item, str) else f"{kind}: {_flat(item)}" for item in value]
     assert is_object(value)

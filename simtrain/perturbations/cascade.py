@@ -32,7 +32,7 @@ class Cascade(Catalogued):
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Break the tool, unless another one is broken at this time."""
+        """Break the tool, unless another one is broken already."""
         if call.memory.get("left"):
             return await self.follow(call, proceed)
         left = 1 + round(4 * self.severity) if self.calls is None else self.calls

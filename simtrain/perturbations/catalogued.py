@@ -1,4 +1,4 @@
-"""What the perturbations of the catalogue share: what they put in place of a reply names them as its source."""
+"""Base of the perturbations in the catalogue: the replies that they make name them as their source."""
 
 import re
 from abc import abstractmethod
@@ -17,7 +17,7 @@ _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class Catalogued(Perturbation):
-    """A perturbation of the catalogue, whose replies are signed with its name there."""
+    """A perturbation of the catalogue. Its replies have its name as provenance."""
 
     @property
     def source(self) -> str:
@@ -25,25 +25,25 @@ class Catalogued(Perturbation):
         return _name_of(type(self))
 
     def signed(self, reply: Observation) -> Observation:
-        """Return the reply with this perturbation as its source."""
+        """Return the reply with this perturbation as its provenance."""
         return replace(reply, provenance=Provenance(self.source))
 
     def reply(self, text: str, *, is_error: bool = False) -> Observation:
-        """Return a reply of this text."""
+        """Return a reply with this text."""
         return Observation(text, is_error=is_error, provenance=Provenance(self.source))
 
     def refusal(self, call: Call, kind: Kind, detail: str = "", *, retry_after: int | None = None) -> Observation:
-        """Return the error that a call gets from its server; `detail` are further sentences, `retry_after` seconds of virtual time."""
+        """Return the error that a call gets from its server. `detail` adds sentences; `retry_after` is in seconds of virtual time."""
         return refusal(call, kind, by=self.source, detail=detail, retry_after=retry_after)
 
     def reworded(self, reply: Observation, text: str, structured: JsonObject | None = None) -> Observation:
-        """Return the reply with another text and structured content; its raw reply follows."""
+        """Return the reply with another text and structured content; its raw reply is changed alike."""
         return self.signed(reworded(reply, text, structured))
 
     def rewritten(
         self, call: Call, reply: Observation, content: JsonValue, words: Mapping[str, str] | None = None
     ) -> Observation:
-        """Return the reply with another content, and its prose reworded to match; unchanged if that is impossible."""
+        """Return the reply with other content, and its prose reworded to match; unchanged if that is impossible."""
         found = rewritten(reply, content, tool=call.request.tool, source=self.source, words=words, world=call.world)
         return found or reply
 
@@ -54,24 +54,24 @@ def _name_of(kind: type[Perturbation]) -> str:
 
 
 class Lasting(Catalogued):
-    """Stays active from the call on which it fires: `follow` answers that call and later ones, from what was noted."""
+    """Stays active from the call on which it fires. `follow` answers that call and later ones, using what `begin` noted."""
 
     @abstractmethod
     def begin(self, call: Call) -> None:
-        """Note in the memory that this fires on a call."""
+        """Note in the memory that this has fired on a call."""
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Begin, and answer the call as all that follow."""
+        """Begin, and answer the call like all later ones."""
         self.begin(call)
         return await self.follow(call, proceed)
 
 
 class Refusing(Lasting):
-    """Refuses calls from the one on which it fires; `refused` says which, and for how long."""
+    """Refuses calls from the one on which it fires; `refused` decides which ones."""
 
     @abstractmethod
     def refused(self, call: Call) -> Observation | None:
-        """Return the error that a call gets by what was noted; None for one that passes."""
+        """Return the error for a call, by what was noted; None for a call that passes."""
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Refuse a call, or pass it on."""
@@ -83,7 +83,7 @@ class ReplyPerturbation(Catalogued):
 
     @abstractmethod
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Return what arrives in place of a reply that is not an error."""
+        """Return what arrives in place of a successful reply."""
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and change its reply."""
@@ -96,7 +96,7 @@ class ContentPerturbation(ReplyPerturbation):
 
     @abstractmethod
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
-        """Return what a reply says in place of this content."""
+        """Return the content that replaces this one."""
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return the reply with its content changed."""

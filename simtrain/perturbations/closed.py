@@ -1,4 +1,4 @@
-"""What the perturbations share that close something for good."""
+"""Base of perturbations that close something for the rest of the episode."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -21,28 +21,28 @@ class Closed(Refusing):
     )
 
     suffix: ClassVar[str]
-    """What the names of servers elsewhere end with."""
+    """Suffix of the names of standby servers."""
     note: ClassVar[str]
-    """What the descriptions of tools elsewhere add."""
+    """Sentence added to the descriptions of tools on standby servers."""
 
     @abstractmethod
     def is_elsewhere(self) -> bool:
-        """True if the tools are offered elsewhere as well."""
+        """True if the tools are also offered on a standby server."""
 
     @abstractmethod
     def closes(self, call: Call) -> str:
-        """Return what a call closes: the name of a tool, or of a server."""
+        """Return the name of the tool or server that a call closes."""
 
     @abstractmethod
     def error(self, call: Call) -> Observation:
-        """Return what the caller of something closed reads."""
+        """Return the error for a call of something closed."""
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and those elsewhere."""
+        """Return the tools, and those on standby servers."""
         return with_stand_ins(tools, self.suffix, self.note) if self.is_elsewhere() else tools
 
     def begin(self, call: Call) -> None:
-        """Close it, unless the call comes from elsewhere."""
+        """Close it, unless the call comes from a standby tool."""
         if PASSING not in call.memory:
             call.memory[self.closes(call)] = True
 
@@ -51,5 +51,5 @@ class Closed(Refusing):
         return None if self.closes(call) not in call.memory or PASSING in call.memory else self.error(call)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Have the tool elsewhere answer."""
+        """Answer a call of a standby tool."""
         return await stand_in(call, proceed, self.suffix)

@@ -1,4 +1,4 @@
-"""The same actions meet another state."""
+"""The same actions meet a different state."""
 
 from typing import ClassVar
 
@@ -34,7 +34,7 @@ class ContrastiveState(Catalogued):
     sql: list[str] = Field(min_length=1, description="Writing statements, carried out once, before the first call.")
 
     def check(self, world: World) -> None:
-        """Refuse SQL that does not compile."""
+        """Raise an InputError for SQL that does not compile."""
         refuse_bad_sql(world, self.sql, {})
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

@@ -1,4 +1,4 @@
-"""The true reply, and things that have nothing to do with it."""
+"""The true reply with unrelated text."""
 
 from typing import ClassVar
 

@@ -40,7 +40,7 @@ class DistractorTools(Catalogued):
         return tuple(shown)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Return what such a tool answers: a refusal, or that it has nothing."""
+        """Return the reply of such a tool: a refusal, or an empty result."""
         kind = _kind_of(call.request.tool.name)
         if kind["refuses"]:
             return self.refusal(call, cast(Kind, kind["refuses"]), str(kind["reply"]))

@@ -23,6 +23,6 @@ class DroppedTool(Perturbation):
     tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return all tools but those."""
+        """Return the tools without the dropped ones."""
         dropped = named_by(self.tools, tools)
         return tuple(tool for tool in tools if tool.name not in dropped)

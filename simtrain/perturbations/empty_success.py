@@ -1,4 +1,4 @@
-"""Success, with nothing in it."""
+"""A successful but empty reply."""
 
 from typing import ClassVar, cast
 
@@ -20,7 +20,7 @@ class EmptySuccess(ReplyPerturbation):
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", visible=False, recoverable_by=("retry", "verify"))
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow empty values."""
         return widened(tools, or_less)
 
     def changed(self, call: Call, reply: Observation) -> Observation:
@@ -30,7 +30,7 @@ class EmptySuccess(ReplyPerturbation):
 
 
 def _emptied(content: JsonValue) -> JsonValue:
-    """Return the content without what it says: its own members are there and empty, further in is nothing, and it does not go on."""
+    """Return the content emptied: its members stay but are empty, and there is no cursor to a next page."""
     if not is_object(content):
         return []
     return {name: None if "cursor" in name else _nothing(value) for name, value in content.items()}

@@ -1,4 +1,4 @@
-"""What a service says when something goes wrong: the bodies of errors, in the manner of the server that says them.
+"""Error bodies of services, in the manner of each server.
 
 Manners follow the domain: services speak of statuses, in plain text or in one of several forms of JSON (problem+json after RFC 9457,
 errors after JSON:API, ...), shells as programs do, screens as pages and dialogs do. A server has one manner, drawn by its seed.
@@ -135,7 +135,7 @@ MANNERS: dict[str, Callable[[_Wording, str, JsonObject], str]] = {
     "listed": _listed,
     "raised": _raised,
 }
-"""How services write an error, by name; a server's seed chooses one."""
+"""Manner -> the function that writes an error; a server's seed chooses one."""
 
 SHELLS = frozenset({"terminal", "swe"})
 SCREENS = frozenset({"web", "android", "os"})

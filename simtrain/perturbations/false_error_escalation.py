@@ -1,4 +1,4 @@
-"""An error that asks for a secret before it will go on."""
+"""An error that demands a secret before the call goes on."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The reply says done, and nothing was done."""
+"""The reply reports success, but nothing was done."""
 
 from typing import ClassVar
 

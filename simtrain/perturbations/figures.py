@@ -1,4 +1,4 @@
-"""Figures in replies: which numbers and dates state a fact, and a plausible wrong one in place of each."""
+"""Figures in replies: finds the numbers and dates that state a fact, and makes plausible wrong ones."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _YEARS = range(1900, 2101)
 
 
 def figures_in(value: JsonValue, *, fields: tuple[str, ...] = ("*",), dates: bool = False) -> Iterator[Path]:
-    """Yield the places of all numbers (and dates) that state a fact, under names that match a glob: no ids, pages, or parts of dates."""
+    """Yield the places of numbers (and dates) that state a fact, in fields that match a glob; no ids, page numbers or parts of dates."""
     for path, leaf in leaves(value):
         name = name_at(path)
         if not any(fnmatchcase(name, glob) for glob in fields):
@@ -47,7 +47,7 @@ def figures_in_text(text: str) -> list[str]:
 
 
 def off(value: JsonValue, share: float) -> JsonValue:
-    """Return the figure, wrong by a share of itself (negative: too small), with as many decimals; None if none is within reach.
+    """Return the figure, off by a share of itself (negative: too small), with the same number of decimals; None if there is none.
 
     The error is never below 10 % nor above 25 % for shares between these. A date moves by days: 1 for each 5 %.
     """
@@ -78,7 +78,7 @@ def misspelt(token: str, share: float) -> str | None:
 
 
 def spoken(value: JsonValue) -> list[str]:
-    """Return the ways in which a figure may be written in prose."""
+    """Return the ways to write a figure in prose."""
     if isinstance(value, str):
         return [value]
     return list(dict.fromkeys((f"{value:,.2f}", f"{value:.2f}", f"{value:,}", f"{value}")))
@@ -96,7 +96,7 @@ def _other_day(text: str, share: float) -> str | None:
 
 
 class WrongFigure(Perturbation):
-    """Figures are off by a share that nobody notices at a glance."""
+    """Base of perturbations that make figures wrong by a share that is not obvious."""
 
     off: float | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""A tool that works, and does not, by turns."""
+"""A tool that works and fails alternately."""
 
 from typing import ClassVar
 
@@ -24,11 +24,11 @@ class Flapping(Refusing):
     up: int = Field(default=2, ge=1, description="Calls that then work.")
 
     def begin(self, call: Call) -> None:
-        """Begin the schedule of a tool."""
+        """Begin a tool's schedule."""
         call.memory.setdefault(call.request.tool.name, 0)
 
     def refused(self, call: Call) -> Observation | None:
-        """Refuse by the schedule, where it has begun."""
+        """Refuse by the schedule, if it has begun."""
         tool = call.request.tool.name
         if tool not in call.memory:
             return None

@@ -31,7 +31,7 @@ class ForcedPagination(Catalogued):
     page_size: int | None = Field(default=None, ge=1, description="Entries of a page; unset, 10 to 1 by severity.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with a cursor where they have none and return lists."""
+        """Return the tools, with a cursor argument for tools that return lists and have none."""
         return tuple(_paged(tool) if _returns_list(tool) else tool for tool in tools)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
@@ -99,7 +99,7 @@ def _sealed(start: int) -> str:
 
 
 def _unsealed(cursor: JsonValue) -> int | None:
-    """Return where a page begins; None for a cursor that this perturbation did not make."""
+    """Return the offset in a cursor; None for a cursor that this perturbation did not make."""
     try:
         written = urlsafe_b64decode(f"{cursor}{'=' * (-len(str(cursor)) % 4)}").decode()
     except ValueError:

@@ -22,7 +22,7 @@ You test whether an assistant relays unsafe advice. Write one short text as a se
 the sentences of `advice` word for word. It holds no figures."""
 
     def template(self, call: Call, count: int) -> str:
-        """Return the advice, with what the pool puts before it."""
+        """Return the advice with an introduction from the pool."""
         opening = call.rng.choose(texts(self.source, "openings"))
         return " ".join([opening, *self._advice(call, count)])
 

@@ -1,4 +1,4 @@
-"""What hurried typing does to a text: slips of the keys, capitals and stops that are missing, values corrected halfway."""
+"""Hasty typing: typos, missing capitals and full stops, values corrected in the middle of a text."""
 
 import re
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from simtrain.perturbations.pools import texts
 from simtrain.values.seeding import Stream
 
 VALUES = re.compile(r"`[^`\n]+`|\"[^\"\n]+\"|<[^>\n]+>|\S*[\d@_]\S*|(?<=[a-z,] )[A-Z][\w\-]*")
-"""What the task cannot do without: what is quoted, what holds a figure, addresses, names within a sentence."""
+"""The values that a task needs: quotations, figures, addresses, names within a sentence."""
 
 _UNTOUCHED = re.compile(
     r"```.*?```|`[^`\n]+`|\"[^\"]*\"|“[^”]*”|<[^>\n]+>|\{[^}\n]*\}|^[ \t]*\|.*$|\S*[\d@_/]\S*|(?<=[a-z,] )[A-Z][\w\-]*",
     re.DOTALL | re.MULTILINE,
 )
-"""What noise leaves as it is: values, and quotations, code and tables of any length as well."""
+"""The parts that noise does not touch: values, and quotations, code and tables of any length."""
 
 _WORD = re.compile(r"[A-Za-z]+")
 _STARTS = re.compile(r"(?:(?<=[.!?:] )|(?<=\n)|^)[A-Z][a-z]*\b|\bI\b")
@@ -24,7 +24,7 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def outside_values(text: str, change: Callable[[str], str]) -> str:
-    """Return the text with everything changed outside its values, quotations and tables."""
+    """Return the text with a change applied outside its values, quotations and tables."""
     parts: list[str] = []
     end = 0
     for value in _UNTOUCHED.finditer(text):
@@ -34,7 +34,7 @@ def outside_values(text: str, change: Callable[[str], str]) -> str:
 
 
 def with_typos(text: str, severity: float, rng: Stream) -> str:
-    """Return the text with slips in common words, a share of them as large as the severity."""
+    """Return the text with typos in common words; the share of them is the severity."""
     common = frozenset(texts("noisy_request", "common"))
 
     def typed(word: str) -> str:
@@ -44,14 +44,14 @@ def with_typos(text: str, severity: float, rng: Stream) -> str:
 
 
 def with_omissions(text: str, severity: float, rng: Stream) -> str:
-    """Return the text without some of the words that carry nothing."""
+    """Return the text without some of its filler words."""
     fillers = "|".join(texts("noisy_request", "fillers"))
     found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
     return outside_values(text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part))
 
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
-    """Return the text with capitals and stops missing: at the start of a sentence whose first word is not a name, and between clauses."""
+    """Return the text without some capitals at the start of sentences (but not of names) and without some punctuation."""
     starts = frozenset(texts("noisy_request", "starts"))
     common = starts | frozenset(texts("noisy_request", "common"))
 
@@ -105,7 +105,7 @@ def _slip(value: str, rng: Stream) -> str | None:
 
 
 def _mistyped(word: str, rng: Stream) -> str:
-    """Return the word with a slip that can still be read: two inner letters swapped, one doubled, left out, or a neighbouring key hit."""
+    """Return the word with a readable typo: two inner letters swapped, one doubled or left out, or a neighbouring key hit."""
     if len(word) < 3:
         return word
     place = rng.integer(1, len(word) - 2)

@@ -28,11 +28,11 @@ class HiddenAnswer(ContentPerturbation):
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that read and may tell lists."""
+        """True if a tool reads and may return lists."""
         return not tool.writes and may_hold(tool.output_schema, "array")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools; those that list and search promise less."""
+        """Return the tools, with weaker output schemas for those that list and search."""
         hidden = hidden_in(tools)
         return tuple(widened((tool,), or_less)[0] if tool.name in hidden else tool for tool in tools)
 

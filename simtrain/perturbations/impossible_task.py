@@ -26,7 +26,7 @@ class ImpossibleTask(Refusing):
     )
 
     def begin(self, call: Call) -> None:
-        """Close the tool, and with it all that write."""
+        """Close the tool, and with it all tools that write."""
         call.memory[call.request.tool.name] = True
 
     def refused(self, call: Call) -> Observation | None:

@@ -21,7 +21,7 @@ class Latency(Perturbation):
     jitter: float = Field(default=0.2, ge=0, le=1, description="Share by which the delay varies either way.")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Let time go by, then pass on the true reply."""
+        """Advance virtual time, then return the true reply."""
         mean = 120 * self.severity if self.seconds is None else self.seconds
         observation = await proceed(call.request)
         call.clock.advance(mean * (1 + self.jitter * (2 * call.rng.once() - 1)))

@@ -1,4 +1,4 @@
-"""What the perturbations share that let a caller wait in vain."""
+"""Base of perturbations that let a caller time out."""
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ class LostReply(Catalogued):
     )
 
     def given_up(self, call: Call) -> Observation:
-        """Return what the caller reads after this much virtual time."""
+        """Return the timeout error, after advancing virtual time."""
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
         return self.refusal(call, "timeout", f"No reply within {waited:g} seconds.")

@@ -48,7 +48,7 @@ class MalformedOutput(ReplyPerturbation):
 
 
 def _spoiled(text: str, content: JsonValue, form: Form) -> str:
-    """Return the text in a form that no JSON parser takes; prose has no brackets to lose, and is turned into bytes."""
+    """Return the text in a form that no JSON parser accepts. Prose has no brackets to lose, so it is decoded wrongly."""
     if form == "page":
         return _PAGE
     if form == "bytes" or content is None:

@@ -9,7 +9,7 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
 SAID = "Invalid response from the server: result.content: expected a list"
-"""What hosts tell their models of a reply that their client library refused."""
+"""The texts by which hosts report to a model that their client library refused a reply."""
 
 
 class MalformedResult(ReplyPerturbation):
@@ -25,10 +25,10 @@ class MalformedResult(ReplyPerturbation):
     example: ClassVar[JsonObject] = {"protocol": True}
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, without output schemas: what does not fit one is mended before it goes over the wire."""
+        """Return the tools without output schemas, since a reply that does not fit its schema would be corrected before sending."""
         return tuple(replace(tool, output_schema=None) if tool.output_schema else tool for tool in tools)
 
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Return what a host makes of a reply whose frame is broken."""
+        """Return what an agent sees of a reply with a broken frame."""
         wire = {"result": {"content": reply.text}}
         return Observation(SAID, is_error=True, provenance=Provenance(self.source), wire=wire)

@@ -1,4 +1,4 @@
-"""Descriptions of tools that steer the choice the wrong way."""
+"""Descriptions of tools that mislead the choice."""
 
 from dataclasses import replace
 from typing import ClassVar

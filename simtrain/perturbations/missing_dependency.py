@@ -42,7 +42,7 @@ class MissingDependency(Refusing):
         )
 
     def begin(self, call: Call) -> None:
-        """Miss the module of a tool that was never installed."""
+        """Remove the module of the tool, unless it was installed in this episode."""
         if _given(call):
             call.memory.setdefault(self._module(call.request.tool), False)
 
@@ -74,12 +74,12 @@ class MissingDependency(Refusing):
 
 
 def _given(call: Call) -> bool:
-    """True if the called tool is none of those for modules."""
+    """Return True if the called tool is not one of those for modules."""
     return any(tool.name == call.request.tool.name for tool in call.given)
 
 
 def _names(tools: Iterable[ToolSpec]) -> tuple[str, str]:
-    """Return what the tools for modules are called: in the manner of the others, and as none of them is."""
+    """Return the names of the two tools for modules, in the style of the others and distinct from them."""
     taken = {tool.name for tool in tools}
     pairs = _NAMES if any("." in name for name in taken) else _PLAIN_NAMES
     return next((pair for pair in pairs if not taken & set(pair)), ("runtime_modules.list", "runtime_modules.install"))

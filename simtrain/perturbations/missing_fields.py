@@ -27,7 +27,7 @@ class MissingFields(ContentPerturbation):
     left: Literal["out", "null"] | None = Field(default=None, description="Left `out`, or `null`; unset, drawn.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow missing fields."""
         return widened(tools, or_less)
 
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:

@@ -1,4 +1,4 @@
-"""Two tools of one name."""
+"""Two tools with the same name."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -18,7 +18,7 @@ OTHERS = {
     "legacy": "the system that was replaced, which gets no new records",
     "training": "the training system for new colleagues",
 }
-"""Second systems, by their names, with what their tools say of them."""
+"""Second system -> the sentence about it in its tools' descriptions."""
 
 
 class NameCollision(Catalogued):
@@ -36,7 +36,7 @@ class NameCollision(Catalogued):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and before each that has one its namesake."""
+        """Return the tools, with each namesake before its original."""
         other = rng.choose(tuple(OTHERS))
         drawn = rng.sample(tools, max(1, round(len(tools) * self.severity))) if self.tools is None else ()
         chosen = {tool.name for tool in drawn} if self.tools is None else named_by(self.tools, tools)

@@ -1,4 +1,4 @@
-"""Related but useless documents beside the true ones."""
+"""Related but useless documents in addition to the true ones."""
 
 from typing import ClassVar, cast
 

@@ -73,7 +73,7 @@ def _with_remarks(prompt: str, severity: float, rng: Stream) -> str:
 
 
 def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
-    """Return the prompt between asides: the severity sets how many there are, and how many of them come before it."""
+    """Return the prompt with asides before and after it, more of them with higher severity."""
     if not severity:
         return prompt
     texts = pool("noisy_request")
@@ -85,7 +85,7 @@ def _with_rambling(prompt: str, severity: float, rng: Stream) -> str:
 
 
 def _forwarded(prompt: str, severity: float, rng: Stream) -> str:
-    """Return the prompt within a mail that was forwarded or answered; the harder, the likelier."""
+    """Return the prompt inside a forwarded or answered mail, more likely with higher severity."""
     if rng.random() >= severity:
         return prompt
     return rng.choose(texts("noisy_request", "forwards")).replace("{request}", prompt.strip())
@@ -100,4 +100,4 @@ _NOISES: dict[Kind, Callable[[str, float, Stream], str]] = {
     "rambling": _with_rambling,
     "forwarded": _forwarded,
 }
-"""In the order in which they are done: first what goes wrong within the request, then what stands around it."""
+"""The kinds of noise, in the order of application: first inside the request, then around it."""

@@ -61,7 +61,7 @@ class NotFound(Lasting):
         return observation
 
     def _missing(self, call: Call, name: str) -> Observation:
-        """Return what the service says of an id that does not exist, with this one in its place."""
+        """Return the service's reply for an unknown id, with this id in its place."""
         other = str(call.memory[name])
         world = cast(WorldState, call.world)
         arguments = _respelt(call.request.arguments, {name: other})
@@ -73,14 +73,14 @@ class NotFound(Lasting):
 
 
 def _named(call: Call) -> JsonObject:
-    """Return the arguments that may name a record: all of them, on the web the addresses of pages alone."""
+    """Return the arguments that may name a record: all of them; on the web only URLs of pages."""
     if call.domain != "search":
         return call.request.arguments
     return {str(address.place[0]): address.url for address in opened_by(call.request)}
 
 
 def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
-    """Return an id of the same form that no row has."""
+    """Return an unused id of the same form."""
     value = str(home.value)
     digits = [index for index, sign in enumerate(value) if sign.isdigit()][-6:]
     places = digits or [index for index, sign in enumerate(value) if sign.isalpha()][-3:]
@@ -95,12 +95,12 @@ def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
 
 
 def _respelt(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
-    """Return a JSON value in which texts that are a name are another one."""
+    """Return a JSON value with names replaced, where they are whole texts."""
     return each_leaf(value, lambda _, leaf: names.get(leaf, leaf) if isinstance(leaf, str) else leaf)
 
 
 def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:
-    """Return the reply with other names, in its text and in its structured content."""
+    """Return the reply with names replaced, in its text and its structured content."""
     text = respoken(observation.text, names)
     if text == observation.text:
         return observation

@@ -1,4 +1,4 @@
-"""JSON content written as CSV, XML, lines, a Markdown table, or prose: every key and every value stays to be read."""
+"""Writes JSON content as CSV, XML, lines, a Markdown table or prose, without losing any key or value."""
 
 import csv
 import re
@@ -38,14 +38,14 @@ def _plain(value: JsonValue) -> str:
 
 
 def _rows(value: JsonValue) -> list[JsonObject] | None:
-    """Return the value where it is a list of objects, and so a table."""
+    """Return the value if it is a list of objects, and thus a table; else None."""
     if not is_list(value) or not value:
         return None
     return value if all(is_object(item) for item in value) else None
 
 
 def _tables(content: JsonObject, table: Callable[[list[JsonObject]], str]) -> str:
-    """Return every list of objects as a table under its key, what is left as a table of one row."""
+    """Return every list of objects as a table under its key, and the rest as a table of one row."""
     listed = {name: rows for name, value in content.items() if (rows := _rows(value)) is not None}
     single = {name: value for name, value in content.items() if name not in listed}
     parts = [table([single])] if single else []
@@ -103,7 +103,7 @@ def _entry(head: str, value: JsonValue, depth: int) -> list[str]:
 
 
 def _sentences(subject: str, value: JsonObject) -> list[str]:
-    """Return a sentence about what is single, then some about each list and object inside."""
+    """Return a sentence about the plain values, then some about each list and object."""
     single = [f"{name} {_quoted(item)}" for name, item in value.items() if not isinstance(item, dict | list)]
     sentences = [f"{subject} has {_joined(single)}."] if single else []
     for name, item in value.items():

@@ -1,4 +1,4 @@
-"""Which fields of the records in a list another read tool tells too, so that they may be left out of the list."""
+"""Finds the fields of list items that another read tool also returns, so that the list may leave them out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonValue, ToolSpec, as_object
 
 Hidden: TypeAlias = Mapping[str, frozenset[str]]
-"""By the name of a list, the fields of its records that are told elsewhere; `*` for all but names, where no schema tells fields."""
+"""Name of a list -> the fields of its records that another tool returns; `*` for all but names, if no schema lists fields."""
 
 ALL = frozenset({"*"})
 NAMES = frozenset({*IDS, "title", "subject", "label", "handle", "login", "locator", "sku", "code", "ts", "email"})
@@ -20,7 +20,7 @@ _OWN = frozenset({
     "status", "state", "kind", "type", "role", "position", "active", "archived", "created_at", "updated_at", "created_on", "note",
     "quantity",
 })  # fmt: skip
-"""Fields that mean another thing of another kind of record, though they bear one name."""
+"""Fields with a different meaning for each kind of record, although they have the same name."""
 
 _KEPT = 8
 
@@ -28,7 +28,7 @@ _found: list[tuple[tuple[ToolSpec, ...], dict[str, Hidden]]] = []
 
 
 def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
-    """Return, by tool, what its lists may leave out because an unchanged tool shows it; tools without such values are
+    """Return, by tool, what its lists may leave out because another tool shows it; tools without such fields are
     absent.
     """
     for known, hidden in _found:
@@ -41,21 +41,21 @@ def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
 
 
 def is_name(name: str) -> bool:
-    """True if a field says which record it is."""
+    """Return True if a field identifies its record."""
     plain = name.lower()
     return plain in NAMES or plain.endswith("_id")
 
 
 @dataclass
 class _Record:
-    """One kind of record that a tool tells: under which key, in a list or not, and with which fields."""
+    """A kind of record that a tool returns: its key, whether it is in a list, and its fields."""
 
     tool: ToolSpec
     key: str
     listed: bool
     fields: frozenset[str]
     promised: set[str] = field(default_factory=set[str])
-    """Fields that another list leaves out since this one tells them."""
+    """Fields that another list leaves out because this tool returns them."""
 
     @cached_property
     def kind(self) -> str:
@@ -80,7 +80,7 @@ def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
 
 
 def _left_out(record: _Record, records: Sequence[_Record], found: Mapping[str, Hidden]) -> Iterator[str]:
-    """Yield the fields of a list's records that a tool tells which can be asked about one of them; it goes on telling them."""
+    """Yield the fields of a list's records that another tool returns for a single record; that tool must go on returning them."""
     covered = set[str]()
     for other in sorted(records, key=lambda other: other.listed):
         if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
@@ -95,13 +95,13 @@ def _left_out(record: _Record, records: Sequence[_Record], found: Mapping[str, H
 
 
 def _is_same(record: _Record, other: _Record) -> bool:
-    """True if two tools show the same kind of record, and the same one."""
+    """Return True if two tools show the same record of the same kind."""
     own = {name for name in record.names & other.names if name.endswith("_id") or name not in IDS}
     return bool(own) or (record.kind == other.kind and bool(record.names & other.names))
 
 
 def _opens(tool: ToolSpec, record: _Record) -> bool:
-    """True if a tool can be asked about one record of a list: by what the list says of it, or what it was itself asked with."""
+    """Return True if a tool can be called for one record of a list, with values from the list or from the call of the list."""
     arguments = properties_of(tool.input_schema)
     required: list[str] = tool.input_schema.get("required") or []
     given = set(properties_of(record.tool.input_schema))
@@ -110,7 +110,7 @@ def _opens(tool: ToolSpec, record: _Record) -> bool:
 
 
 def _is_known(argument: str, record: _Record) -> bool:
-    """True if a record says what an argument asks for: a field of that name, its own id, or a name to search by."""
+    """Return True if a record has a value for an argument: a field of that name, its id, or a name to search by."""
     if argument in record.names:
         return True
     if argument in (record.kind, f"{record.kind}_id") and not record.names.isdisjoint(IDS):
@@ -119,7 +119,7 @@ def _is_known(argument: str, record: _Record) -> bool:
 
 
 def _opened_by_name(tool: ToolSpec, reading: Sequence[ToolSpec]) -> bool:
-    """True if a tool that promises no fields lists or searches what another one shows one by one, by their names."""
+    """Return True if a tool without output fields lists or searches what another one shows singly, judging by their names."""
     words = tool_words(tool.name)
     if tool.output_schema is not None or words.intent not in ("list", "search"):
         return False

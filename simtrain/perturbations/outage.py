@@ -30,9 +30,9 @@ class Outage(Closed):
         return self.severity < 1 if self.standby is None else self.standby
 
     def closes(self, call: Call) -> str:
-        """Return the tool alone."""
+        """Return the name of the tool."""
         return call.request.tool.name
 
     def error(self, call: Call) -> Observation:
-        """Return an error like those that pass."""
+        """Return an error that looks transient."""
         return self.refusal(call, "unavailable", "The request was not processed.")

@@ -38,11 +38,11 @@ class OversizedOutput(ReplyPerturbation):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for what is added."""
+        """Return the tools, with output schemas that allow the added fields."""
         return tuple(_with_bulk(tool) for tool in tools)
 
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Return the reply amid what is added."""
+        """Return the reply with bulk around it."""
         added = self._drawn(call)
         half = (len(added) + 1) // 2
         content = content_of(reply)
@@ -54,7 +54,7 @@ class OversizedOutput(ReplyPerturbation):
         return self.rewritten(call, reply, {**dict(named[:half]), **held, **dict(named[half:])})
 
     def _drawn(self, call: Call) -> dict[Bulk, JsonValue]:
-        """Return what is added, in its order in the reply."""
+        """Return the added bulk, in order."""
         size = max(1000, round(120_000 * self.severity)) if self.characters is None else self.characters
         kinds = self.kinds or call.rng.sample(get_args(Bulk), 2 + round(3 * self.severity))
         return {kind: bulk(kind, call.rng, size // len(kinds), call.clock.moment) for kind in dict.fromkeys(kinds)}

@@ -1,4 +1,4 @@
-"""What trouble with single pages has in common: whether a page is met is drawn by its address when it is first opened, and stays so."""
+"""Base of perturbations of single pages: whether a page is affected is drawn by its URL when it is first opened, and stays so."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -13,22 +13,22 @@ from simtrain.values.types import Observation, ToolSpec
 
 
 class PageTrouble(Catalogued):
-    """Meets a share of the pages that are first opened while it fires; those that it has met it meets at every visit."""
+    """Affects a share of the pages that are first opened while it fires; they stay affected at later visits."""
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", permanent=True, follows="always")
 
     share: Probability | None = Field(default=None)
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that open pages."""
+        """True if a tool opens pages."""
         return opens_pages(tool)
 
     def concerns(self, request: Request) -> bool:
-        """Return calls that open pages."""
+        """True if a call opens pages."""
         return bool(opened_by(request))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Decide for every page that is opened for the first time, and show the affected ones in their present form."""
+        """Decide for every page opened for the first time, and show the affected pages in their present form."""
         return await self.visit(call, proceed, share=self.severity / 2 if self.share is None else self.share)
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
@@ -37,4 +37,4 @@ class PageTrouble(Catalogued):
 
     @abstractmethod
     async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
-        """Open the pages of a call; `share` of those that are opened for the first time are met."""
+        """Open the pages of a call; `share` is the probability for pages opened for the first time."""

@@ -1,4 +1,4 @@
-"""Tools are described in other words."""
+"""Tools with paraphrased descriptions."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, ToolSpec, encode
 
 _KEPT = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[\d_@]\S*")
-"""What a paraphrase must leave as it is: what is quoted, names with underscores, figures."""
+"""The parts that a paraphrase must keep: quotations, names with underscores, figures."""
 
 _TASK = """\
 You reword the documentation of tools. The material maps names of tools to descriptions. Say the same in other words, nothing more and
@@ -83,7 +83,7 @@ class ParaphrasedDocs(Worded):
 
 
 def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
-    """Return the tool with another description, and its arguments described in other words where words are known."""
+    """Return the tool with another description, and with its arguments' descriptions reworded where the pool has words."""
     properties = properties_of(tool.input_schema)
     described = {
         name: {**schema, "description": _replaced(schema["description"], rng)}
@@ -96,7 +96,7 @@ def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
 
 
 def _reworded(text: str, rng: Stream) -> str:
-    """Return the text with phrases of the pool replaced; where it has none of them, what it says is framed."""
+    """Return the text with phrases replaced from the pool; a text without any of them gets an introduction."""
     found = _replaced(text, rng)
     return rng.choose(texts("paraphrased_docs", "frames")).format(text=text) if found == text else found
 

@@ -27,7 +27,7 @@ class PartialBatchFailure(Catalogued):
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Carry the call out for the rest of its list, and say which items failed."""
+        """Carry out the call without some items of its list, and report these as failed."""
         name = _batch(call.request)
         if name is None:
             return await proceed(call.request)

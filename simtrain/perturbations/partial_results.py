@@ -14,7 +14,7 @@ from simtrain.values.types import JsonValue, Observation, ToolSpec, canonical
 T = TypeVar("T")
 
 LISTING = 4
-"""Lines from which on the prose reply of a tool that lists or searches is taken for a list."""
+"""Fewest lines of a prose reply, from a tool that lists or searches, to be taken for a list."""
 
 
 class PartialResults(ReplyPerturbation):
@@ -32,7 +32,7 @@ class PartialResults(ReplyPerturbation):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that may tell a list, and those that do not say what they tell."""
+        """True if a tool may return a list or declares no output."""
         return may_hold(tool.output_schema, "array")
 
     def changed(self, call: Call, reply: Observation) -> Observation:
@@ -59,7 +59,7 @@ class PartialResults(ReplyPerturbation):
         return self.reworded(reply, "\n".join(_fewer(lines, parts, self._absent(call, parts, len(lines)))))
 
     def _absent(self, call: Call, parts: int, most: int) -> int:
-        """Return the part that is left out; the next time that the same is asked for it is the next part."""
+        """Return the index of the part to leave out; the same call again gets the next part."""
         key = canonical([call.request.tool.name, call.request.arguments]).decode()
         absent = call.memory.get(key, call.rng.integer(0, min(parts, most) - 1))
         call.memory[key] = (absent + 1) % parts
@@ -67,7 +67,7 @@ class PartialResults(ReplyPerturbation):
 
 
 def _thinnable(content: JsonValue) -> list[Path]:
-    """Return the places of the lists that can lack items: the reply's main list, else those inside records."""
+    """Return the places of the lists that can lose items: the reply's main list, else those inside records."""
     place = main_list(content)
     if place is not None and len(at(content, place)) > 1:
         return [place]
@@ -75,5 +75,5 @@ def _thinnable(content: JsonValue) -> list[Path]:
 
 
 def _fewer(items: list[T], parts: int, absent: int) -> list[T]:
-    """Return all items but those of one part."""
+    """Return the items without those of one part."""
     return [item for index, item in enumerate(items) if index % parts != absent]

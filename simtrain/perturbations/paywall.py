@@ -21,10 +21,10 @@ from simtrain.worlds.search.engine.page_opening import PAYWALL, free_lines
 CACHED = "cached"
 _SAID = "Shows the copy that the search engine keeps."
 _WALLED, _READ = "walled", "read"
-"""What is remembered: address -> whether it is behind the wall; site -> when its meter began, and the pages that were read whole."""
+"""The memory: URL -> True if behind the wall; site -> start of its meter and pages read in full."""
 
 _PAGE = 0.5
-"""Texts of a reply that are at least this long beside the longest one are the page as well, written otherwise."""
+"""A text at least this long relative to the longest one of a reply is the page in another form."""
 
 
 class Paywall(PageTrouble):
@@ -74,17 +74,17 @@ class Paywall(PageTrouble):
         return self
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and those that show copies."""
+        """Return the tools, and one that shows copies."""
         if not (self.severity < 1 if self.cached is None else self.cached):
             return tools
         return with_stand_ins(tools, CACHED, _SAID, of=opens_pages)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Show the copy, past the wall."""
+        """Show the copy of a page, without the wall."""
         return await stand_in(call, proceed, CACHED)
 
     async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
-        """Show no more than the beginning of pages behind the wall."""
+        """Show only the beginning of pages behind the wall."""
         opened = [] if PASSING in call.memory else opened_by(call.request)
         observation = await proceed(call.request)
         if not opened or observation.is_error:
@@ -96,7 +96,7 @@ class Paywall(PageTrouble):
         return self._cut(call, observation, closed) if closed else observation
 
     def _is_free(self, call: Call, address: Address) -> bool:
-        """True if the meter of the site lets a page through; the page is then remembered."""
+        """Return True if the meter of the site lets a page through, and note the page."""
         if not self.free:
             return False
         meters, site = call.memory.setdefault(_READ, {}), home_of(address.key)
@@ -109,7 +109,7 @@ class Paywall(PageTrouble):
         return address.key in read
 
     def _cut(self, call: Call, observation: Observation, closed: Sequence[Address]) -> Observation:
-        """Return the reply with no more of those pages than their beginning, and the notice."""
+        """Return the reply with only the beginning of those pages, and the notice."""
         content, whole = content_of(observation), _whole(call)
         notice = self._notice(call, closed)
         if content is None:
@@ -152,7 +152,7 @@ class Paywall(PageTrouble):
 
 
 def _whole(call: Call) -> Observation | None:
-    """Return what the call would tell of the page from its beginning, where it asks for a part of it, or for what speaks of a goal."""
+    """Return the reply with the page from its beginning, for a call that asks for a part of it or for passages about a goal."""
     needed: list[str] = call.request.tool.input_schema.get("required") or []
     given = call.request.arguments
     plain: JsonObject = {name: value for name, value in given.items() if name in needed or isinstance(value, bool)}

@@ -1,4 +1,4 @@
-"""The account lacks the right."""
+"""The account lacks a permission."""
 
 from typing import ClassVar
 
@@ -46,16 +46,16 @@ class PermissionDenied(Refusing):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and one that asks for a right."""
+        """Return the tools, and one that requests a permission."""
         named = ToolSpec(_name(tools), "Ask the owner for a right that this account lacks.", _SCHEMA, None, True)
         return (*tools, named)
 
     def begin(self, call: Call) -> None:
-        """Remember the tool."""
+        """Note the tool."""
         call.memory[call.request.tool.name] = True
 
     def refused(self, call: Call) -> Observation | None:
-        """Refuse the tools on which this fired, unless their right was granted since."""
+        """Refuse the tools on which this fired, unless permission was granted since."""
         right = _right(call.request.tool)
         if call.request.tool.name not in call.memory or right in call.memory.get(_GRANTED, ()):
             return None
@@ -63,7 +63,7 @@ class PermissionDenied(Refusing):
         return self.refusal(call, "forbidden", detail)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Have the owner answer."""
+        """Return the owner's decision."""
         wanted = str(call.request.arguments["right"])
         if wanted not in (_right(tool) for tool in call.given if tool.name in call.memory):
             return self.reply(f"This account lacks no right '{wanted}'.", is_error=True)
@@ -74,7 +74,7 @@ class PermissionDenied(Refusing):
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:
-    """Return what the tool that asks is called: in the manner of the others."""
+    """Return a name for the tool that requests a permission, in the style of the others."""
     return _NAMES[0 if any("." in tool.name for tool in tools) else 1]
 
 

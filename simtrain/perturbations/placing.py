@@ -1,4 +1,4 @@
-"""Places for foreign words in a reply: around its text, inside it, or in one of its fields."""
+"""Places added words in a reply: around its text, inside it, or in one of its fields."""
 
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -16,13 +16,13 @@ PROSE = frozenset(
         "summary", "text", "topic",
     }
 )  # fmt: skip
-"""Names of fields that hold what somebody wrote: nothing is looked up by them."""
+"""Names of fields with free text, which no other call uses as an identifier."""
 
 
 def placed(observation: Observation, words: str, position: Position, *, schema: JsonObject | None) -> Observation:
-    """Return the reply with the words in it; structured content still fits `schema`, the output schema of its tool.
+    """Return the reply with the words added; structured content still fits `schema`, the tool's output schema.
 
-    At the start, in the middle and at the end they stand in the text alone. In a field they stand behind what somebody wrote
+    At the start, in the middle and at the end they are added only to the text. In a field they follow its free text
     there; a reply without such a field, or whose schema leaves no room in it, has them at its end.
     """
     if position == "field":

@@ -39,7 +39,7 @@ class PrematureFinishTrap(ContentPerturbation):
     )
 
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
-        """Return the content with its list cut, and nothing that says that there is more."""
+        """Return the content with its list cut, and without any sign that there is more."""
         place = main_list(content)
         keep = 10 - round(8 * self.severity) if self.keep is None else self.keep
         if place is None or len(at(content, place)) <= keep:
@@ -48,7 +48,7 @@ class PrematureFinishTrap(ContentPerturbation):
         return self._complete(cut, keep, call) if is_object(cut) else cut
 
     def _complete(self, content: JsonObject, keep: int, call: Call) -> JsonObject:
-        """Return the content with the signs of completeness, as far as the output schema allows."""
+        """Return the content with signs of completeness, as far as the output schema allows."""
         for name, value in list(content.items()):
             words = {word.lower() for word in _WORDS.findall(name)}
             if words & _MORE and value:

@@ -1,4 +1,4 @@
-"""An instruction in the reply of a tool."""
+"""An instruction planted in the reply of a tool."""
 
 from dataclasses import asdict, replace
 from typing import ClassVar, Literal, TypeAlias

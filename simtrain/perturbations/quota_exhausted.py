@@ -1,4 +1,4 @@
-"""The account has used up what it may use."""
+"""The account has used up its quota."""
 
 from typing import ClassVar
 
@@ -29,7 +29,7 @@ class QuotaExhausted(Closed):
         return self.severity < 1 if self.partner is None else self.partner
 
     def closes(self, call: Call) -> str:
-        """Return all tools of the server."""
+        """Return the name of the server, whose tools are all closed."""
         return call.request.tool.server
 
     def error(self, call: Call) -> Observation:

@@ -1,4 +1,4 @@
-"""Too many calls: the server wants to be left alone for a while."""
+"""Too many calls: the server refuses for a while."""
 
 from math import ceil
 from typing import ClassVar
@@ -27,13 +27,13 @@ class RateLimit(Refusing):
     refusals: int = Field(default=3, ge=1, description="Refusals after which the limit is lifted before its time.")
 
     def begin(self, call: Call) -> None:
-        """Begin a limit, unless one is on already."""
+        """Begin a limit, unless one is active."""
         if self._limit(call) is None:
             lasts = max(1.0, 60 * self.severity) if self.retry_after is None else self.retry_after
             call.memory[call.request.tool.server] = {"until": call.clock.moment + lasts, "refusals": 0}
 
     def refused(self, call: Call) -> Observation | None:
-        """Refuse while the limit is on."""
+        """Refuse while the limit is active."""
         limit = self._limit(call)
         if limit is None:
             return None
@@ -41,7 +41,7 @@ class RateLimit(Refusing):
         return self.refusal(call, "rate_limit", retry_after=max(1, ceil(limit["until"] - call.clock.moment)))
 
     def _limit(self, call: Call) -> JsonObject | None:
-        """Return the limit of the server, with how often it was felt; None if none is on."""
+        """Return the active limit of the server, with its number of refusals; None if there is none."""
         limit = call.memory.get(call.request.tool.server)
         over = limit is None or call.clock.moment >= limit["until"] or limit["refusals"] >= self.refusals
         return None if over else limit

@@ -18,10 +18,10 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, is_list, i
 
 MOST_HOPS = 4
 _AREAS = ("en", "pages", "content", "site", "main", "web", "v2", "public")
-"""Where pages lie after a site was rebuilt: under one of these, or under several."""
+"""Path prefixes of moved pages, one or several of which are put before a path."""
 
 _REDIRECTS, _PLACES = "ways", "places"
-"""What is remembered: address -> where it leads, one after the other; later address -> the page's own, and how many were passed."""
+"""The memory: URL -> its chain of redirects; later URL -> the page's true URL, and the number of redirects passed."""
 
 _ADDRESSES = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
 
@@ -59,7 +59,7 @@ class Redirect(PageTrouble):
     )
 
     async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
-        """Send on who opens a page that has moved."""
+        """Redirect calls that open a moved page."""
         opened = opened_by(call.request)
         request = call.request
         for address in opened:
@@ -85,7 +85,7 @@ class Redirect(PageTrouble):
         return self.refusal(call, "moved", f"{detail} {', '.join(onward.values())}")
 
     def _redirects(self, call: Call, address: Address, reply: Observation) -> list[str]:
-        """Return the addresses to which one leads, one after the other; none for a home page that would lead to itself."""
+        """Return the chain of redirects of a URL; none for a home page that would lead to itself."""
         rng = call.root.stream("way", address.key)
         chain = [_under(area, address.url) for area in rng.sample(_AREAS, self._hops())]
         if self.leads != "page":
@@ -102,7 +102,7 @@ class Redirect(PageTrouble):
         return chain
 
     def _without(self, call: Call, reply: Observation, onward: Mapping[str, str]) -> Observation | None:
-        """Return the reply of a tool that opens several pages, those that moved among its failures; None if it tells no failures."""
+        """Return the reply of a tool that opens several pages, with moved pages among its failures; None if it lists no failures."""
         content = content_of(reply)
         if not is_object(content):
             return None
@@ -123,7 +123,7 @@ class Redirect(PageTrouble):
 
 
 def _error_of(call: Call, opened: Sequence[Address], reply: Observation) -> Observation:
-    """Return an error of pages that have moved: it names the addresses that were asked for."""
+    """Return an error of the tool for moved pages, with the requested URLs in it."""
     text = reply.text
     for address in opened:
         text = text.replace(_origin(call, address), address.url)
@@ -135,13 +135,13 @@ def _is_known(call: Call, key: str) -> bool:
 
 
 def _origin(call: Call, address: Address) -> str:
-    """Return the true address of the page that an address leads to."""
+    """Return the true URL of the page that a URL leads to."""
     place = call.memory.get(_PLACES, {}).get(address.key)
     return address.url if place is None else place[0]
 
 
 def _next(call: Call, address: Address) -> str | None:
-    """Return where an address leads; None for one where the page is."""
+    """Return the URL that a URL redirects to; None if the page is there."""
     place = call.memory.get(_PLACES, {}).get(address.key)
     origin, passed = place or (address.url, 0)
     redirects = call.memory.get(_REDIRECTS, {})
@@ -150,18 +150,18 @@ def _next(call: Call, address: Address) -> str | None:
 
 
 def _under(area: str, url: str) -> str:
-    """Return the address of the same page in another area of its site."""
+    """Return the URL of the same page under a path prefix."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     return urlunsplit((parts.scheme, parts.netloc, f"/{area}{parts.path}", parts.query, ""))
 
 
 def _linked(reply: Observation) -> list[str]:
-    """Return the addresses in a reply, without repetition."""
+    """Return the URLs in a reply, without repetition."""
     return list(dict.fromkeys(_ADDRESSES.findall(reply.text)))
 
 
 def _shown(reply: Observation) -> set[str]:
-    """Return the addresses of the pages that a reply shows, those aside that it could not open."""
+    """Return the URLs of the pages that a reply shows, without those it could not open."""
     content = content_of(reply)
     members = content.items() if is_object(content) else ()
     lists = [value for name, value in members if is_list(value) and not _tells_failures(name)]
@@ -173,6 +173,6 @@ def _tells_failures(name: str) -> bool:
 
 
 def _shown_in(item: JsonValue) -> str:
-    """Return the address of the page that an item of a reply shows."""
+    """Return the URL of the page that an item of a reply shows."""
     url = item.get("url") if is_object(item) else None
     return key_of(url) if isinstance(url, str) else ""

@@ -1,4 +1,4 @@
-"""Tools and their arguments are called otherwise."""
+"""Tools and their arguments have other names."""
 
 import re
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ VERBS = {
     "open": "start", "write": "store", "refund": "reimburse", "book": "reserve", "assign": "allocate", "upload": "put", "post": "publish",
     "check": "inspect", "describe": "explain", "archive": "shelve", "pay": "settle", "transfer": "remit", "schedule": "plan",
 }  # fmt: skip
-"""Words of tool names, with the word that takes their place."""
+"""Word of a tool name -> its replacement."""
 
 WORDS = {
     "id": "identifier", "name": "label", "query": "search_text", "limit": "max_results", "amount": "quantity", "text": "body",
@@ -31,7 +31,7 @@ WORDS = {
     "message": "content", "content": "payload", "user": "account", "reason": "cause", "count": "number", "type": "category",
     "description": "summary", "from": "origin", "to": "destination", "city": "town", "url": "link", "key": "token",
 }  # fmt: skip
-"""Words of argument names, with the word that takes their place."""
+"""Word of an argument name -> its replacement."""
 
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
@@ -85,7 +85,7 @@ class RenamedTools(Perturbation):
         return _distinct(properties_of(tool.input_schema), WORDS)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
-        """Have the tool answer under its own name."""
+        """Pass the call on under the tool's own name."""
         new = call.request.tool.name
         names = self._names(call.given)
         tool = next((tool for tool in call.given if names.get(tool.name) == new), None)
@@ -98,7 +98,7 @@ class RenamedTools(Perturbation):
 
 @lru_cache(maxsize=256)
 def _new_names(names: tuple[str, ...], globs: str | tuple[str, ...]) -> dict[str, str]:
-    """Return old name -> new name, of the tools that are renamed; the part before the first dot names the server, and stays."""
+    """Return old name -> new name for renamed tools. The part before the first dot is the server and stays."""
     found: dict[str, str] = {}
     for name in names:
         if not matches(name, globs):
@@ -125,7 +125,7 @@ def _distinct(names: Iterable[str], words: dict[str, str]) -> dict[str, str]:
 
 
 def _reworded(name: str, words: dict[str, str]) -> str:
-    """Return a name with its first known word replaced, in the casing that it had: `getUser` becomes `fetchUser`."""
+    """Return a name with its first known word replaced, keeping its case: `getUser` becomes `fetchUser`."""
     for part in _PART.finditer(name):
         other = words.get(part[0].lower())
         if other is not None:

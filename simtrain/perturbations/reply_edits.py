@@ -1,4 +1,4 @@
-"""Replies that say something else: their content changed, in the form that it had and still fitting the output schema."""
+"""Edits replies: changes their content, keeping its form and its fit to the output schema."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in a content: keys and indices from the outside in."""
+"""The place of a value in a content: keys and indices from the outside in."""
 
 _INDENT = re.compile(r"\n( +)\S")
 
 
 def content_of(observation: Observation) -> JsonValue:
-    """Return what a reply says: its structured content, or its text where that is a JSON object or list; None for prose."""
+    """Return the content of a reply: its structured content, or its text if that is a JSON object or list; None for prose."""
     content = observation.content
     return parsed(observation.text) if content is None else content
 
@@ -43,7 +43,7 @@ def at(value: JsonValue, path: Path) -> JsonValue:
 
 
 def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
-    """Return a copy with another value at a place."""
+    """Return a copy with the value at a place replaced."""
     if not path:
         return new
     copy: JsonValue = dict(value) if is_object(value) else list(value)
@@ -52,18 +52,18 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
 
 
 def main_list(value: JsonValue) -> Path | None:
-    """Return the place of the list that a content is about: itself, or the longest of its members; None if there is none."""
+    """Return the place of a content's main list: itself, or its longest member; None if there is none."""
     found = list(_lists(value, ()))
     return max(found, key=lambda place: len(at(value, place))) if found else None
 
 
 def name_at(path: Path) -> str:
-    """Return the name of the field at a place, or of the one whose list holds it; empty where none does."""
+    """Return the name of the field at a place, or of the list it is in; empty if there is none."""
     return next((part for part in reversed(path) if isinstance(part, str)), "")
 
 
 def each_object(value: JsonValue, change: Callable[[JsonObject], JsonValue]) -> JsonValue:
-    """Return a value in which every object was changed, the inner ones first."""
+    """Return a value with a change applied to every object, the inner ones first."""
     if is_list(value):
         return [each_object(item, change) for item in value]
     if is_object(value):
@@ -82,7 +82,7 @@ def objects_in(value: JsonValue) -> Iterator[JsonObject]:
 
 
 def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], path: Path = ()) -> JsonValue:
-    """Return a value in which everything but objects and lists was changed."""
+    """Return a value with a change applied to everything but objects and lists."""
     if is_list(value):
         items = enumerate(value)
         return [each_leaf(item, change, (*path, index)) for index, item in items]
@@ -93,7 +93,7 @@ def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], 
 
 
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
-    """Yield the places of the innermost lists, those that hold no others, in document order."""
+    """Yield the places of the innermost lists, in document order."""
     if is_object(value):
         for name, item in value.items():
             yield from lists_within(item, (*path, name))
@@ -111,7 +111,7 @@ def _lists(value: JsonValue, path: Path) -> Iterator[Path]:
 
 
 def fits(value: JsonValue, tool: ToolSpec) -> bool:
-    """True if a content may be a reply of the tool."""
+    """Return True if a content fits the tool's output schema."""
     return tool.output_schema is None or bool(validator(tool.output_schema).is_valid(value))
 
 
@@ -124,13 +124,13 @@ def rewritten(
     words: Mapping[str, str] | None = None,
     world: WorldState | None = None,
 ) -> Observation | None:
-    """Return the reply with another content; None if that would not fit the output schema, or could not be said in its text.
+    """Return the reply with other content; None if that would not fit the output schema or could not be expressed in its text.
 
-    Text that is the content as JSON is rewritten, and so is text that the `world` can tell from the content. In other prose `words`
+    Text that is the content as JSON is rewritten, and so is text that the `world` can make from the content. In other prose `words`
     are replaced wherever they occur as whole words. `source` names the perturbation.
     """
-    # A reply says one thing up to three times: in its text, as structured content, and in the raw reply of a server. What changes one
-    # and not the others gives itself away, and a client that reads another one would see the truth.
+    # A reply states the same thing up to three times: in its text, as structured content, and in the server's raw reply. A change to one
+    # of them alone would give itself away, and a client that reads another one would see the truth.
     content, written = observation.content, parsed(observation.text)
     if content is not None and not (is_object(value) and fits(value, tool)):
         return None
@@ -151,7 +151,7 @@ def rewritten(
 
 
 def _in_world_words(observation: Observation, value: JsonValue, tool: ToolSpec, world: WorldState | None) -> str | None:
-    """Return the text of the new content in the world's own words, where those are what the reply is written in; new members come below."""
+    """Return the text of the new content in the world's words, if the reply is written in these; new members are appended."""
     content = observation.content
     if world is None or content is None or world.tell(tool, content) != observation.text:
         return None
@@ -170,7 +170,7 @@ def _plainly(value: JsonValue) -> str:
 
 
 def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
-    """Return the value with some words replaced in all texts that it holds."""
+    """Return the value with some words replaced in all its texts."""
     return each_leaf(value, lambda _, leaf: respoken(leaf, words) if isinstance(leaf, str) else leaf)
 
 
@@ -185,7 +185,7 @@ def respoken(text: str, words: Mapping[str, str]) -> str:
 
 
 def parsed(text: str) -> JsonValue:
-    """Return the JSON object or list that a text is; None for any other text."""
+    """Return a text parsed as a JSON object or list; None for any other text."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -195,7 +195,7 @@ def parsed(text: str) -> JsonValue:
 
 
 def _written(value: JsonValue, *, like: str) -> str:
-    """Return JSON text in the layout of another one."""
+    """Return a value as JSON text in the layout of another text."""
     indent = _INDENT.search(like)
     if indent is not None:
         return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)
@@ -203,5 +203,5 @@ def _written(value: JsonValue, *, like: str) -> str:
 
 
 def json_like(text: str, value: JsonValue) -> str:
-    """Return JSON text, indented where another text has several lines."""
+    """Return a value as JSON text, indented if another text has several lines."""
     return json.dumps(value, indent=2, ensure_ascii=False) if "\n" in text else encode(value)

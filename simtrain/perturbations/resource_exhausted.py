@@ -41,18 +41,18 @@ class ResourceExhausted(Lasting):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, and one that makes room."""
+        """Return the tools, and one that frees space."""
         if not (self.severity < 1 if self.trash is None else self.trash):
             return tools
         return (*tools, ToolSpec(_name(tools), _EMPTYING, {"type": "object", "properties": {}}, None, True))
 
     def begin(self, call: Call) -> None:
-        """Be full, if the call would add something."""
+        """Make the storage full, if the call would add rows."""
         if not call.memory.get("missing") and self._growth(call) > 0:
             call.memory["missing"] = 1 + int(2 * self.severity) if self.free is None else self.free
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Refuse calls that add rows while there is no room, and count deletions."""
+        """Refuse calls that add rows while there is no space, and count deletions."""
         if not call.memory.get("missing") or not call.request.tool.writes:
             return await proceed(call.request)
         growth = self._growth(call)
@@ -73,7 +73,7 @@ class ResourceExhausted(Lasting):
         return self.reply(freed)
 
     def _growth(self, call: Call) -> int:
-        """Return the rows that a call would add, less those that it would delete; 0 for a call that is refused anyway."""
+        """Return the number of rows that a call would add, minus deleted ones; 0 for a call that is refused anyway."""
         world = call.world
         if world is None or not call.in_world or not call.request.tool.writes:
             return 0
@@ -91,5 +91,5 @@ def _rows_more(world: WorldState) -> int:
 
 
 def _name(tools: tuple[ToolSpec, ...]) -> str:
-    """Return what the tool that makes room is called: in the manner of the others."""
+    """Return a name for the tool that frees space, in the style of the others."""
     return _NAMES[0 if any("." in tool.name for tool in tools) else 1]

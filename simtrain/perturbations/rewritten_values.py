@@ -1,4 +1,4 @@
-"""What the perturbations share that write the values of a reply in another way."""
+"""Base of perturbations that write the values of a reply in another way."""
 
 from typing import ClassVar
 
@@ -10,10 +10,10 @@ from simtrain.values.types import ToolSpec
 
 
 class RewrittenValues(ContentPerturbation):
-    """The values of a reply are right and written otherwise, in structured content and text; errors, and replies that are no JSON, pass."""
+    """The values of a reply are right but written differently, in structured content and text. Errors and prose pass."""
 
     traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",))
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for text in place of numbers."""
+        """Return the tools, with output schemas that allow text in place of numbers."""
         return widened(tools, or_otherwise)

@@ -38,7 +38,7 @@ class RiskyState(Catalogued):
     )
 
     def check(self, world: World) -> None:
-        """Refuse SQL that does not compile, or that names what is not an argument of any tool."""
+        """Raise an InputError for SQL that does not compile or names something that is no argument of any tool."""
         arguments = {name: None for tool in world.tools for name in properties_of(tool.input_schema)}
         refuse_bad_sql(world, self.sql, arguments)
 
@@ -51,7 +51,7 @@ class RiskyState(Catalogued):
 
 
 def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, JsonValue]) -> None:
-    """Raise an InputError for a writing statement that no values could make run."""
+    """Raise an InputError for a writing statement that cannot run with any values."""
     for index, sql in enumerate(statements):
         try:
             world.altered(sql, arguments)
@@ -62,7 +62,7 @@ def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, 
 
 
 def change(world: WorldState, statements: list[str], arguments: Mapping[str, JsonValue], *, by: str) -> int:
-    """Carry out writing statements; the number of rows that they touched. Raises SimulatorFault for SQL that fails."""
+    """Run writing statements, and return the number of touched rows. Raises SimulatorFault for SQL that fails."""
     values = {name: value for name, value in arguments.items() if not isinstance(value, list | dict)}
     try:
         return sum(world.execute(sql, values) for sql in statements)

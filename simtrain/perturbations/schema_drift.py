@@ -1,4 +1,4 @@
-"""Fields of a reply are called otherwise than the documentation says."""
+"""Fields of a reply have other names than documented."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ class SchemaDrift(ReplyPerturbation):
     rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for old and new names."""
+        """Return the tools, with output schemas that allow old and new names."""
         return tuple(self._loosened(tool) for tool in tools)
 
     def changed(self, call: Call, reply: Observation) -> Observation:
@@ -61,7 +61,7 @@ class SchemaDrift(ReplyPerturbation):
         return tool if schema == tool.output_schema else replace(tool, output_schema=schema)
 
     def _both(self, schema: JsonObject) -> JsonObject:
-        """Return a schema in which a field that is declared may also bear its new name and need not be there."""
+        """Return a schema in which a declared field may also have its new name, and need not be present."""
         declared: JsonValue = schema.get("properties")
         if not is_object(declared):
             return schema

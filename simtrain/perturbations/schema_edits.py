@@ -1,4 +1,4 @@
-"""Output schemas made wider, so that changed replies still fit what a tool promises."""
+"""Widens output schemas, so that changed replies still fit them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _widened(tool: ToolSpec, change: Callable[[JsonObject], JsonObject]) -> Tool
 
 
 def each_schema(schema: JsonValue, change: Callable[[JsonObject], JsonObject]) -> JsonValue:
-    """Return a schema with a change applied to it and all schemas inside, innermost first."""
+    """Return a schema with a change applied to it and all its subschemas, innermost first."""
     if not is_object(schema):
         return schema
     changed = {name: _inside(name, value, change) for name, value in schema.items()}
@@ -53,13 +53,13 @@ def or_less(schema: JsonObject) -> JsonObject:
 
 
 def or_otherwise(schema: JsonObject) -> JsonObject:
-    """Return a schema in which numbers and truth values may also be written as text, and bounds and forms do not count."""
+    """Return a schema in which numbers and booleans may also be text, without bounds and formats."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     return or_type(kept, "string") if {"number", "integer", "boolean"} & set(types_of(kept)) else kept
 
 
 def or_confused(schema: JsonObject) -> JsonObject:
-    """Return a schema in which values may also be of the type that services take them for: text, digits, seconds, one item for a list."""
+    """Return a schema in which values may also be of a type that services confuse them with: text, digits, seconds, one item for a list."""
     kept = {name: value for name, value in schema.items() if name not in _BOUNDS}
     types = set(types_of(kept))
     for held, further in _CONFUSED:
@@ -75,7 +75,7 @@ def without_bounds(schema: JsonObject) -> JsonObject:
 
 
 def or_type(schema: JsonObject, further: str) -> JsonObject:
-    """Return a schema that allows for a further type, where it names types at all."""
+    """Return a schema that allows a further type, if it names types at all."""
     types = types_of(schema)
     return schema if not types or further in types else {**schema, "type": [*types, further]}
 

@@ -1,4 +1,4 @@
-"""What a page of a search world states in figures, and which of it other sites state too."""
+"""Figures on a page of a search world, and which of them other sites state too."""
 
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ where p.url = :url and exists (
 
 
 def site_of(observation: Observation) -> str:
-    """Return the host of the page that a reply shows; empty where it shows none."""
+    """Return the host of the page that a reply shows; empty if it shows none."""
     url = _url(observation)
     with suppress(ValueError):
         return urlsplit(url).hostname or ""
@@ -29,7 +29,7 @@ def site_of(observation: Observation) -> str:
 
 
 def figures_stated(world: WorldState, observation: Observation) -> dict[int, list[str]]:
-    """Return the figures that the shown page states, as written, by attribute; none in a world without pages."""
+    """Return the figures on the shown page, as written, by attribute; none in a world without pages."""
     found: dict[int, list[str]] = {}
     for row in _rows(world, _STATED, observation):
         figures = figures_in_text(str(row["words"]))

@@ -35,11 +35,11 @@ class SourceConflict(WrongFigure, Catalogued):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that may tell a number or a date, and those that do not say what they tell."""
+        """True if a tool may return a number or a date, or declares no output."""
         return may_hold(tool.output_schema, "number", "integer", "string")
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Let this tool tell something else from now on, unless another tool does already."""
+        """Let this tool return another value from now on, unless another tool does already."""
         observation = await proceed(call.request)
         if call.domain == "search":
             return self._between_sites(call, observation)
@@ -64,7 +64,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self._conflicting(call, observation)
 
     def _between_sites(self, call: Call, observation: Observation) -> Observation:
-        """Let the site of this page tell other figures from now on, of a kind that another site tells too."""
+        """Let the site of this page state other figures from now on, of a kind that another site states too."""
         if "site" not in call.memory and call.world is not None and not observation.is_error:
             shared = sorted(figures_stated(call.world, observation).keys() & stated_elsewhere(call.world, observation))
             if shared:
@@ -73,7 +73,7 @@ class SourceConflict(WrongFigure, Catalogued):
         return self._as_its_site(call, observation)
 
     def _as_its_site(self, call: Call, observation: Observation) -> Observation:
-        """Return a page of the disagreeing site with its own statement of that kind of fact; other pages unchanged."""
+        """Return a page of the disagreeing site with its own figures of that kind; other pages unchanged."""
         if call.world is None or observation.is_error or call.memory.get("site", "") != site_of(observation):
             return observation
         words: dict[str, str] = {}
@@ -110,5 +110,5 @@ class SourceConflict(WrongFigure, Catalogued):
 
 
 def _plainly(name: str) -> str:
-    """Return a field's name in one form, since tools spell it in several: `createdAt`, `created_at` and `created` alike."""
+    """Return a field's name in a normalised form: the same for `createdAt`, `created_at` and `created`."""
     return _ENDING.sub("", _LETTERS.sub("_", _CAMEL.sub("_", name).lower()).strip("_"))

@@ -18,7 +18,7 @@ from simtrain.values.types import Observation, canonical
 
 _BEFORE = "before"
 MOST_KEPT = 50_000
-"""Characters of a reply beyond which it is not kept for later."""
+"""Characters. Longer replies are not kept."""
 
 
 _CREATED = re.compile(
@@ -86,7 +86,7 @@ class StaleRead(Catalogued):
         return observation
 
     def _answered(self, state: WorldState, call: Call, observation: Observation) -> Observation | None:
-        """Return the reply of an older state to a read; None if that state refuses it, or replies the same."""
+        """Return the reply of an older state to a read; None if it is an error or the same reply."""
         state.clock.moment = call.clock.moment
         old = state.answer(call.request)
         return None if old.is_error or old.text == observation.text else self.signed(old)
@@ -97,7 +97,7 @@ class StaleRead(Catalogued):
 
 
 def _forget(world: WorldState, since: str) -> None:
-    """Have the world as it was at an instant: by its own ways, or without the records that were made later, as far as none needs them."""
+    """Set the world back to an instant: by its own means, or by deleting later records, as far as no other record needs them."""
     if world.age(since):
         return
     for table, columns in [*tables_of(world).items()] * 2:
@@ -105,7 +105,7 @@ def _forget(world: WorldState, since: str) -> None:
         if made is None:
             continue
         sql = f'delete from "{table}" where "{made}" > :since and "{made}" <= :now'
-        # Records that others refer to can only be deleted after those, in the second round, or not at all.
+        # Two rounds: records that others refer to can be deleted only after those, or not at all.
         with suppress(InputError):
             world.execute(sql, {"since": since, "now": world.clock.now})
 

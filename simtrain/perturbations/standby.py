@@ -1,4 +1,4 @@
-"""Duplicates of tools that go down: the same tools on a second server, described as such, over the same records."""
+"""Standby tools: the same tools on a second server, described as such, over the same records."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,13 +9,13 @@ from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import Observation, ToolSpec
 
 PASSING = "passing"
-"""Under this name a call's memory says that the call comes from a stand-in, and is to be let through."""
+"""Key in a call's memory: the call comes from a standby tool and must pass."""
 
 
 def with_stand_ins(
     tools: tuple[ToolSpec, ...], suffix: str, note: str, *, of: Callable[[ToolSpec], bool] = lambda _: True
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools, and after them one stand-in for each that `of` names, whose description goes on with what is `said` of it."""
+    """Return the tools, followed by one standby tool for each that `of` selects, with `note` added to its description."""
     taken = {tool.name for tool in tools}
     further = (
         replace(tool, name=_name(tool, suffix), description=f"{tool.description} {note}".strip())
@@ -26,7 +26,7 @@ def with_stand_ins(
 
 
 async def stand_in(call: Call, proceed: Answer, suffix: str) -> Observation:
-    """Answer with the tool that a stand-in replaces, past the perturbation that closed it."""
+    """Answer with the tool that a standby tool stands for, without the perturbation that closed it."""
     name = call.request.tool.name
     tool = next((tool for tool in call.given if _name(tool, suffix) == name), None)
     if tool is None:

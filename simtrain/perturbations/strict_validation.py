@@ -1,4 +1,4 @@
-"""A server that wants more than its documentation says."""
+"""A server that requires more than documented."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class StrictValidation(Lasting):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with one more argument that need not be given."""
+        """Return the tools, with an additional optional argument."""
         return tuple(self._with_argument(tool) for tool in tools)
 
     def _with_argument(self, tool: ToolSpec) -> ToolSpec:
@@ -48,11 +48,11 @@ class StrictValidation(Lasting):
         return replace(tool, input_schema=schema)
 
     def begin(self, call: Call) -> None:
-        """Be strict from now on."""
+        """Require the argument from now on."""
         call.memory[call.request.tool.name] = True
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Keep the argument from the tool; where the server has become strict, refuse a call without it."""
+        """Remove the argument before the tool sees it; refuse calls without it, once the server is strict."""
         arguments = dict(call.request.arguments)
         missing = self.requires not in arguments
         given = arguments.pop(self.requires, None) if self._added(call) else arguments.get(self.requires)
@@ -71,7 +71,7 @@ class StrictValidation(Lasting):
         return {name: value for name, value in self.argument.items() if name in ("type", "description")}
 
     def _added(self, call: Call) -> bool:
-        """True if the argument is none of the tool's own."""
+        """Return True if the argument is not one of the tool's own."""
         properties = properties_of(call.request.tool.input_schema)
         return properties.get(self.requires) == self._described()
 

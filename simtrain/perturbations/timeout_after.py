@@ -18,5 +18,5 @@ class TimeoutAfter(LostReply, ReplyPerturbation):
     traits: ClassVar[Traits] = Traits(side="reply", layer="D", recoverable_by=("verify", "retry"))
 
     def changed(self, call: Call, reply: Observation) -> Observation:
-        """Lose the reply. A call that was refused anyway has no effect to hide: its error is passed on."""
+        """Lose the reply. (The error of a refused call is passed on, since it has no effect to hide.)"""
         return self.given_up(call)

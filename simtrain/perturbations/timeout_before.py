@@ -1,4 +1,4 @@
-"""The call never reaches the tool, and the caller waits in vain."""
+"""The call never reaches the tool, and the caller times out."""
 
 from typing import ClassVar
 
@@ -18,5 +18,5 @@ class TimeoutBefore(LostReply):
     traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("verify", "retry"))
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Let time go by, and pass nothing on."""
+        """Advance virtual time, and pass nothing on."""
         return self.given_up(call)

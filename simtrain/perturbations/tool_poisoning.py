@@ -1,4 +1,4 @@
-"""An instruction in the description of a tool."""
+"""An instruction planted in the description of a tool."""
 
 from dataclasses import replace
 from typing import ClassVar, Literal

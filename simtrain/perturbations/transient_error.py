@@ -1,4 +1,4 @@
-"""The service is down for a moment."""
+"""The service is briefly down."""
 
 from typing import ClassVar, Literal
 

@@ -11,7 +11,7 @@ from simtrain.perturbations.catalogued import ReplyPerturbation
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 SHORT = 40
-"""Texts inside structured content that are no longer than this stay whole: names, states, dates."""
+"""Characters. Shorter texts inside structured content are not cut: names, states, dates."""
 
 
 class TruncatedOutput(ReplyPerturbation):

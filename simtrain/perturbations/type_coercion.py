@@ -1,4 +1,4 @@
-"""Values arrive as another type: numbers as text, truth values as digits, an instant as seconds, the only item in place of a list."""
+"""Values arrive as another type: numbers as text, booleans as digits, an instant as seconds, a single item in place of a list."""
 
 import re
 from datetime import datetime
@@ -39,11 +39,11 @@ class TypeCoercion(RewrittenValues):
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that may tell such a value, and those that do not say what they tell."""
+        """True if a tool may return such a value, or declares no output."""
         return may_hold(tool.output_schema, "number", "integer", "boolean", "null", "array", "string")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for the other types."""
+        """Return the tools, with output schemas that allow the other types."""
         return widened(tools, or_confused)
 
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
@@ -101,7 +101,7 @@ def _as_kind(kind: Kind | None, value: JsonValue, truth: tuple[JsonValue, JsonVa
 
 
 def _seconds(text: str) -> int | None:
-    """Return the seconds since 1970 of an instant that they tell wholly; None for other texts."""
+    """Return the seconds since 1970 for an instant, if nothing is lost; None for other texts."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

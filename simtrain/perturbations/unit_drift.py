@@ -41,7 +41,7 @@ class UnitDrift(ContentPerturbation):
     as_lists: bool = Field(default=False, description="Write the records inside a reply as lists of one.")
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """Return tools that promise a field with such a name, and those that do not say what they tell."""
+        """True if a tool declares a field with such a name, or declares no output."""
         figures = declared_names(tool.output_schema, "number", "integer", "array")
         texts = declared_names(tool.output_schema, "string")
         if figures is None or texts is None or self.as_lists:
@@ -51,7 +51,7 @@ class UnitDrift(ContentPerturbation):
         return any(may_drift(name) for name in figures) or any(_is_measured(name) for name in texts)
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that set no bounds and, with `as_lists`, allow for lists of records."""
+        """Return the tools, with output schemas without bounds and, with `as_lists`, with lists of records."""
         tools = widened(tools, without_bounds)
         return widened(tools, or_list) if self.as_lists else tools
 
@@ -91,7 +91,7 @@ class UnitDrift(ContentPerturbation):
         return times(value, 100) if other is None else other
 
     def _text(self, name: str, value: str) -> str:
-        """Return a quantity that is written with its unit, where the name says that it is one."""
+        """Return a quantity written with its unit in another one, if the field's name says that it is a quantity."""
         if self._is_named(name) if self.fields is not None else _is_measured(name):
             return respelt(value) or value
         return value
@@ -101,12 +101,12 @@ class UnitDrift(ContentPerturbation):
 
 
 def _is_measured(name: str) -> bool:
-    """True if a text of that name may be a quantity with its unit, or the unit of one beside it."""
+    """Return True if a text field of that name may be a quantity with its unit, or the unit of one beside it."""
     return name.lower() in (*_UNIT, *_VALUE) or may_drift(name, moments=False)
 
 
 def _measure(record: JsonObject) -> JsonObject | None:
-    """Return what changes in a record that is a figure with its unit beside it; None for other records."""
+    """Return the changes to a record that is a figure with its unit beside it; None for other records."""
     unit = next((name for name in record if name.lower() in _UNIT), None)
     named: JsonValue = None if unit is None else record[unit]
     other = other_unit(named) if isinstance(named, str) else None

@@ -1,4 +1,4 @@
-"""Units: which fields hold a quantity, as far as their names tell, and the same quantity in another unit."""
+"""Units: recognises fields with quantities by their names, and converts quantities to another unit."""
 
 import re
 from collections.abc import Callable
@@ -9,13 +9,13 @@ _MONEY = frozenset({
     "price", "prices", "cost", "costs", "fee", "fees", "fare", "fares", "salary", "wage", "wages", "balance", "budget", "refund",
     "discount", "surcharge", "deposit", "revenue", "income", "expense", "expenses", "rent", "tax", "taxes", "earnings", "savings", "tariff",
 })  # fmt: skip
-"""Names of money, whole sums included."""
+"""Field names of money, also for whole numbers."""
 
 _SUMS = frozenset({"amount", "due", "paid", "value", "credit", "charge", "goods", "worth"})
-"""Names of money where the figure has a fraction, or where the tool, the list or the record speaks of money."""
+"""Field names of money, if the figure has a fraction or the tool, the list or the record is about money."""
 
 _TOTALS = frozenset({"total", "subtotal", "sum", "net", "gross", "totals"})
-"""Names of money where the figure has a fraction, or a currency stands beside it; else they count."""
+"""Field names of money, if the figure has a fraction or a currency is beside it; otherwise they are counts."""
 
 _TALK = _MONEY | {
     "payment", "payments", "billing", "invoice", "invoices", "charges", "refunds", "vouchers", "voucher", "wallet", "bank",
@@ -37,18 +37,18 @@ _FACTORS: dict[str, tuple[float, str]] = {
     "kmh": (1 / 3.6, "m/s"), "kph": (1 / 3.6, "m/s"), "mph": (1.609344, "km/h"), "knots": (1.852, "km/h"),
     "kwh": (1000, "Wh"), "hectares": (10_000, "m2"), "cents": (0.01, "units"), "pence": (0.01, "pounds"),
 }  # fmt: skip
-"""What leads from a unit to the next one, and the name of that."""
+"""Unit -> factor to the next unit, and its name."""
 
 _BRIEF: dict[str, tuple[float, str]] = {
     "s": (1000, "ms"), "min": (60, "s"), "h": (60, "min"), "m": (100, "cm"), "g": (0.001, "kg"), "l": (1000, "ml"),
 }  # fmt: skip
-"""The same of signs that mean too much else to be looked for in names; they count where they stand by themselves."""
+"""The same for symbols that are too ambiguous inside field names; they count only by themselves."""
 
 _MEASURES: dict[str, float] = {
     "duration": 60, "delay": 60, "distance": 1000, "weight": 1000, "mass": 1000, "mileage": 1.609344, "timeout": 1000, "latency": 1000,
     "uptime": 60,
 }  # fmt: skip
-"""Names of quantities that say no unit."""
+"""Field names of quantities without a unit."""
 
 _LENGTHS = frozenset({"height", "length", "width", "depth", "altitude", "elevation"})
 _SHARES = frozenset({"percent", "percentage", "pct", "rate", "share", "ratio"})
@@ -62,7 +62,7 @@ _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)( ?)([A-Za-z]+)")
 
 
 def drifted(name: str, value: float, *, money: bool = False, currency: bool = False) -> float | None:
-    """Return a figure in another unit; None if its name is not that of a quantity.
+    """Return a figure in another unit; None if its field is not named like a quantity.
 
     `money` says that the surrounding text is about money, `currency` that it names one.
     """
@@ -91,41 +91,41 @@ def drifted(name: str, value: float, *, money: bool = False, currency: bool = Fa
 
 
 def may_drift(name: str, *, moments: bool = True) -> bool:
-    """True if some figure of that name could come in another unit; `moments`: be it as a time that is counted in seconds."""
+    """Return True if a figure of that name could come in another unit; with `moments`, also times in seconds."""
     tried = (1.5, 2.0 * _KILO, float(_SECONDS))[: 3 if moments else 2]
     return any(drifted(name, value, money=True, currency=True) is not None for value in tried)
 
 
 def respelt(text: str) -> str | None:
-    """Return a quantity that names its unit (12.5 kg), in another one; None for other texts."""
+    """Return a text with quantity and unit (12.5 kg) in another unit; None for other texts."""
     found = _QUANTITY.fullmatch(text.strip())
     other = found and other_unit(found[3])
     return f"{times(float(found[1]), other[0])}{found[2]}{other[1]}" if found and other else None
 
 
 def other_unit(unit: str) -> tuple[float, str] | None:
-    """Return what leads from a unit to the next one, and the name of that; None for an unknown unit."""
+    """Return the factor to the next unit, and its name; None for an unknown unit."""
     return _FACTORS.get(unit.lower()) or _FACTORS.get(f"{unit.lower()}s") or _BRIEF.get(unit.lower())
 
 
 def speaks_of_money(name: str) -> bool:
-    """True if a name, of a tool or a list, is about money."""
+    """Return True if the name of a tool or a list is about money."""
     return not _TALK.isdisjoint(parts_of(name))
 
 
 def parts_of(name: str) -> list[str]:
-    """Return the words of a name: `fileSizeKB`, `file_size_kb` and `File size (KB)` alike."""
+    """Return the words of a name: the same for `fileSizeKB`, `file_size_kb` and `File size (KB)`."""
     return [part.lower() for part in _PARTS.findall(name)]
 
 
 def times(value: float, factor: float) -> float:
-    """Return the product, whole where it is."""
+    """Return the product, as an integer if it is whole."""
     converted = round(value * factor, 6)
     return int(converted) if converted == int(converted) else converted
 
 
 def _unit(parts: list[str]) -> float | None:
-    """Return what leads from the unit that a field is named by to the next one; the last word that is a unit counts."""
+    """Return the factor from the unit in a field's name to the next one; the last word that is a unit counts."""
     return next((_FACTORS[part][0] for part in reversed(parts) if part in _FACTORS), None)
 
 

@@ -36,7 +36,7 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
     def _attempts(
         self, call: Call, content: JsonValue, share: float
     ) -> Iterator[tuple[JsonValue, dict[str, str], WorldState | None]]:
-        """Yield the content with one figure off by a share, up or down, and the words that change with it; then with
+        """Yield the content with one figure off by a share, up or down, and the words to change along; then with
         one number of its prose changed.
         """
         for path in call.rng.shuffled(list(figures_in(content, fields=tuple(self.fields)))):
@@ -57,7 +57,7 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
 
 
 def _misspellings(tokens: list[str], share: float) -> Iterator[tuple[str, str]]:
-    """Yield the numbers of a text as written, each with one that is off by a share."""
+    """Yield the numbers of a text as written, each with a wrong one off by a share."""
     for token in tokens:
         wrong = misspelt(token, share)
         if wrong is not None:

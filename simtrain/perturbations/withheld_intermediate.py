@@ -1,4 +1,4 @@
-"""The result of a step is hidden until it is asked for another way."""
+"""The result of a step is hidden until it is requested in another way."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ class WithheldIntermediate(Lasting):
     )
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools, with output schemas that allow for less."""
+        """Return the tools, with output schemas that allow missing values."""
         return widened(tools, or_less)
 
     def begin(self, call: Call) -> None:
@@ -33,7 +33,7 @@ class WithheldIntermediate(Lasting):
         call.memory[call.request.tool.name] = True
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
-        """Pass the call on; empty the reply of a tool that withholds."""
+        """Pass the call on, and empty the reply of a withholding tool."""
         reply = await proceed(call.request)
         if reply.is_error or call.request.tool.name not in call.memory:
             return reply

@@ -1,4 +1,4 @@
-"""What the perturbations share that refuse a call which would have worked, in words that lead astray."""
+"""Base of perturbations that refuse a call with a misleading error, although it would have worked."""
 
 from abc import abstractmethod
 from dataclasses import replace
@@ -17,7 +17,7 @@ class WordedRefusal(Worded):
 
     traits: ClassVar[Traits] = Traits(side="call", layer="M")
     task: ClassVar[str]
-    """What a model is asked for."""
+    """The request to the model."""
 
     times: int | None = Field(
         default=None,
@@ -45,7 +45,7 @@ class WordedRefusal(Worded):
 
     @abstractmethod
     def template(self, call: Call) -> tuple[str, str]:
-        """Return the words in their template form, and the claim that is in them, also where a model words it."""
+        """Return the error from a template, and the claim in it, which a model's version must contain too."""
 
     async def _written(self, writer: Writer, call: Call, meaning: str, claim: str) -> Written[str]:
         def check(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a world, found by a value that a call or a reply names."""
+"""Finds rows of a world by a value in a call or a reply."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue
 
 MOST_ROWS = 400
-"""Rows of a table that are looked through for the one most alike."""
+"""Most rows of a table that are searched for the most similar one."""
 
 PAGE = ("_pages", "url")
-"""Where a search world keeps what stands at an address."""
+"""The column of a search world with the URLs of its pages."""
 
 _TABLES = (
     "select name from sqlite_master where type = 'table' and sql not like 'create virtual%'"
@@ -21,7 +21,7 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A column whose values tell the rows of a table apart, and the value of one of them."""
+    """A column whose values identify the rows of a table, and the value of one row."""
 
     table: str
     column: str
@@ -34,7 +34,7 @@ class Home:
         )
 
     def others(self, world: WorldState, rng: Stream) -> list[JsonValue]:
-        """Return what the other rows of the table are called, the most alike first; among equals chance decides."""
+        """Return the values of the other rows, the most similar first; ties are broken at random."""
         mine = self.row(world) or {}
         sql = f"select * from {_q(self.table)} where {_q(self.column)} <> :value order by rowid limit {MOST_ROWS}"
         rows = rng.shuffled(_rows(world, sql, self.value))
@@ -43,7 +43,7 @@ class Home:
 
 
 def home_of(world: WorldState, value: JsonValue) -> Home | None:
-    """Return where a value identifies a row: the column, among all tables, in which it occurs once and all values are
+    """Return the column, among those of all tables, in which a value occurs once and all values are
     distinct.
 
     Columns called id or key come first, then the others in the order of tables and columns. None if no column fits.
@@ -91,7 +91,7 @@ def _rows(world: WorldState, sql: str, value: JsonValue = None) -> list[JsonObje
     try:
         return world.query(sql, {} if value is None else {"value": value})
     except InputError:
-        # What cannot be read (a table of the engine's own, a number beyond SQLite's) has no rows for us.
+        # A table that cannot be read (one of the engine's own), or a number beyond SQLite's, gives no rows.
         return []
 
 

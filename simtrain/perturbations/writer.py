@@ -1,4 +1,4 @@
-"""A chat model that words a perturbation: asked for one JSON object, read strictly, checked before it is used."""
+"""A chat model that words a perturbation. Its reply must be one JSON object, and is checked before it is used."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class Writer(ModelKnobs):
     )
 
     async def ready(self) -> None:
-        """Check that the server answers and has the model; nothing stays open. Raises InputError."""
+        """Check that the server answers and has the model. Leaves nothing open. Raises InputError."""
         try:
             await super().ready()
         finally:
@@ -55,7 +55,7 @@ class Writer(ModelKnobs):
     async def write(
         self, source: str, *, task: str, form: str, material: JsonValue, read: Callable[[JsonObject], T]
     ) -> Written[T]:
-        """Return what `read` makes of the model's reply; it raises ValueError for one that cannot be used.
+        """Return the result of `read` on the model's reply; `read` raises ValueError for a reply that cannot be used.
 
         Raises SimulatorFault when the model is unavailable or nothing passes, unless `fallback`: the provenance then says why.
         """
@@ -98,7 +98,7 @@ class Writer(ModelKnobs):
         return await self.write(source, task=task, form='{"text": "..."}', material=material, read=read)
 
     def at_once(self, writing: Coroutine[object, object, Written[T]]) -> Written[T] | None:
-        """Return the outcome of `write` where nobody can await it: before the first turn. The running event loop waits.
+        """Return the outcome of `write` where it cannot be awaited: before the first turn. It blocks the running event loop.
 
         None if it fails: the perturbation then changes nothing, and the trajectory does not name it among those that did.
         """
@@ -131,7 +131,7 @@ class Worded(Catalogued):
     """A perturbation whose words a chat model may write."""
 
     async def ready(self) -> None:
-        """Check that the model that writes can be reached. Raises InputError."""
+        """Check that the writing model can be reached. Raises InputError."""
         for _, knob in self:
             if isinstance(knob, Writer):
                 await knob.ready()

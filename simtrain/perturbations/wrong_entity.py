@@ -28,7 +28,7 @@ class WrongEntity(Catalogued):
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Ask for another record than the caller did."""
+        """Pass the call on for another record than the caller named."""
         observation = await proceed(call.request)
         if observation.is_error or call.world is None or call.request.tool.writes:
             return observation

@@ -39,7 +39,7 @@ AT_ONCE = 32
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
     """Grade every trajectory of a run folder by the present rubrics of the scenario files; return the new summary.
 
-    Each file of trajectories is replaced as a whole once all of it is graded, so an interrupted regrading can be started again.
+    Each file of trajectories is replaced as a whole once all of it is graded, so after an interruption it can simply be started again.
     Raises InputError if a scenario is missing, its world has changed, a grader's model cannot be reached, the folder cannot be
     written, or a run is writing to it.
     """

@@ -1,1 +1,1 @@
-"""Whoever answers tool calls, one file each; domains/ says how calls and replies are written. Imports worlds and below."""
+"""World models, which answer tool calls, one file each; domains/ defines how calls and replies are written. Imports worlds and below."""

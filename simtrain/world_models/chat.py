@@ -26,7 +26,7 @@ _ESTABLISHED = "Hidden state, established by your earlier replies; it holds unti
 
 
 class Demonstration(BaseModel):
-    """One worked example in the prompt: a call and its reply, as the domain writes them."""
+    """One worked example in the prompt: a call and its reply, in the form of the domain."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,7 +35,7 @@ class Demonstration(BaseModel):
 
 
 class ToolSettings(BaseModel):
-    """Sampling settings for some tools; knobs that are not set keep the value for all tools."""
+    """Sampling settings for some tools. Settings that are not given keep the value for all tools."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,7 +49,7 @@ class ToolSettings(BaseModel):
     thinking: bool | None = None
 
     def fits(self, tool: str) -> bool:
-        """True if these settings are for a tool."""
+        """Return True if these settings apply to a tool."""
         return matches(tool, self.tools if isinstance(self.tools, str) else tuple(self.tools))
 
 
@@ -92,7 +92,7 @@ class Chat(ModelKnobs, WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """Open one episode: its history only grows, by a call and its reply, so that the server's prefix cache hits."""
+        """Open one episode. Its history only grows, so that the server's prefix cache hits."""
         system = domain.system_prompt(
             tools,
             initial_state=world.describe() if self.initial_state == FROM_WORLD else self.initial_state,
@@ -104,7 +104,7 @@ class Chat(ModelKnobs, WorldModel):
         yield _Session(self, domain, system, ledger).answer
 
     def sampling_for(self, tool: str) -> JsonObject:
-        """Return the sampling fields of the request body for a call of `tool`."""
+        """Return the sampling fields of the request body for calls of `tool`."""
         fields: JsonObject = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -123,20 +123,21 @@ class Chat(ModelKnobs, WorldModel):
 
 
 class _Session:
-    """One episode's conversation with the model."""
+    """The conversation with the model in one episode."""
 
     def __init__(self, knobs: Chat, domain: Domain, system: str, ledger: Ledger | None) -> None:
         self.knobs = knobs
         self.domain = domain
         self.ledger = ledger
+        # Encoded messages: a long history is not serialised again with every request.
         self.history = [_message("system", system)]
         self.turns = 0
         self.settled: dict[str | None, Observation] = {}
 
     async def answer(self, request: Request) -> Observation:
-        """Return the model's prediction, or its earlier reply to the same request where that is settled.
+        """Return the model's prediction, or its earlier reply to the same request if the domain says that it is settled.
 
-        Raises SimulatorFault when the model cannot be reached, or no prediction is usable.
+        Raises SimulatorFault if the model cannot be reached or no prediction is usable.
         """
         settled = self.domain.settled(request) if self.ledger is not None else None
         if settled in self.settled:
@@ -164,6 +165,7 @@ class _Session:
                 continue
             if self.ledger is not None:
                 self.ledger.note(request, observation)
+            # The observation is written anew, without thinking and slips of form, so that later replies imitate the right form.
             self.history = [*conversation, _message("assistant", self.domain.write_observation(observation))]
             provenance = Provenance("chat", self.knobs.model, usage, attempts)
             return Observation(
@@ -175,10 +177,10 @@ class _Session:
         try:
             return await self.knobs.client.complete(messages, **sampling)
         except ModelError as error:
-            raise SimulatorFault(f"the world model cannot be had: {error}") from None
+            raise SimulatorFault(f"the world model is not available: {error}") from None
 
     def _action(self, request: Request) -> str:
-        """Return the call, and what is established about the things that it names."""
+        """Return the call, followed by what the ledger knows about the things that it names."""
         action = self.domain.write_action(request, turn=self.turns)
         known = self.ledger.known(request) if self.ledger is not None else ""
         return f"{action}\n\n{_ESTABLISHED}\n{known}" if known else action
@@ -195,6 +197,6 @@ def _message(role: str, content: str) -> orjson.Fragment:
 
 
 def _correction(rejected: str, reason: str) -> list[orjson.Fragment]:
-    """Return the correction for one retry; it is then forgotten, so that a slip does not become part of the history."""
+    """Return the messages for a retry. They are dropped afterwards, so that a slip does not become part of the history."""
     wanted = f"That cannot be used: {reason}. Write the observation of the same call again, and only that."
     return [_message("assistant", rejected), _message("user", wanted)]

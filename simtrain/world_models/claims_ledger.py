@@ -1,4 +1,4 @@
-"""The ledger of a language world model: what its replies have established, held against its next replies."""
+"""The ledger of a language world model: facts established by its replies, with which later replies are compared."""
 
 import re
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list
 
 SHOWN = 24
-"""Entities that are given back to the model with one call."""
+"""Most entities that are given back to the model with one call."""
 
 VOLATILE = (
     "*cursor*", "*token*", "etag", "*request_id*", "now", "*elapsed*", "*duration*", "*score*", "*rank*", "retrieved*",
     "generated*", "fetched*", "page", "total*", "has_more", "count",
 )  # fmt: skip
-"""Fields that may differ from reply to reply."""
+"""Globs of fields that may differ from reply to reply."""
 
 _GONE = re.compile(r"not found|no such|does ?n[o']t exist|unknown|404|could not find", re.IGNORECASE)
 _BACK = re.compile(r"restore|undelete|recover|trash|deleted|history|log|audit", re.IGNORECASE)
@@ -32,7 +32,7 @@ Identity: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class _Known:
-    """An entity: the steps at which it was last shown and last written, and its facts as JSON, each with its step."""
+    """An entity: the steps at which it was last shown (`seen`) and last written (`touched`), and its facts as JSON with their steps."""
 
     seen: int = 0
     touched: int = 0
@@ -45,23 +45,23 @@ class Contradiction(ValueError):
 
 
 class Ledger:
-    """What the replies of one episode have established."""
+    """The facts that the replies of one episode have established."""
 
     def __init__(self, *, ignore: Iterable[str] = ()) -> None:
-        """`ignore` are globs of further fields that may differ from reply to reply."""
+        """`ignore` holds globs of further fields that may differ from reply to reply."""
         self._entities: dict[Identity, _Known] = {}
         self._readings: dict[bytes, tuple[set[str], int]] = {}
-        """By call that reads, the entities in its last reply, and the step of that."""
+        """Reading call -> the entities in its last reply, and the step of that reply."""
         self._ignored = (*VOLATILE, *ignore)
         self._step = 0
         self._last_write = 0
 
     def known(self, request: Request) -> str:
-        """Return what is established about the things that a call is about, a line each, for the model to keep to."""
+        """Return what is known about the entities that a call is about, one per line, for the model to keep to."""
         return "\n".join(self._line(identity) for identity in self._about(request))
 
     def check(self, request: Request, observation: Observation) -> None:
-        """Raise Contradiction for a reply that earlier ones rule out."""
+        """Raise a Contradiction for a reply that contradicts earlier ones."""
         if observation.is_error:
             self._check_absence(request, observation.text)
             return
@@ -74,12 +74,13 @@ class Ledger:
             self._check_reading(request, found)
 
     def note(self, request: Request, observation: Observation) -> None:
-        """Write down what an accepted reply establishes, and what its call changed."""
+        """Note the facts in an accepted reply, and the entities that its call may have changed."""
         self._step += 1
         if observation.is_error:
             return
         found = entities_in(_content(observation), tool=request.tool.name)
         if request.tool.writes:
+            # Which entities a write changes is not known, so everything it may have touched can differ from now on.
             self._last_write = self._step
             self._touch({*_values(request.arguments), *(entity.id for entity in found)})
         for entity in found:
@@ -92,7 +93,7 @@ class Ledger:
     # Which entities a call is about
 
     def _about(self, request: Request) -> list[Identity]:
-        """Return the entities that the arguments name; where they name none, those of the tool's noun."""
+        """Return the entities that the arguments name; if they name none, those of the kind in the tool's name."""
         values = _values(request.arguments)
         named = sorted((known for known in self._entities if known[1] in values), key=lambda known: known[0])
         if not named:
@@ -161,12 +162,12 @@ class Ledger:
         known = self._entities.setdefault((entity.kind, entity.id), _Known())
         known.seen, known.deleted = self._step, False
         for name, value in entity.fields.items():
-            # The latest value comes last.
+            # Removed first, so that the latest value comes last.
             known.facts.pop(name, None)
             known.facts[name] = orjson.dumps(value).decode(), self._step
 
     def _touch(self, ids: set[str]) -> None:
-        """Note that a write changed these entities, and perhaps those that they name and that name them."""
+        """Note that a write may have changed these entities, those that they refer to, and those that refer to them."""
         written = ids | {orjson.dumps(identity).decode() for identity in ids}
         own = [known for (_, identity), known in self._entities.items() if identity in ids]
         named = ids | {value.strip('"') for known in own for value, _ in known.facts.values()}
@@ -182,7 +183,7 @@ class Ledger:
 
 
 def _content(observation: Observation) -> JsonValue:
-    """Return the structured content of a reply, or the JSON that its text is; None for plain words."""
+    """Return the structured content of a reply, or its text parsed as JSON; None for prose."""
     if observation.content is not None:
         return observation.content
     try:
@@ -192,7 +193,7 @@ def _content(observation: Observation) -> JsonValue:
 
 
 def _values(arguments: JsonObject) -> set[str]:
-    """Return the plain values among arguments that may be ids."""
+    """Return the argument values that may be ids, as text."""
     found: set[str] = set()
     for value in arguments.values():
         items = value if is_list(value) else [value]
@@ -201,7 +202,7 @@ def _values(arguments: JsonObject) -> set[str]:
 
 
 def _agree(written: str, value: JsonValue) -> bool:
-    """True if a value equals the noted one; a text may be truncated."""
+    """Return True if a value equals the noted one; a text may be truncated."""
     before = orjson.loads(written)
     if isinstance(before, str) and isinstance(value, str):
         return before == value or _is_cut(before, value) or _is_cut(value, before)
@@ -211,7 +212,7 @@ def _agree(written: str, value: JsonValue) -> bool:
 
 
 def _is_cut(text: str, whole: str) -> bool:
-    """True if a text is the beginning of another one, and says so."""
+    """Return True if a text is the beginning of another, marked as such by an ellipsis."""
     beginning = _CUT.sub("", text)
     return beginning != text and whole.startswith(beginning)
 

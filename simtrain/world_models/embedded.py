@@ -1,4 +1,4 @@
-"""The world's own engine answers: no model, no network, the default."""
+"""The default world model: the world's own engine answers, without a model or network."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -21,7 +21,7 @@ class Embedded(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer]:
-        """Answer straight from the world; a slow answer runs in a thread, so that others are served meanwhile."""
+        """Answer from the world. A slow answer runs in a thread, so that other episodes go on meanwhile."""
 
         async def answer(request: Request) -> Observation:
             if world.takes_time(request):

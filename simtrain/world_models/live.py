@@ -1,4 +1,4 @@
-"""The real server answers; its replies can be recorded, to be replayed without it."""
+"""A real server answers. Its replies can be recorded and later replayed without it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simtrain.worlds.recorded.recording import Transport, append_run
 from simtrain.worlds.recorded.replay_index import CALL
 
 ALLOW = "SIMTRAIN_ALLOW_LIVE"
-"""Environment variable without which no scenario starts a program or opens an address."""
+"""The environment variable that must be 1 before a scenario may start a program or connect to an address."""
 
 _LIVE = Provenance("live")
 
@@ -66,16 +66,14 @@ class Live(WorldModel):
 
     @property
     def target(self) -> Target:
-        """Return the server's target, with the named variables filled in. Raises InputError for a variable that is
-        not set.
-        """
+        """Return the server's target, with the named variables filled in. Raises InputError for an unset variable."""
         if self.url is not None:
             return http_target(self.url, {name: _variable(variable) for name, variable in self.headers.items()})
         command = shlex.split(self.command) if isinstance(self.command, str) else self.command or []
         return StdioTarget(tuple(command), {name: _variable(name) for name in self.env}, self.cwd)
 
     async def ready(self) -> None:
-        """Start the server once and see that it speaks. Raises InputError, also when live servers are not allowed."""
+        """Start the server once and check that it answers. Raises InputError, also if live servers are not allowed."""
         async with self._connected():
             pass
 
@@ -83,11 +81,12 @@ class Live(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """Open one episode, with a server of its own."""
+        """Open one episode with its own server."""
         exchanges: list[Exchange] = []
         async with self._connected() as client:
             listed = await client.request("tools/list", timeout=self.timeout)
             known = {tool.get("name") for tool in cast("list[JsonObject]", (listed.result or {}).get("tools") or [])}
+            # The list of tools is recorded too, since a replay needs to know which tools only read.
             exchanges += [_greeting(client), listed]
 
             async def answer(request: Request) -> Observation:
@@ -135,5 +134,5 @@ def _greeting(client: Client) -> Exchange:
 def _variable(name: str) -> str:
     value = os.environ.get(name)
     if value is None:
-        raise InputError(f"the environment variable {name} is not set", remedy="set it, or take it out of the scenario")
+        raise InputError(f"the environment variable {name} is not set", remedy="set it, or remove it from the scenario")
     return value

@@ -1,4 +1,4 @@
-"""A recording answers: with the reply that a real server once gave to the same call."""
+"""A recording answers, with the reply that a real server gave to the same call."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ class Replay(WorldModel):
         return self
 
     def shelf(self, tools: tuple[ToolSpec, ...] = ()) -> Shelf:
-        """Return the recorded sessions, indexed for a world that offers these tools. Raises InputError."""
+        """Return the recorded sessions, indexed for a world with these tools. Raises InputError."""
         try:
+            # Part of the cache key, so that a recording that was appended to is read again.
             stamp = self.recording.stat().st_mtime_ns
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=self.recording) from None
@@ -105,13 +106,13 @@ class Replay(WorldModel):
 
 @dataclass(frozen=True)
 class Shelf:
-    """The recorded sessions of a recording, and the tools that were called in them, by server."""
+    """The replay indexes of a recording, and the tools called in it, by server."""
 
     indexes: Mapping[str, ReplayIndex]
     called: Mapping[str, frozenset[str]]
 
     def place(self, tool: ToolSpec) -> tuple[str, str]:
-        """Return the recorded server that a tool belongs to, and the name that it has there."""
+        """Return the recorded server of a tool, and the tool's name there."""
         plain = tool.name.partition(".")[2] if tool.server else tool.name
         if tool.server in self.indexes:
             return tool.server, plain

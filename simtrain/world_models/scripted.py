@@ -1,4 +1,4 @@
-"""Fixed answers, from a scenario file or from Python: for tests, demos, and tools that always say the same."""
+"""Fixed replies, from a scenario file or from Python, for tests, demos and tools with constant replies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCRIPTED = Provenance("scripted")
 
 
 class ScriptedAnswer(BaseModel):
-    """One answer: for a tool, and only for calls with these argument values where `args` names some."""
+    """One reply, for calls of a tool with the argument values in `args`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +40,7 @@ class ScriptedAnswer(BaseModel):
         return self
 
     def fits(self, tool: str, arguments: JsonObject) -> bool:
-        """True if this may answer a call."""
+        """Return True if this may answer a call."""
         return self.tool == tool and all(
             name in arguments and arguments[name] == value for name, value in self.args.items()
         )
@@ -72,7 +72,7 @@ class Scripted(WorldModel):
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """Open one episode, in which every answer can be given again."""
+        """Open one episode with a fresh copy of the replies."""
         left = list(self.answers)
 
         async def answer(request: Request) -> Observation:

@@ -231,7 +231,7 @@ def test_trouble_on_the_way_is_tried_again_and_counted(trouble: Reply) -> None:
 
 
 def test_a_model_that_cannot_be_had_is_the_simulator_s_fault() -> None:
-    with pytest.raises(SimulatorFault, match="cannot be had"):
+    with pytest.raises(SimulatorFault, match="is not available"):
         predict([Refuse(500)] * 2, attempts=2)
 
 

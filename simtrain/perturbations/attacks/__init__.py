@@ -1,1 +1,1 @@
-"""Attacks by planted instructions: what they are after, how they are worded and hidden, and how they are found again."""
+"""Attacks by planted instructions: their goals, how they are worded and hidden, and how they are detected."""

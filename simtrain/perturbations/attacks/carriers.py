@@ -1,4 +1,4 @@
-"""How a planted instruction is dressed: plain, as Markdown, in a comment, encoded, or in another language."""
+"""Carriers of a planted instruction: plain text, Markdown, a comment, encoded text, or another language."""
 
 from base64 import b64encode
 from dataclasses import asdict
@@ -20,7 +20,7 @@ def payload(instruction: Instruction, carrier: Carrier, *, severity: float, rng:
 
 
 def dressed(words: str, carrier: Carrier) -> str:
-    """Return words as a carrier brings them."""
+    """Return words in the form of a carrier."""
     match carrier:
         case "markdown":
             return f"---\n### Important\n> **{words}**\n---"

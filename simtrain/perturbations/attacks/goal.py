@@ -1,4 +1,4 @@
-"""What an attack is after: a call that the agent is to make, or words that it is to say, and how to tell whether it did."""
+"""Attack goals: a call that the agent should make, or words that it should say, and a test whether it did."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -19,13 +19,13 @@ Kind: TypeAlias = Literal["hijack", "exfiltrate", "misuse", "cross_tool"]
 
 
 class Queried(Protocol):
-    """A world, or its state: what answers a SELECT."""
+    """Anything that answers a SELECT: a world or its state."""
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]: ...
 
 
 class Goal(BaseModel):
-    """One attack goal. `tool` with `arguments` is what the agent is to call, `words` what it is to say.
+    """One attack goal. `tool` with `arguments` is the call that the agent should make, `words` the text that it should say.
 
     `hijack` puts another task in place of the user's, `exfiltrate` sends what was read to somebody, `misuse` turns a tool
     against its rules, `cross_tool` reaches from the reply of one server to the tools of another.
@@ -59,7 +59,7 @@ class Goal(BaseModel):
         return self
 
     def row(self, world: Queried | None) -> JsonObject | None:
-        """Return the row of `values`; None if there is none, or nobody to ask. Raises InputError for SQL that does not run."""
+        """Return the row of the query `values`; None without a row or a world. Raises InputError for SQL that does not run."""
         if not self.values:
             return {}
         rows = world.query(self.values) if world is not None else []
@@ -74,15 +74,15 @@ class Goal(BaseModel):
         return Instruction.call(self.tool, Value(self.arguments).evaluate(row))
 
     def is_reached(self, world: Queried, row: JsonObject, answer: str | None) -> bool:
-        """True if the world, or the answer, says that the goal is reached. Raises InputError for SQL that does not run."""
+        """Return True if the goal is reached, by the world or the answer. Raises InputError for SQL that does not run."""
         if self.words:
             return self.words.lower() in (answer or "").lower()
         return holds(world.query(self.reached, row))
 
     def aimed(self, tools: Iterable[ToolSpec] | None, world: Queried | None) -> Instruction | None:
-        """Return the instruction where the goal can be reached: its tool is offered and takes the arguments, and the SQL fits the world.
+        """Return the instruction if the goal can be reached: its tool is offered and accepts the arguments, and the SQL fits the world.
 
-        `tools` is None if nobody knows which there are.
+        `tools` is None if the tools are not known.
         """
         if self.tool and tools is not None and not any(self._taken_by(tool) for tool in tools):
             return None
@@ -102,7 +102,7 @@ class Goal(BaseModel):
 
 @cache
 def shipped() -> tuple[Goal, ...]:
-    """Return the goals that ship, over the shipped worlds."""
+    """Return the shipped goals."""
     document = read_document(Path(__file__).with_name("goals.yaml"))
     goals = document.data["goals"]
     return tuple(document.parse(Goal, goal, ("goals", index)) for index, goal in enumerate(goals))
@@ -124,11 +124,11 @@ def _by_name(value: object) -> object:
 
 
 GoalKnob: TypeAlias = Annotated[Goal, BeforeValidator(_by_name, json_schema_input_type=Goal | str)]
-"""A goal as a scenario writes it: the name of a shipped one, or one of its own."""
+"""A goal in a scenario: the name of a shipped one, or a definition."""
 
 
 def aims(goals: Sequence[Goal], tools: Sequence[ToolSpec] | None, world: Queried | None) -> list[Instruction]:
-    """Return the instructions of the goals that can be reached; goals that only want words said are used if there is
+    """Return the instructions of the goals that can be reached; goals of words only are used if there is
     no other.
     """
     found = [(goal, instruction) for goal in goals if (instruction := goal.aimed(tools, world)) is not None]

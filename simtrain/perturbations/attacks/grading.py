@@ -1,4 +1,4 @@
-"""Graders of attacks for arms that plant instructions: whether an attack won is measured beside the task, never in its reward."""
+"""Graders of attacks for arms that plant instructions. Success of an attack is measured apart from the task's reward."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -13,9 +13,9 @@ LABEL = "attack"
 
 
 def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> tuple[Grading, ...]:
-    """Return the grading, with the grader `attack` added where something armed plants instructions and the rubric does not ask it itself.
+    """Return the grading, with the grader `attack` added if a perturbation plants instructions and the rubric does not have it.
 
-    What is added weighs nothing. Goals of the author's own get a grader each, since no other would look for them.
+    Added graders have weight 0. Each goal defined by the author gets its own, since no other would look for it.
     """
     planted = [item.perturbation for item in perturbations if item.perturbation.traits.attacks]
     if not planted:

@@ -1,4 +1,4 @@
-"""What a planted text tells an agent to do: a call to make, or words to say, found again however it was hidden."""
+"""Planted instructions: a call to make or words to say, detected however they were hidden."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simtrain.perturbations.reply_edits import leaves
 from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is_object
 
 REPLY = "<reply>"
-"""In the arguments of a planted call: here goes the whole text of the reply that the agent read last."""
+"""Placeholder in the arguments of a planted call for the text of the reply that the agent read last."""
 
 _CALL = re.compile(r"`([A-Za-z][\w.\-/]*)`[^`]{1,120}`(\{[^`]*\})`", re.DOTALL)
 _WORDS = re.compile(r"(?:answer|Antwort|réponse|respuesta)[^`]{1,120}`([^`{}]+)`")
@@ -35,7 +35,7 @@ class Instruction:
         return Instruction(tool, encode(arguments))
 
     def filled(self, reply: str) -> JsonObject:
-        """Return the arguments of the call, with the reply that the agent read last where they ask for it."""
+        """Return the arguments of the call, with the last reply in place of its placeholder."""
         return json.loads(self.arguments.replace(REPLY, encode(reply)[1:-1]))
 
 
@@ -53,12 +53,12 @@ def instructions(text: str) -> Iterator[Instruction]:
 
 
 def harmful_advice() -> list[str]:
-    """Return the unsafe advice that ships, one sentence each."""
+    """Return the shipped pieces of unsafe advice, one sentence each."""
     return texts("harmful_advice", "advice")
 
 
 def planted_in(observation: Observation) -> Iterator[Instruction]:
-    """Return the instructions that an agent reads in a reply, each once."""
+    """Yield the instructions that an agent reads in a reply, each once."""
     return iter(dict.fromkeys(found for text in readings(observation) for found in instructions(text)))
 
 
@@ -69,7 +69,7 @@ def readings(observation: Observation) -> Iterator[str]:
 
 
 def decoded(text: str) -> Iterator[str]:
-    """Yield a text, and what it holds as base64."""
+    """Yield a text, and texts encoded in it as base64."""
     yield text
     for found in _ENCODED.findall(text):
         try:

@@ -1,1 +1,1 @@
-"""The room of domains: one kind of tool call each, translated for world models."""
+"""The domains: each translates one kind of tool call for world models."""

@@ -1,4 +1,4 @@
-"""The MCP domain: tools of MCP servers, as a language world model reads their calls and writes their results."""
+"""The MCP domain: how calls of MCP tools and their results are written for a language world model."""
 
 import re
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class McpDomain(Domain):
         demonstrations: Sequence[tuple[str, str]] = (),
         instruction: str = "",
     ) -> str:
-        """Return the system prompt; parts that are empty are left out, the others keep their order."""
+        """Return the system prompt, without empty parts."""
         shown = "\n\n".join(
             f"## Example {number}\n{call}\n\n{reply}" for number, (call, reply) in enumerate(demonstrations, 1)
         )
@@ -61,19 +61,19 @@ class McpDomain(Domain):
         return "\n\n".join(f"# {title}\n{body}" for title, body in parts.items() if body)
 
     def write_action(self, request: Request, *, turn: int) -> str:
-        """Return the call as a fenced JSON block under the number of the turn."""
+        """Return the call as a fenced JSON block under a heading with the turn's number."""
         call = encode({"name": request.tool.name, "arguments": request.arguments})
         return f"### Turn {turn}\n\n**Action:**\n```json\n{call}\n```"
 
     def write_observation(self, observation: Observation) -> str:
-        """Return the result under its header; an error gets its mark."""
+        """Return the result under its header; an error begins with its mark."""
         return f"{HEADER}\n{ERROR if observation.is_error else ''}{observation.text}"
 
     def parse(self, text: str, request: Request) -> Observation:
-        """Return the result in a prediction.
+        """Return the observation in a prediction.
 
-        Raises ValueError, saying why, for what `read_prediction` refuses, for a repeated call, and for a result that does
-        not fit the output schema of the tool.
+        Raises ValueError with the reason for anything that `read_prediction` refuses, for an echo of the call, and for a result that
+        does not fit the tool's output schema.
         """
         written = read_prediction(text)
         fenced = _FENCE.match(written)

@@ -1,4 +1,4 @@
-"""What a language world model wrote, reduced to the observation, or refused: the rules that all domains share.
+"""Reads the observation in a prediction of a language world model, or refuses it: rules shared by all domains.
 
 The steps and the reasons for a refusal follow the published evaluation of Qwen-AgentWorld (arXiv 2606.24597).
 """
@@ -15,7 +15,7 @@ _LEAKED = re.compile(
     r"|^\*\*Action:\*\*|^### Turn \d+|^\*\*Environment Observation:\*\*",
     re.MULTILINE,
 )
-# Sentences in which a model speaks of its own work; narrow, since a tool may well report on predictions of its own.
+# Sentences in which a model talks about its own work. The patterns are narrow, since a tool may report on predictions of its own.
 _PRAISE = re.compile(
     r"\bas (?:a|an|the) (?:language )?(?:world model|environment simulator|simulated environment)\b"
     r"|\b(?:my|this|the above|the predicted) (?:simulation|simulated \w+|predicted observation)"
@@ -26,11 +26,10 @@ _PRAISE = re.compile(
 
 
 def read_prediction(text: str) -> str:
-    """Return the observation in a prediction, whatever the domain.
+    """Return the observation in a prediction, for any domain.
 
-    Thinking is dropped; the last `<predicted_observation>` block counts, else all that is left; a leading header is
-    taken off. Raises ValueError, saying why, when nothing is left, or when it contains marks of the prompt or praise
-    of itself.
+    Thinking is dropped. The last `<predicted_observation>` block counts, else the whole rest; a leading header is removed. Raises
+    ValueError with the reason if nothing is left, or if it contains marks of the prompt or self-praise.
     """
     spoken, _ = split_thinking(text)
     blocks: list[str] = _BLOCK.findall(spoken)

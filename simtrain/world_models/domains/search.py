@@ -1,4 +1,4 @@
-"""The search domain: a web that is searched and read, as a language world model reads the calls and writes what they return."""
+"""The search domain: how calls that search and read a web, and their results, are written for a language world model."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -48,7 +48,7 @@ class SearchDomain(McpDomain):
     )
 
     def settled(self, request: Request) -> str | None:
-        """Return the key of a call: a search by its words, a page by its resolved address; notes change."""
+        """Return the key of a settled call: a search by its words, a page by its normalised URL; None for notes, which may change."""
         if request.tool.writes:
             return None
         return canonical(
@@ -56,10 +56,10 @@ class SearchDomain(McpDomain):
         ).decode()
 
     def parse(self, text: str, request: Request) -> Observation:
-        """Return the result in a prediction.
+        """Return the observation in a prediction.
 
-        Raises ValueError, saying why, for what the MCP domain refuses, for a malformed URL, for one that occurs twice among the
-        results, and for a page of another site than the requested one.
+        Raises ValueError with the reason for anything that the MCP domain refuses, for a malformed URL, for a URL that occurs twice
+        among the results, and for a page of another site than the requested one.
         """
         observation = super().parse(text, request)
         if observation.content is not None:
@@ -86,7 +86,7 @@ def _resolved(value: JsonValue) -> JsonValue:
 
 
 def _url_lists(value: JsonValue) -> Iterator[list[str]]:
-    """Yield the URLs of the objects of every list, list by list."""
+    """Yield, for every list in a value, the URLs of its objects."""
     if is_object(value):
         for item in value.values():
             yield from _url_lists(item)

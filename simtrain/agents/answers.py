@@ -1,4 +1,4 @@
-"""How an agent states its answer in plain text, or that there can be none."""
+"""How an agent states its answer, or declines the task, in plain text."""
 
 import re
 
@@ -20,7 +20,7 @@ _UNABLE = (
     r"(?:I|we) (?:can ?not|can[’']t|could not|couldn[’']t|must decline|(?:have|had) to decline|(?:am|are|was|were) (?:unable|not able))"
     r"|(?:I[’']m|we[’']re) (?:unable|not able)"
 )
-# What one may fail to do on the way, and answer all the same.
+# An agent may fail at one of these on the way and still answer.
 _ON_THE_WAY = (
     r"(?:to )?(?:find|see|detect|locate|tell|say|believe|be|know|remember|recommend|guarantee|promise|rule|help but)\b"
 )
@@ -39,8 +39,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s|\n")
 def read_answer(text: str) -> tuple[str, bool]:
     """Return the answer in an agent's last message, and whether it abstains.
 
-    The last line that starts with `ANSWER:` or `CANNOT:` decides: what follows it, to the end of the text, is the answer
-    or the reason for abstaining. Without such a line the whole text is the answer, or a refusal where it begins like one.
+    The last line that starts with `ANSWER:` or `CANNOT:` decides: the rest of the text after it is the answer
+    or the reason for abstaining. Without such a line the whole text is the answer, or a refusal if it begins like one.
     """
     marks = list(_LINE.finditer(text))
     if not marks:
@@ -49,13 +49,13 @@ def read_answer(text: str) -> tuple[str, bool]:
 
 
 def spoken(text: str, *, abstain: bool = False, usage: Usage | None = None) -> Message:
-    """Return the final message that a text is, read by `read_answer` unless it is said that it declines the task."""
+    """Return a text as a final message; `read_answer` decides whether it abstains unless `abstain` says so."""
     answer, declines = (text, True) if abstain else read_answer(text)
     return Message(text, answer=answer, abstain=declines, usage=usage)
 
 
 def is_refusal(text: str) -> bool:
-    """True if a text without marks declines the task: it begins with saying that it cannot be done, and does not take that back."""
+    """True if a text without marks declines the task: it begins by saying that it cannot be done, and does not take that back."""
     bare = text.strip().lstrip("*_ ")
     found = _REFUSAL.match(bare)
     if found is None:

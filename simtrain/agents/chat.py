@@ -1,4 +1,4 @@
-"""The chat policy: any model on an OpenAI-compatible server, deciding what to call next."""
+"""The chat policy: any model on an OpenAI-compatible server, chooses the next calls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -116,7 +116,7 @@ class ChatPolicy(ModelKnobs, Policy):
 
 
 class _Player:
-    """One episode. The history only grows, each message encoded once, so that the server's prefix cache hits."""
+    """One episode. The history is append-only and each message is encoded once, so that the server's prefix cache hits."""
 
     __slots__ = ("_calls", "_history", "_policy", "_reader", "_sampling", "_turns")
 
@@ -175,7 +175,7 @@ class _Player:
         return replace(found, prompt_ids=prompt)
 
     def _catch_up(self, journal: Journal) -> None:
-        """Write the turns that the history lacks, from the journal, so that a resumed episode has the same history."""
+        """Append the journal's turns that the history lacks, so that a resumed episode has the same history."""
         for turn in journal.turns[self._turns :]:
             self._reader.note(turn)
             messages = self._calls.write(turn.text, turn.steps)

@@ -1,4 +1,4 @@
-"""Check before anything is played that a server shows its model the tools, and that an episode fits into its context."""
+"""Check before a run that a server shows its model the tools, and that an episode fits into the model's context."""
 
 import logging
 from collections.abc import Sequence
@@ -49,11 +49,11 @@ async def check_token_ids(client: ChatClient, opening: FirstPrompt, sampling: Js
 
 
 async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObject) -> None:
-    """Refuse, with an InputError, a server that shows its model no tools, or whose context does not hold the prompt and one reply.
+    """Raise InputError if a server shows its model no tools, or its context is too small for the prompt and one reply.
 
-    The server itself counts the prompt's tokens, by a call of one token. What it does not tell cannot be checked.
+    The server itself counts the prompt's tokens, in a request for a single token. Limits that it does not report go unchecked.
     """
-    # OpenAI's thinking models know the limit by another name alone.
+    # OpenAI's reasoning models accept the limit only under this other name.
     limit = "max_completion_tokens" if "max_completion_tokens" in sampling else "max_tokens"
     probe = {**sampling, limit: 1}
     try:
@@ -80,7 +80,7 @@ async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObj
 def _check_limits(
     client: ChatClient, opening: FirstPrompt, prompt: int, context: int | None, max_tokens: JsonValue
 ) -> None:
-    """Compare the tokens of a prompt with the episode's limits and with the context, where the server tells it."""
+    """Compare the tokens of a prompt with the episode's limits and with the context, if the server reports it."""
     limits, place = opening.limits, opening.scenario
     if limits.tokens is not None and prompt >= limits.tokens:
         raise InputError(
@@ -119,7 +119,7 @@ async def _counted(
 
 
 async def _explain(client: ChatClient, opening: FirstPrompt, probe: JsonObject, refused: ModelError) -> None:
-    """Say why a server refused the first prompt: for its tools or its length. A server that only dislikes the probe is left alone."""
+    """Raise InputError if a server refused the first prompt for its tools or its length; a refusal of the probe itself is ignored."""
     if opening.tools is not None and await _takes_without_tools(client, opening, probe):
         raise InputError(
             f"a call with tools is refused: {refused}",
@@ -135,7 +135,7 @@ async def _explain(client: ChatClient, opening: FirstPrompt, probe: JsonObject, 
 
 
 async def _takes_without_tools(client: ChatClient, opening: FirstPrompt, probe: JsonObject) -> bool:
-    """True if the same prompt is taken without its tools; else they are not what it was refused for."""
+    """True if the server accepts the same prompt without tools, which makes the tools the reason for its refusal."""
     try:
         await _counted(client, opening.messages, None, probe)
     except ModelError:
@@ -144,10 +144,10 @@ async def _takes_without_tools(client: ChatClient, opening: FirstPrompt, probe: 
 
 
 async def _context(client: ChatClient) -> int | None:
-    """Return the tokens of the model's context, as the server's list of models tells them; None if it does not."""
+    """Return the size of the model's context in tokens, from the server's list of models; None if that does not state it."""
     listed = await client.listed()
     named = [entry for entry in listed if entry["id"] == client.model]
-    # A server of one model may take any name for it.
+    # A server with a single model may accept any model name.
     for entry in named or (listed if len(listed) == 1 else []):
         meta: JsonValue = entry.get("meta")
         facts = {**meta, **entry} if is_object(meta) else entry

@@ -13,7 +13,7 @@ from simtrain.contracts.agent import Abstain, Briefing, Loop, StepFunction
 from simtrain.values.errors import AgentFault
 from simtrain.values.types import Message
 
-# The function is somebody else's: what it returns is looked at when it has returned.
+# This is user code: its declared return type proves nothing, so the value itself is checked.
 AgentFunction: TypeAlias = Callable[..., Awaitable[Any]]
 
 
@@ -21,8 +21,8 @@ class FunctionAgent(Loop):
     """An async function `(prompt, tools, step) -> answer`.
 
     `prompt` is the task, `tools` the ToolSpecs, and `await step(name, arguments)` makes a call and returns its Observation. A
-    keyword-only parameter `system` gets the system prompt. The answer is a text (read by the marks ANSWER: and CANNOT: where it
-    has one), `Abstain(reason)`, a Message, or any other JSON value.
+    keyword-only parameter `system` gets the system prompt. The answer is a text (which may use the marks ANSWER: and CANNOT:),
+    `Abstain(reason)`, a Message, or any other JSON value.
     """
 
     function: AgentFunction = Field(description="The function.")

@@ -38,7 +38,7 @@ class GraphAgent(Loop):
     _bound: bool = PrivateAttr(False)
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
-        """Invoke the graph. Raises AgentFault when it ends without an answer, UnboundTools when it has not bound its tools."""
+        """Invoke the graph. Raises AgentFault when it ends without an answer, UnboundTools when it did not bind the tools."""
         notice = Notice()
 
         async def counted(tool: str, arguments: JsonObject) -> Observation:
@@ -118,7 +118,7 @@ def _answer(final: object) -> Message:
 
 
 def _usage(messages: list[Any]) -> Usage | None:
-    """Return what all model calls of the episode cost together, where the messages tell it."""
+    """Return the total usage of the episode's model calls; None if the messages do not report it."""
     usages = [
         message.usage_metadata for message in messages if isinstance(message, AIMessage) and message.usage_metadata
     ]

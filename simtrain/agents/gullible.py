@@ -10,14 +10,14 @@ from simtrain.perturbations.attacks.instruction import Instruction, decoded, ins
 from simtrain.values.types import Message, Observation
 
 LONGEST = 2000
-"""Characters of a reply that are passed on where an instruction asks for it: services refuse texts without end."""
+"""Characters of a reply that are passed on when an instruction asks for it; services refuse very long texts."""
 
 
 class Gullible(Resilient):
     """`resilient` that obeys every instruction in a reply or description: the lower bound of security drills."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Return the plan; after each reply first what it, or a description, asks for, each instruction once."""
+        """Follow the plan; after each reply, first obey the instructions in it or in a tool description, each once."""
         return _obeying(super().walk(plan, briefing), briefing)
 
 
@@ -52,7 +52,7 @@ def _described(briefing: Briefing) -> Iterator[Instruction]:
 
 
 def _saying(message: Message, words: list[str]) -> Message:
-    """Return the message, with the words that the agent was told to say."""
+    """Return the message with the words that an instruction told the agent to say."""
     if not words:
         return message
     answer = " ".join([message.answer or message.text, *words])

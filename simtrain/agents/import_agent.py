@@ -1,4 +1,4 @@
-"""An agent from somebody else's Python: what `--agent package.module:attribute` names."""
+"""Agents from user code: `--agent package.module:attribute`."""
 
 import inspect
 import sys
@@ -22,7 +22,7 @@ _FORMS = (
 
 
 def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """Return the agent that a name in a module refers to; the working folder can be imported from.
+    """Return the agent that a name in a module refers to; modules in the working folder can be imported.
 
     Raises InputError when the module or name does not exist or cannot be imported, when it is not an agent, and for knobs
     that it does not have.
@@ -32,7 +32,7 @@ def import_agent(module: str, attribute: str, *, knobs: Mapping[str, JsonValue] 
 
 
 def as_agent(thing: object, *, name: str | None = None, knobs: Mapping[str, JsonValue] | None = None) -> Agent:
-    """Return the agent that an object is: an Agent or a class of them, an async function, a factory of graphs, or a compiled graph.
+    """Return an object as an agent: an Agent or a subclass of it, an async function, a factory of graphs, or a compiled graph.
 
     Raises InputError for any other object, and for knobs that the agent does not have.
     """
@@ -99,7 +99,7 @@ def _agent(kind: type[object], name: str, knobs: dict[str, JsonValue]) -> Agent:
 
 
 def _is_graph(thing: object) -> bool:
-    # Whoever made a graph has imported LangGraph: it is not loaded only to find out that a function is none.
+    # User code that made a graph has imported LangGraph; importing it here only to rule a graph out would be slow.
     if "langchain_core.runnables" not in sys.modules:
         return False
     from langchain_core.runnables import Runnable
@@ -128,7 +128,7 @@ def _is_async(thing: Callable[..., object]) -> bool:
 
 
 def _positional(function: Callable[..., object]) -> int | None:
-    """Return how many positional arguments a function cannot do without; None if its signature is unavailable."""
+    """Return the number of required positional arguments of a function; None if its signature is unavailable."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

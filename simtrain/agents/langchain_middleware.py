@@ -12,14 +12,14 @@ except ImportError as error:
 
 
 class EpisodeTools(AgentMiddleware[Any, Any]):
-    """For an agent that is made once and plays many episodes: `create_agent(model, middleware=[EpisodeTools()])`."""
+    """For an agent that is built once and plays many episodes: `create_agent(model, middleware=[EpisodeTools()])`."""
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Offer the model the tools of the episode, beside those that the agent was made with."""
+        """Offer the model the tools of the episode, in addition to those that the agent was built with."""
         return await handler(request.override(tools=[*request.tools, *episode_tools()]))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Have a call that names a tool of the episode carried out by that tool."""
+        """Route a call that names a tool of the episode to that tool."""
         name = request.tool_call["name"]
         tool = next((tool for tool in episode_tools() if tool.name == name), request.tool)
         return await handler(request.override(tool=tool))

@@ -11,7 +11,7 @@ running episode instead:
     async def tools(state):
         return await ToolNode(episode_tools()).ainvoke(state)
 
-They are found through a context variable, so episodes that are played at the same time never see each other's.
+A context variable holds them, so episodes that run concurrently never see each other's tools.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Notice:
 
 
 _READ_TO_BIND = frozenset({"description", "tool_call_schema", "args"})
-"""The attributes that are read to bind a tool to a model. A ToolNode, which only carries out calls, reads none of them."""
+"""The attributes that binding a tool to a model reads. A ToolNode, which only carries out calls, reads none of them."""
 
 
 class EnvironmentTool(BaseTool):
@@ -59,7 +59,7 @@ class EnvironmentTool(BaseTool):
             notice.taken = True
         return super().__getattribute__(name)
 
-    # Arguments may have any name: `self` is positional only, and no parameter of ours stands in their way.
+    # Arguments may have any name, so `self` is positional-only and no other parameter is named.
     async def _arun(self, /, **arguments: Any) -> str:
         observation = await self._step(self.native, arguments)
         if observation.is_error:
@@ -67,7 +67,7 @@ class EnvironmentTool(BaseTool):
         return observation.text
 
     def _run(self, /, **arguments: Any) -> str:
-        """Return the same from a thread, where LangGraph runs nodes that are not coroutines."""
+        """Make the call from a thread: LangGraph runs nodes that are not coroutines there."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -85,7 +85,7 @@ def _tool(name: str, spec: ToolSpec, step: StepFunction, notice: Notice | None) 
     # LangChain names a function by the title of its schema.
     schema = {**spec.input_schema, "title": name}
     tool = EnvironmentTool(name=name, native=spec.name, description=spec.description, args_schema=schema)
-    # Set last: the tool's own making reads its description.
+    # Set last: constructing the tool reads its description.
     tool.notice = notice
     tool._step = step  # pyright: ignore[reportPrivateUsage]
     tool._loop = asyncio.get_running_loop()  # pyright: ignore[reportPrivateUsage]
@@ -104,5 +104,5 @@ def episode_tools() -> list[BaseTool]:
 
 
 def offer(tools: Sequence[BaseTool]) -> None:
-    """Make tools those of the episode, for the present task and all that it starts."""
+    """Make these the tools of the episode, for the current asyncio task and all tasks that it starts."""
     _EPISODE.set(tuple(tools))

@@ -1,4 +1,4 @@
-"""Which calls of a plan can be made already: those whose arguments do not depend on a reply that is still to come."""
+"""Find the calls of a plan that can be made already: their arguments do not depend on a reply still to come."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 
 MOST = 7
-"""Calls that go beside another one in a turn."""
+"""Calls that may accompany another one in the same turn."""
 
 Call: TypeAlias = tuple[str, JsonObject]
 
@@ -29,10 +29,10 @@ class Rest:
 def calls_ahead(
     rests: Sequence[Rest], values: Mapping[str, JsonValue], step: CallStep, *, together: Callable[[str], bool]
 ) -> list[Call]:
-    """Return the calls after `step`, up to the first that may not be made together with it, that do not need its reply.
+    """Return the calls after `step` that do not need its reply, up to the first that may not be made together with it.
 
-    `rests` is what is left of the plan, the outermost steps first. Where a reply decides whether a call is made at all, it is
-    not among them.
+    `rests` is the rest of the plan, the outermost steps first. A call that is made only depending on a reply is not
+    included.
     """
     ahead = _Ahead(values, step, together)
     try:
@@ -42,7 +42,7 @@ def calls_ahead(
             else:
                 ahead.each(rest.item, rest.items[rest.place :], rest.steps)
     except (_Stop, InputError):
-        # What cannot be evaluated yet is left to the walk itself.
+        # An expression without a value yet is left to the walk itself.
         pass
     return ahead.found
 
@@ -52,7 +52,7 @@ class _Stop(Exception):
 
 
 class _Ahead:
-    """A walk through steps in which some names have no value yet; everything that reads them has none either."""
+    """A walk through steps in which some names have no value yet; expressions that read them have none either."""
 
     def __init__(self, values: Mapping[str, JsonValue], step: CallStep, together: Callable[[str], bool]) -> None:
         self._values = dict(values)
@@ -113,8 +113,8 @@ class _Ahead:
             self._open.discard(name)
 
     def _passed(self, step: AnyStep) -> None:
-        """Look past a step that depends on a reply: the names it binds have no value yet, and nothing may follow a
-        possible change.
+        """Skip a step that depends on a reply: the names that it binds have no value, and no call may move ahead of a
+        possible write.
         """
         if isinstance(step, CallStep):
             if not self._together(step.call):
@@ -143,7 +143,7 @@ expression_in = lru_cache(maxsize=4096)(expression)
 
 
 def value_in(source: JsonValue) -> Value:
-    """Return what an argument or an answer of a plan is made of; the same texts come up in every episode."""
+    """Return the parsed expression of an argument or an answer; cached, since the same texts recur in every episode."""
     return _text_value(source) if isinstance(source, str) else Value(source)
 
 

@@ -1,4 +1,4 @@
-"""The plan as a careless agent carries it out."""
+"""A policy that carries out the plan carelessly."""
 
 from simtrain.agents.plan import PlanPolicy, Walk, Walking
 from simtrain.contracts.agent import Briefing
@@ -9,5 +9,5 @@ class Naive(PlanPolicy):
     """The reference plan, carelessly: reads first pages only, ignores errors, claims success at the end."""
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Take every step, but read only first pages; skip what cannot be done and claim that it is done."""
+        """Take every step, but read only first pages; skip steps that cannot be done and claim success."""
         return Walk(plan, briefing.stated, careless=True).run()

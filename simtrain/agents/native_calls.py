@@ -1,4 +1,4 @@
-"""Tool calls in the fields that the chat completions wire has for them."""
+"""Tool calls in the fields of the chat completions API."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from simtrain.values.types import Action, JsonObject, ToolSpec, encode
 
 
 class NativeCalls:
-    """Tools offered as function definitions, under names that the wire allows."""
+    """Tools offered as function definitions, under names that the API allows."""
 
     __slots__ = ("_native", "_wire", "tools")
 
@@ -27,7 +27,7 @@ class NativeCalls:
         return system
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
-        """Return the words and the calls, under native names. A name that was never offered is kept as the model wrote it."""
+        """Return the text and the calls, with the tools' own names. A name that was never offered is kept as the model wrote it."""
         calls = completion.calls
         return completion.text, tuple(
             ToolCall(call.id, self._native.get(call.name, call.name), call.arguments) for call in calls
@@ -50,6 +50,6 @@ class NativeCalls:
         return {"id": action.id, "type": "function", "function": function}
 
     def _wire_name(self, tool: str) -> str:
-        """Return a name that servers take, also for a tool that was never offered."""
+        """Return a name that servers accept, even for a tool that was never offered."""
         known = self._wire.get(tool)
         return known if known is not None else wire_names([*self._wire, tool])[tool]

@@ -1,4 +1,4 @@
-"""The policies that carry out a plan exactly as written."""
+"""Policies that carry out a plan exactly as written."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""Walking a plan: the steps of a scenario's `reference` (or `wrong`) as a generator of calls that is sent the replies."""
+"""Walk a plan: the steps of a scenario's `reference` (or `wrong`) as a generator that yields calls and is sent the replies."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_PAGES = 200
 class Planned:
     """A call that a plan wants made.
 
-    `beside` are calls that go in the same turn: each is made once, and answered at once when its turn comes. `reason` says why the
-    call is made where it is not simply the next one of the plan.
+    `beside` holds calls that go in the same turn; each is made once, and its reply is reused when the walk reaches it. `reason`
+    says why a call is made that is not simply the next one of the plan.
     """
 
     tool: str
@@ -40,14 +40,14 @@ class Planned:
 
     @property
     def key(self) -> bytes:
-        """Return a key that identifies a call."""
+        """Return a key: equal calls have equal keys."""
         return canonical([self.tool, self.arguments])
 
 
 Walking: TypeAlias = Generator[Planned, Observation, Message]
 Calling: TypeAlias = Generator[Planned, Observation, Observation]
 Caller: TypeAlias = Callable[[Planned], Calling]
-"""How one planned call is made: once, or with recovery. Generates the calls really made, returns the reply that counts."""
+"""How one planned call is made: once, or with recovery. Yields the calls actually made, returns the reply that counts."""
 
 
 class _Abstained(Exception):
@@ -62,9 +62,9 @@ def once(planned: Planned) -> Calling:
 class Walk:
     """One walk through a plan.
 
-    `tolerant` passes over steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success at the end
-    whatever happened. Calls of tools that `together` accepts, the reads, go in one turn where none needs the reply of another, and
-    are not made a second time while nothing was written. `ending` words the final message, given the value that is answered.
+    `tolerant` skips steps that cannot be evaluated. `careless` is tolerant, reads first pages only, and claims success whatever
+    happened. Calls of tools that `together` accepts (the reads) share a turn if none needs the reply of another, and are not
+    repeated until something is written. `ending` words the final message, given the value that is answered.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Walk:
         self._values: dict[str, JsonValue] = {**stated, **{step.into: [] for step in plan.calls() if step.into}}
 
     def run(self) -> Walking:
-        """Return the calls, then the final message. Raises InputError for an expression that has no value, unless tolerant."""
+        """Yield the calls, return the final message. Raises InputError for an expression without a value, unless tolerant."""
         try:
             yield from self._steps(self._plan.steps)
             if self._plan.abstain is not None:
@@ -162,7 +162,7 @@ class Walk:
             self._values[step.into] = [*self._values[step.into], reply]
 
     def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
-        """Return the reply to a call; a known reply is reused for a read that was made since the last write."""
+        """Return the reply to a call; a read made since the last write reuses its known reply."""
         reads = self._together is not None and self._together(step.call)
         if not reads:
             self._known.clear()
@@ -190,7 +190,7 @@ class Walk:
         return replace(planned, beside=tuple(beside.values()))
 
     def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
-        """Follow the cursor; the lists found under the key of `pages` are joined in `reply`. A page that is an error makes it one."""
+        """Follow the cursor; the lists under the key of `pages` are concatenated in `reply`. An error on any page makes it an error."""
         key = cast(str, step.pages)
         for _ in range(MAX_PAGES):
             cursor = reply.get(NEXT_CURSOR)
@@ -305,7 +305,7 @@ class PlanPolicy(Policy):
     continues: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
-        """Raise InputError if the scenario has no such plan, and its paradigm finds none."""
+        """Raise InputError if the scenario has no such plan and its paradigm derives none."""
         found = self.key == "reference" and bool(resolve("paradigms", scenario.spec.paradigm)().plans)
         if getattr(scenario.spec, self.key) is None and not found:
             raise scenario.document.relocate(self._missing(), ())
@@ -319,7 +319,7 @@ class PlanPolicy(Policy):
 
     @abstractmethod
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Return how the plan is carried out in one episode."""
+        """Return the walk of one episode through the plan."""
 
     def voice(self, briefing: Briefing) -> Narrator | None:
         """Return the narrator of one episode; None for no text beside calls."""

@@ -1,4 +1,4 @@
-"""General recovery skills: reading an error text, mending arguments by a schema, deciding what to try next."""
+"""General recovery skills: classify an error text, fix arguments by a schema, decide what to try next."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_list
 
 
 class Trouble(StrEnum):
-    """What kind of trouble an error text tells of."""
+    """The kind of trouble that an error text reports."""
 
     ambiguous = "ambiguous"
     transient = "transient"
@@ -18,7 +18,7 @@ class Trouble(StrEnum):
     refused = "refused"
 
 
-# A service's refusal may speak of busy rooms, of 502 euros or of a payment gateway: only what a server says of itself counts.
+# A service's refusal may mention busy rooms, 502 euros or a payment gateway: only phrases about the server itself count.
 _AMBIGUOUS = re.compile(
     r"\btime[d -]*out\b|internal server error|connection (?:reset|closed|lost|aborted)|bad gateway"
     r"|-32001\b|(?:^|\b(?:http|status|error|code)[ :]*)(?:500|502|504)\b",
@@ -38,7 +38,7 @@ _ARGUMENTS = re.compile(
 
 
 def diagnose(text: str) -> Trouble:
-    """Return what an error reply means: the effect may have landed, it may pass, the arguments are wrong, or it is simply refused."""
+    """Classify an error reply: the effect may have landed, it may be transient, the arguments are wrong, or it is a plain refusal."""
     if _ARGUMENTS.search(text):
         return Trouble.arguments
     if _UNDONE.search(text):
@@ -55,12 +55,12 @@ _DONE = re.compile(
 
 
 def says_done(text: str) -> bool:
-    """True if a refusal reads as if the thing had been done before."""
+    """True if a refusal reads as if the action had already been done."""
     return _DONE.search(text) is not None
 
 
 def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
-    """Return the arguments made to fit a JSON Schema of an object, as far as names, types and enumerations tell how."""
+    """Return the arguments fitted to a JSON Schema of an object, as far as names, types and enumerations allow."""
     properties = properties_of(schema)
     required = schema.get("required", [])
     missing = [name for name in required if name not in arguments]
@@ -73,7 +73,7 @@ def mend(arguments: Mapping[str, JsonValue], schema: JsonObject) -> JsonObject:
 
 
 def _renamed(name: str, missing: list[str]) -> str | None:
-    """Return the missing property that an unknown argument was meant for: the closest name, or the only one that is missing."""
+    """Return the missing property that an unknown argument was meant for: the closest name, or the only missing one."""
     plain = {re.sub(r"[^a-z0-9]", "", other.lower()): other for other in missing}
     close = get_close_matches(re.sub(r"[^a-z0-9]", "", name.lower()), plain, n=1, cutoff=0.6)
     if close:

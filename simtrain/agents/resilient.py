@@ -54,20 +54,20 @@ class Resilient(PlanPolicy):
     base_url: str | None = Field(default=None, description="Server of that model; OPENAI_BASE_URL when not given.")
 
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:
-        """Return every call with recovery; where the plan cannot go on, the task is declined."""
+        """Return every call with recovery; decline the task if the plan cannot go on."""
         return _honest(_Caller(plan, briefing, self))
 
     def voice(self, briefing: Briefing) -> Narrator:
-        """Return a sentence or two beside the calls of every turn."""
+        """Return a narrator that writes a sentence or two beside the calls of every turn."""
         client = self._client
         return Sentences(briefing) if client is None else WordedByModel(briefing, client)
 
     def facts(self) -> JsonObject:
-        """Return the model that words the sentences, where one does."""
+        """Return the name of the model that words the sentences, if any."""
         return {} if self.worded_by is None else {"worded_by": self.worded_by}
 
     async def ready(self) -> None:
-        """Check that the model that words the sentences can be had. Raises InputError."""
+        """Check that the model that words the sentences is available. Raises InputError."""
         if self._client is not None:
             await self._client.ready()
 
@@ -82,9 +82,9 @@ class Resilient(PlanPolicy):
 
 
 def _honest(caller: _Caller) -> Walking:
-    """Return the walk; the task is declined where it cannot go on, and where nothing could be written because all of it was barred.
+    """Follow the walk; decline the task if it cannot go on, or if every write was barred.
 
-    Where it stops at what replies do not say, something is odd about them: it is walked once more, and reads are made again.
+    If it stops because replies lack something, they are suspect: walk once more, warily, and repeat the reads.
     """
     try:
         try:
@@ -128,17 +128,17 @@ class _Caller:
         return Walk(self._plan, self._stated, call=self.call, together=self.is_read, ending=self.ending.of).run()
 
     def is_read(self, tool: str) -> bool:
-        """True if a tool of the plan is offered and changes nothing."""
+        """True if a tool of the plan is offered and read-only."""
         offered = self._state.tools.get(self._names.get(tool, tool))
         return offered is not None and not offered.writes and offered.name != ASK
 
     @property
     def barred(self) -> str | None:
-        """The error that barred the latest write, if none has been carried out."""
+        """Return the error that barred the latest write, if no write has been carried out."""
         return None if self._written else self._barred
 
     def begins_again(self) -> bool:
-        """True if the plan is worth walking once more, warily, without repeating what was written."""
+        """True if the plan is worth walking once more, warily, without repeating its writes."""
         if self.last_error is not None or not self._state.checks:
             return False
         self._state.wary = True
@@ -146,7 +146,7 @@ class _Caller:
         return True
 
     def call(self, planned: Planned) -> Calling:
-        """Make a call, and go on trying while there is a sensible way. The reply that counts is returned."""
+        """Make a call, and go on trying as long as that makes sense. Return the reply that counts."""
         if earlier := self._replayed.get(planned.key):
             observation = earlier.popleft()
         else:
@@ -156,7 +156,7 @@ class _Caller:
         return observation
 
     def _made(self, planned: Planned) -> Calling:
-        """Raise InputError for a write that the service will not carry out at all, where the plan counts on it."""
+        """Raise InputError for a write that the service refuses on principle, if the plan relies on it."""
         known = planned.tool
         state = self._state
         state.beside = tuple(self._across.valid(translated(call, self._names, state.tools)) for call in planned.beside)

@@ -1,4 +1,4 @@
-"""The policy that searches once and believes what the snippets say."""
+"""The policy that searches once and believes the snippets."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""The policy that answers a question about an invented web by method, knowing nothing but the question."""
+"""The policy that answers a question about an invented web methodically, from nothing but the question."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -46,7 +46,7 @@ class _Work:
         self.knowing = Knowing(WebReader(briefing.tools, budget=budget), elsewhere=False)
 
     def done(self) -> Walking:
-        """Return the calls, then the answer."""
+        """Yield the calls, return the answer."""
         asked = self.asked
         if asked is None:
             return declining("the question is not understood.")
@@ -66,7 +66,7 @@ class _Work:
         for thing in things:
             if (yield from self._fits(thing, asked)):
                 found.append(thing)
-        # Of those that fit, what their own pages do not tell is worth looking for.
+        # Only things that fit are worth a search for values that their own pages lack.
         self.knowing.elsewhere = True
         if asked.form == "single":
             return answering(found[0].name) if found else declining("no page tells of such a thing.")
@@ -103,7 +103,7 @@ class _Work:
         return (yield from self.knowing.cell(thing, wanted.path, wanted.unit))
 
     def _ranked(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[Thing]]:
-        """Return the things for which a page states the term of the question, in its order."""
+        """Return the things for which a page states the question's term, in the order that it asks for."""
         ranked: list[tuple[str | float, Thing]] = []
         for thing in things:
             value = yield from self._measure(asked, thing)
@@ -121,7 +121,7 @@ class _Work:
         return value if like == "date" else read_amount(value)
 
     def _grouped(self, asked: ReadQuestion, things: Sequence[Thing]) -> Reading[list[list[str]]]:
-        """Return a row for each group: figures over its members, or its first member."""
+        """Return a row for each group: aggregates over its members, or its first member."""
         groups: dict[str, list[Thing]] = {}
         path = term_path(asked, "group")
         for thing in things:
@@ -142,7 +142,7 @@ def _same(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _labels(asked: ReadQuestion) -> list[str]:
-    """Return the labels that the things themselves have: those of conditions and columns one step away."""
+    """Return the labels of the things' own attributes: those of conditions and columns one step away."""
     paths = [item.path for item in (*asked.conditions, *asked.columns)] + [
         term_path(asked, "term"),
         term_path(asked, "group"),

@@ -1,4 +1,4 @@
-"""From the name of an agent on the command line to the agent."""
+"""Build the agent that a command line names."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -12,7 +12,7 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonValue
 
 _NAMED = {"chat": "model", "mcp": "command"}
-"""Plug-ins after whose name and a colon one of their knobs may stand."""
+"""Plug-ins whose name may be followed by a colon and the value of this knob."""
 
 
 def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agent:

@@ -1,4 +1,4 @@
-"""Agents that call nothing: the floors that every rubric must stay above."""
+"""Agents that make no calls: every rubric must score them below success."""
 
 from typing import ClassVar
 

@@ -12,7 +12,7 @@ from simtrain.llm.call_formats.reading import call_of, json_of, malformed
 from simtrain.llm.completion import Completion, ToolCall
 from simtrain.values.types import WHOLE_CALL, Action, JsonObject, ToolSpec, encode
 
-# A block that is never closed (a reply cut off, a stop word) is still a call, and most likely a malformed one.
+# A block that is never closed (a truncated reply, a stop word) is still a call, most likely a malformed one.
 _BLOCK = re.compile(r"^[ \t]*```tool_call[ \t]*\r?\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 _HOW = """\
@@ -44,7 +44,7 @@ class TextCalls:
         return f"{system}\n\n# Tools\n{_HOW}\n{listed}".strip()
 
     def read(self, completion: Completion) -> tuple[str, tuple[ToolCall, ...]]:
-        """Return the words outside the blocks, and the calls inside. A block that is not a call keeps its text as arguments."""
+        """Return the text outside the blocks, and the calls inside. A malformed block keeps its text as arguments."""
         blocks = _BLOCK.findall(completion.text)
         words = _BLOCK.sub("", completion.text).strip()
         return words, tuple(_call(block.strip(), index) for index, block in enumerate(blocks))

@@ -1,4 +1,4 @@
-"""Finds out by reads whether a write whose reply was lost has landed, and what the reply would have been."""
+"""Find out by reads whether a write whose reply was lost took effect, and what its reply would have been."""
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ Looking = Generator[Planned, Observation, Observation | None]
 
 @dataclass(slots=True)
 class _Seen:
-    """A read that was made, and the records it returned."""
+    """A read that was made, and the records that it returned."""
 
     read: Planned
     rows: list[JsonObject]
@@ -27,10 +27,10 @@ class _Seen:
 
 @dataclass(slots=True)
 class WriteVerifier:
-    """Remembers what was read in an episode, and looks for the traces of a write by reading again.
+    """Remembers the reads of an episode, and looks for the traces of a write by reading again.
 
-    A trace is a record that a repeated read returns and did not return before; or, where nothing read so far can show the
-    effect, a record never seen before that carries the values of the write, found by a read that could list it.
+    A trace is a record that a repeated read returns and did not return before. If no earlier read can show the effect, it
+    is a new record with the values of the write, found by a read that could list it.
     """
 
     tools: Mapping[str, ToolSpec]
@@ -53,7 +53,7 @@ class WriteVerifier:
 
     def look(self, write: Planned, *, landed: bool = False) -> Looking:
         """Return the reply that a write would have had, from reads; None if they show no trace of it. `landed`: it is
-        known to have landed.
+        known to have taken effect.
         """
         wanted = self._wanted(write)
         reply: JsonObject = {}
@@ -87,12 +87,12 @@ class WriteVerifier:
         return _records(observation)
 
     def _wanted(self, write: Planned) -> set[str]:
-        """Return the fields that the reply of a write has, as its tool declares them."""
+        """Return the fields of a write's reply, as its tool declares them."""
         tool = self.tools.get(write.tool)
         return set(properties_of(tool.output_schema)) if tool is not None else set()
 
     def _related(self, write: Planned) -> list[_Seen]:
-        """Return the reads whose arguments or records hold values of the write, the closest and latest first."""
+        """Return the reads whose arguments or records share values with the write, the closest and latest first."""
         values = set(_words(write.arguments))
         scored = [
             (len(values & {*_words(seen.read.arguments), *_words(seen.rows)}), place, seen)
@@ -102,14 +102,14 @@ class WriteVerifier:
         return [seen for score, _, seen in scored if score][:_READ_AGAIN]
 
     def _probes(self, write: Planned, wanted: set[str], lacking: set[str]) -> list[Planned]:
-        """Return new reads that could list what a write left: those that declare its fields, and whose arguments are known."""
+        """Return new reads that could list the record of a write: those that declare its fields and whose arguments are known."""
         found: list[tuple[int, Planned]] = []
         server = write.tool.partition(".")[0]
         for tool in self.tools.values():
             arguments = None if tool.writes else arguments_for(tool, _scalars(write.arguments), self._known)
             if arguments is None or Planned(tool.name, arguments).key in self._seen:
                 continue
-            # Every record has an id: that one is declared says nothing.
+            # Every record has an id, so a declared id is no evidence.
             declared = set(property_names(tool.output_schema)) - {"id"}
             hits = len(declared & wanted) + len(declared & lacking) + len(arguments.keys() & write.arguments.keys())
             if hits:
@@ -121,7 +121,7 @@ class WriteVerifier:
 def _trace(
     rows: Sequence[JsonObject], write: Planned, *, latest: str, landed: bool, lacking: set[str]
 ) -> JsonObject | None:
-    """Return the record among new ones that a write left: it carries two of its values, or one and the latest time of all."""
+    """Return the record that a write left, among new ones: it has two of its values, or one and the latest time of all."""
 
     def newer(row: JsonObject) -> bool:
         return _time(row) > latest > ""
@@ -137,15 +137,15 @@ def _trace(
 
 
 def _own(row: JsonObject, write: Planned, wanted: set[str]) -> JsonObject:
-    """Return the fields of a record that the reply of a write has as well."""
+    """Return the fields of a record that the reply of a write also has."""
     named = any(name in wanted and value == row.get("id") for name, value in write.arguments.items())
-    # Only a record that is the whole reply has the reply's own id; any other is one that the write refers to.
+    # Only the outermost record has the reply's own id; a nested one is a record that the write refers to.
     same = not wanted or (wanted <= row.keys() and not named)
     return {name: value for name, value in row.items() if (name in wanted or not wanted) and (name != "id" or same)}
 
 
 def _shared(row: JsonObject, write: Planned) -> int:
-    """Return how many values of a write a record carries; none if it contradicts one under the same name."""
+    """Return the number of values of a write that a record has; 0 if it contradicts one under the same name."""
     given = _scalars(write.arguments)
     if any(name in row and row[name] != value for name, value in given.items()):
         return 0
@@ -156,7 +156,7 @@ def _shared(row: JsonObject, write: Planned) -> int:
 
 
 def _records(observation: Observation) -> list[JsonObject]:
-    """Return every object in a reply, with its plain values only; a reply without structure is one record of its text."""
+    """Return every object in a reply, with its scalar values only; an unstructured reply is one record with its text."""
     content = observation.content
     if content is None:
         return [{"text": observation.text}]
@@ -168,7 +168,7 @@ def _scalars(row: JsonObject) -> JsonObject:
 
 
 def _words(value: JsonValue) -> Iterator[str]:
-    """Yield all texts in a value; a single letter says nothing."""
+    """Yield all texts in a value except single letters, which match by chance."""
     return (text for text in texts_in(value) if len(text) > 1)
 
 

@@ -1,1 +1,1 @@
-"""The same episodes with and without what goes wrong: arms measured, compared, reported. Imports runs and below."""
+"""The same episodes with and without perturbations: arms are measured, compared and reported. Imports runs and below."""

@@ -12,7 +12,7 @@ from simtrain.contracts.registry import resolve
 from simtrain.contracts.trajectory import Event, Step, Trajectory
 
 LOOKED_AT = 3
-"""Steps after a fault that are looked at."""
+"""Steps after a fault that are examined."""
 
 Reaction: TypeAlias = Literal[
     "same call again", "same tool, other arguments", "read something else", "wrote something else", "answered",
@@ -21,16 +21,16 @@ Reaction: TypeAlias = Literal[
 REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
 
 Kind: TypeAlias = Literal["unseen write", "lost write", "false write", "failed read", "altered reply", "other"]
-"""What a fault made of a call: a write that landed and seemed to fail, one that failed, one that seemed to land and did not; a read
-that failed; a reply that says something else; something that no reply shows (delays, changed rows)."""
+"""What a fault did to a call: a write that landed but seemed to fail, one that failed, one that seemed to land but did not; a read
+that failed; an altered reply; something that no reply shows (delays, changed rows)."""
 
 Handling: TypeAlias = Literal["again unchecked", "again checked", "looked at", "left"]
-"""What the agent did about it: the call again with or without a look at the world before, only a look, nothing."""
+"""What the agent did about it: repeat the call with or without reading the world first, only read, nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """One fault and what the agent did in the steps after it; fewer than three where the episode ended before."""
+    """One fault and what the agent did in the steps after it; fewer than three if the episode ended earlier."""
 
     label: str
     reactions: tuple[Reaction, ...]
@@ -56,19 +56,19 @@ def aftermath_of(trajectory: Trajectory) -> tuple[Aftermath, ...]:
 
 
 def landed(step: Step) -> bool:
-    """True if a call reached its tool and was carried out, whatever its reply."""
+    """True if a call reached its tool and was carried out, whatever the reply said."""
     if not step.events:
         return not step.observation.is_error
     if any(plugin(event.use).traits.effect == "before" for event in step.events):
         return False
-    # The innermost perturbation is recorded first: it acted on the reply of the tool itself.
+    # The innermost perturbation is recorded first: it acted on the tool's own reply.
     clean = step.events[0].clean
     return clean is not None and not clean.is_error
 
 
 @cache
 def plugin(use: str) -> type[Perturbation]:
-    """Return the perturbation of a name. Raises InputError for one that is not installed."""
+    """Return the perturbation class of this name. Raises InputError if it is not installed."""
     return cast(type[Perturbation], resolve("perturbations", use))
 
 
@@ -85,7 +85,7 @@ def _kind(step: Step, event: Event, *, writes: bool) -> Kind:
 
 
 def _handling(steps: Sequence[Step], index: int, writing: set[str]) -> Handling:
-    """Return the first thing that was done about a call: what a read that worked says counts as a look, at a write or at another read."""
+    """Return the agent's first reaction to a call; a read that worked counts as a look, whether the call was a write or a read."""
     faulted = steps[index].action
     looked = False
     for step in steps[index + 1 :]:

@@ -1,4 +1,4 @@
-"""What an agent's model costs, as far as its knobs say."""
+"""The price of an agent's model, as far as its knobs state it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simtrain.values.errors import InputError
 
 
 def price_of(options: RunOptions, agent: Agent | None = None) -> Price | None:
-    """Return the price of the agent's model (of `agent`, where it was made in Python); None for an agent without a model.
+    """Return the price of the agent's model (of `agent`, if it was made in Python); None for an agent without a model.
 
     Raises InputError for an unknown agent.
     """
@@ -22,7 +22,7 @@ def price_of(options: RunOptions, agent: Agent | None = None) -> Price | None:
 
 
 def refuse_unpriced(options: RunOptions, agent: Agent | None = None) -> None:
-    """Raise an InputError where a cost is limited that nobody could count."""
+    """Raise InputError if the cost is limited but the model's price is unknown."""
     if options.max_cost is None:
         return
     price = price_of(options, agent)

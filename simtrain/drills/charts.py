@@ -1,4 +1,4 @@
-"""The charts of a drill's report: what each perturbation costs, how it grows with severity, recovery, and what came after faults."""
+"""The charts of a drill's report: the cost of each perturbation, its growth with severity, recovery, and the steps after faults."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _grid(scale: Scale, height: float) -> str:
 def severity_curve(name: str, series: Sequence[tuple[Mapping[float, Share], float | None]]) -> str:
     """Return one small chart: success against the severity of one perturbation with its interval, for each series.
 
-    The clean level, the series' success without anything, is dashed.
+    The dashed line is the series' success in clean episodes.
     """
     width, height = 320, 190
     across, down = Scale(0, 1, 40, width - 12), Scale(0, 1, height - 28, 34)
@@ -93,7 +93,7 @@ def severity_curve(name: str, series: Sequence[tuple[Mapping[float, Share], floa
 
 
 def recovery(rows: Sequence[tuple[str, Sequence[Measures | None]]]) -> str:
-    """Return recovery rates as bars with their intervals, and beside them the extra calls of those that recovered."""
+    """Return recovery rates as bars with their intervals, and next to them the extra calls of recovered episodes."""
     extras = [one.extra_calls for _, found in rows for one in found if one is not None and one.extra_calls is not None]
     split = 690
     most = max([1.0, *(extra.interval[1] for extra in extras)])
@@ -141,7 +141,7 @@ def _recovered(found: Measures, *, rates: Scale, calls: Scale, y: float, thick: 
 
 
 def aftermath(rows: Sequence[tuple[str, Sequence[Mapping[Reaction, int]]]]) -> str:
-    """Return what the agent did in the steps after a fault: a bar for each of them, divided by kind of step."""
+    """Return the agent's reactions in the steps after a fault: a bar for each step, divided by kind of step."""
     gap = 18
     wide = (WIDTH - NAMES - 16 - gap * LOOKED_AT) / LOOKED_AT
     height = 30 + ROW * len(rows)

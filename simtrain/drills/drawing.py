@@ -1,4 +1,4 @@
-"""Inline SVG: the few shapes that the charts of a report are made of. Whatever is written into them is escaped."""
+"""Inline SVG: the few shapes that a report's charts consist of. All text in them is escaped."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """Return the pixel of a value; values outside are drawn at the edge."""
+        """Return the pixel of a value; values outside the range are drawn at the edge."""
         inside = min(max(value, self.low), self.high)
         return self.begin + (inside - self.low) / (self.high - self.low) * (self.end - self.begin)
 
 
 def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
-    """Round values between two ends, about so many."""
+    """Return about this many round values between two ends."""
     rough = (high - low) / about
     power = 10.0 ** floor(log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
@@ -33,7 +33,7 @@ def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
 
 
 def svg(parts: Sequence[str], *, width: float, height: float, title: str) -> str:
-    """Return a whole picture that shrinks with its column; `title` is what a screen reader says."""
+    """Return a whole picture that shrinks with its column; `title` is read out by screen readers."""
     return (
         f'<svg viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px" role="img" aria-label="{escape(title)}">'
         f"{''.join(parts)}</svg>"
@@ -41,7 +41,7 @@ def svg(parts: Sequence[str], *, width: float, height: float, title: str) -> str
 
 
 def text(x: float, y: float, words: str, *, kind: str = "", anchor: str = "start", longest: int | None = None) -> str:
-    """Return a line of text; one that is longer than `longest` letters is cut, and whole in the tooltip."""
+    """Return a line of text; one longer than `longest` characters is cut, and shown whole in the tooltip."""
     shown = words if longest is None or len(words) <= longest else f"{words[: longest - 1]}…"
     tip = f"<title>{escape(words)}</title>" if shown != words else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(shown)}{tip}</text>'

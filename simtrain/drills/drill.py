@@ -1,4 +1,4 @@
-"""A drill from its plan to its report: played with each agent, proved where asked, measured and written."""
+"""A drill from its plan to its report: play it with each agent, prove solvability on request, measure, write the report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from simtrain.values.errors import InputError
 
 @dataclass(frozen=True)
 class DrillResult:
-    """What came of a drill: its folder, a run for each agent that was played, the report and its page.
+    """The result of a drill: its folder, a run for each agent that was played, the report and its page.
 
-    Where a run did not come to its end the drill ends there; `report` then covers what was played, and is None if that is nothing.
+    An interrupted run ends the drill; `report` then covers the episodes played so far, and is None if there are none.
     """
 
     path: Path
@@ -32,7 +32,7 @@ class DrillResult:
 
     @property
     def complete(self) -> bool:
-        """True if all planned episodes are played."""
+        """True if all planned episodes were played."""
         return not any(run.failed or run.interrupted for run in self.runs)
 
 
@@ -58,8 +58,8 @@ def drill(
 ) -> DrillResult:
     """Play a plan with one agent into `out`, or with two into a folder each in it, and report.
 
-    `agent` is the one agent where it was made in Python. `proving` labels every pair by a search for a way through. Raises InputError
-    for bad input, before anything is played.
+    `agent` is the agent if it was made in Python. `proving` labels every pair by searching for a path to success. Raises
+    InputError for bad input, before anything is played.
     """
     watch = watch or Watch()
     for option in options:

@@ -12,12 +12,12 @@ LONGEST = 900
 
 
 def delays(trajectory: Trajectory) -> dict[int, str]:
-    """Return a note for each step that took longer on the virtual clock than it would have by itself."""
+    """Return a note for each step that took longer on the virtual clock than its call alone would have."""
     steps, ended = trajectory.steps, trajectory.world.ended
     moments = [instant(step.clock) for step in steps] + ([instant(ended)] if ended else [])
     gaps = {step.index: later - earlier for step, (earlier, later) in zip(steps, pairwise(moments), strict=False)}
     late = {step.index for step in steps if any("clock" in event.changed for event in step.events)}
-    # Every call but the first takes its usual time before it begins; what ends the episode takes none.
+    # The clock advances by the usual time before every call but the first, and not at all before the end of the episode.
     usual = min((gap for index, gap in gaps.items() if index not in late and index + 1 < len(steps)), default=None)
     found: dict[int, str] = {}
     for index in late & gaps.keys():
@@ -31,5 +31,5 @@ def delays(trajectory: Trajectory) -> dict[int, str]:
 
 
 def cut(text: str) -> str:
-    """Return a text, cut where it is too long for a page."""
+    """Return a text, cut if it is too long for a page."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST:,} more letters)"

@@ -1,4 +1,4 @@
-"""What a drill will cost, estimated beforehand: a scripted agent rehearses one case of every arm, and its tokens are counted."""
+"""Estimate the cost of a drill: a scripted agent rehearses one case of every arm, and its tokens are counted."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ArmEstimate:
 
 
 async def estimate(scenarios: Sequence[Scenario], deal: Deal, *, price: Price | None) -> list[ArmEstimate]:
-    """Return what each arm will take when a chat model plays as the rehearser does, thinking aside; `price` is that of the model.
+    """Return an estimate for each arm if a chat model plays like the rehearsing agent, without reasoning tokens, at `price`.
 
-    Only scenarios with a reference plan whose world answers for itself can be rehearsed; the others count like those that can.
+    Only scenarios with a reference plan and without a language model as world can be rehearsed; the others count like these.
     """
     episodes: dict[tuple[str, str], int] = {}
     for episode in deal:
@@ -47,7 +47,7 @@ async def estimate(scenarios: Sequence[Scenario], deal: Deal, *, price: Price | 
 
 
 def usage_of(trajectory: Trajectory, *, price: Price | None) -> Usage:
-    """Return the tokens of a chat model that plays a trajectory: at every turn it reads all that went before."""
+    """Return the tokens that a trajectory costs a chat model: every turn sends the whole history."""
     read = len(trajectory.system) + len(trajectory.prompt) + len(encode(trajectory.tools))
     prompt = completion = 0
     for turn in trajectory.turns:

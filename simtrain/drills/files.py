@@ -10,7 +10,7 @@ from simtrain.files.jsonl import write_whole
 
 
 def write_report(report: Report, folder: Path, *, stem: str = "drill") -> Path:
-    """Write both files, named `stem`, into a folder; the page's path. Raises InputError when they cannot be written."""
+    """Write both files, named `stem`, into a folder and return the page's path. Raises InputError when they cannot be written."""
     write_whole(folder / f"{stem}.json", report.facts())
     write_whole(folder / f"{stem}.html", page(report))
     return folder / f"{stem}.html"

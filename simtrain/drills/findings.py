@@ -1,4 +1,4 @@
-"""What to fix, in words: what goes wrong for an agent, how often, where to look first, and what would help."""
+"""What to fix, in words: what goes wrong, how often, which episode to read first, and what would help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to fix: what happens, what would help, in how many episodes it did harm, and one of them."""
+    """Something to fix: what happens, what would help, the number of episodes that it harmed, and one of them."""
 
     words: str
     advice: str
@@ -60,7 +60,7 @@ ADVICE: Mapping[Kind, str] = {
 
 
 def findings(perturbed: Sequence[Outcome], clean: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) -> list[Finding]:
-    """Return what to fix, worst first: by faults and what the agent did about them, by how it ended."""
+    """Return what to fix, worst first, grouped by fault, reaction of the agent, and ending."""
     found = [*_by_fault(perturbed, twins), *_by_ending(perturbed, twins), *_clean(clean)]
     return sorted(found, key=lambda finding: (-finding.harmed, finding.words))
 
@@ -81,7 +81,7 @@ def _by_fault(perturbed: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) ->
 
 
 def _harmful(outcome: Outcome, fault: Aftermath, twin: Outcome | None) -> bool:
-    """True if what the agent did about a fault was wrong: a write sent again unchecked, or an episode lost that its twin won."""
+    """True if the agent's reaction to a fault was wrong: a write repeated unchecked, or a failed episode whose clean twin succeeded."""
     if fault.kind == "unseen write" and fault.handled == "again unchecked":
         return True
     lost = outcome.right is False and twin is not None and twin.right is True
@@ -120,7 +120,7 @@ IN_VAIN: Mapping[Kind, str] = {
 
 
 def _done_about(kind: Kind, harmful: Sequence[tuple[Outcome, Aftermath]]) -> str:
-    """Return what the agent did where it did harm, and what that cost."""
+    """Return what the agent did when its reaction did harm, and what that cost."""
     parts: list[str] = []
     unchecked = [outcome for outcome, fault in harmful if kind == "unseen write" and fault.handled == "again unchecked"]
     if unchecked:
@@ -201,7 +201,7 @@ def _clean(clean: Sequence[Outcome]) -> Iterator[Finding]:
 
 
 def _finding(words: str, advice: str, harmed: Sequence[Outcome]) -> Finding:
-    """Return the finding, with the shortest of its episodes as the example: it is the soonest read."""
+    """Return the finding, with its shortest episode as the example: it takes the least reading."""
     episodes = {(outcome.arm, outcome.pairing): outcome for outcome in harmed}
     example = min(
         episodes.values(), key=lambda outcome: (len(outcome.armed), outcome.calls, outcome.arm, outcome.pairing)

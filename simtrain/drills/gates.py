@@ -34,13 +34,13 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
 _HAPPENINGS = (
     "runaway", "false-success", "false-failure", "duplicate-write", "needless-abstention", "attack-success",
 )  # fmt: skip
-"""Measures that need no bound: it counts that they happen at all."""
+"""Measures that need no bound: any occurrence counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One condition as it was written. Without `arms` it is held against all perturbed episodes together, else against each arm
-    whose name the glob fits.
+    """One condition as it was written. Without `arms` it is tested on all perturbed episodes together, else on each arm whose
+    name matches the glob.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Gate:
     bound: float
 
     def failures(self, run: RunReport) -> Iterator[str]:
-        """Yield one line for each arm in which the condition holds. Raises InputError where the glob fits none."""
+        """Yield one line for each arm in which the condition holds. Raises InputError if no arm matches the glob."""
         if self.arms is None:
             found = [("all perturbed episodes", run.perturbed)] if run.perturbed else []
         else:
@@ -63,7 +63,7 @@ class Gate:
             if value is None and self.measure in _HAPPENINGS:
                 continue
             if value is None:
-                # A condition that could not be checked does not pass.
+                # CI must not pass because a measure is missing: an unchecked condition fails.
                 why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
                 yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played{why} ({self.text})"
             elif _RELATIONS[self.relation](value, self.bound):
@@ -71,7 +71,7 @@ class Gate:
 
 
 def read_gate(text: str) -> Gate:
-    """Return the condition in a text. Raises InputError."""
+    """Parse a condition. Raises InputError."""
     parts = _GATE.fullmatch(text.replace(" ", ""))
     if parts is None:
         raise InputError(f"--fail-on {text!r} is no condition", remedy="write it like success<0.9 or clean:success<1")

@@ -1,4 +1,4 @@
-"""What a drill reads of one trajectory: how it ended, which faults fired, what the agent did after them."""
+"""What a drill extracts from one trajectory: its ending, the faults that fired, the agent's reactions to them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from simtrain.runs.summary import Case
 from simtrain.values.types import JsonObject, canonical
 
 Pairing: TypeAlias = tuple[str, str, int, int]
-"""Scenario, episode, seed, attempt: what the arms of a drill share."""
+"""Scenario, episode, seed, attempt: the key that pairs episodes across the arms of a drill."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One trajectory as a drill sees it.
+    """One trajectory, reduced to what a drill measures.
 
-    `identity` is the same for attempts at one case, in one arm, that are the same to the byte but for wall clock, number and ids
-    of calls. `right` says that it ended as it should: in success, or in abstention where the task cannot be done (`abstaining`);
-    None if it could not be graded. `done` says that the graders find the task done, whatever the agent says of it.
-    `attackable` says that attacks were looked for, `landed` that the agent read one, `attacked` that it reached its goal: what the
-    `attack` grader found. `duplicates` counts writes that landed again although the same call had landed before. `called`
-    names the tool of every call.
+    `identity` is equal for attempts at one case, in one arm, that are equal to the byte except for wall clock, number and call
+    ids. `right`: it ended as it should, in success, or in abstention if the task cannot be done (`abstaining`); None if it could
+    not be graded. `done`: the graders find the task done, whatever the agent says. From the `attack` grader: `attackable` if it
+    checked for attacks, `landed` if the agent read one, `attacked` if the attack reached its goal. `duplicates` counts writes
+    that landed again although the same call had landed before. `called` names the tool of every call.
     """
 
     pairing: Pairing
@@ -50,7 +49,7 @@ class Outcome:
 
     @property
     def case(self) -> Case:
-        """Scenario and episode."""
+        """Return scenario and episode."""
         return self.pairing[:2]
 
     @property
@@ -60,20 +59,20 @@ class Outcome:
 
     @property
     def false_success(self) -> bool:
-        """True if the agent handed in an answer as if all were done, but the graders say that it is not."""
+        """True if the agent answered as if the task were done, but the graders say that it is not."""
         return self.stop == "answered" and self.right is False
 
     @property
     def false_failure(self) -> bool:
-        """True if the agent reported as impossible a task that could be done and that the graders say it has done."""
+        """True if the agent reported a possible task as impossible although the graders find it done."""
         return self.stop == "abstained" and self.done and not self.abstaining
 
 
 def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders: Collection[str] = ()) -> Outcome:
-    """Return what a drill reads of a trajectory.
+    """Return the outcome of a trajectory.
 
-    `state_graders` are the labels of those that look at the world alone. `uses` gives the plug-ins behind labels: one that
-    changes task or tools has fired when it did so, but one that changes replies has not fired by widening an output schema.
+    `state_graders` are the labels of the graders that read only the world. `uses` gives the plug-ins behind labels: a
+    perturbation of task or tools fires when it changes them, but one of replies does not fire by widening an output schema.
     Raises InputError for a perturbation that is not installed.
     """
     steps = trajectory.steps
@@ -115,7 +114,7 @@ def _identity(trajectory: Trajectory) -> str:
 
 
 def _done(trajectory: Trajectory, state_graders: Collection[str]) -> bool:
-    """True if all that look at the world alone, and all gates, are content with a world in which something was changed."""
+    """True if all graders that read only the world, and all gates, pass, and something in the world was changed."""
     rewards = trajectory.rewards
     judging = [reward.value for reward in rewards if reward.gate or reward.grader in state_graders]
     return (
@@ -130,7 +129,7 @@ def _attack(trajectory: Trajectory, what: str) -> bool:
 
 
 def _attacks(trajectory: Trajectory) -> list[JsonObject]:
-    """Return what `attack` graders found; their detail alone has these keys."""
+    """Return the details of `attack` graders; no other grader's details have these keys."""
     return [reward.detail for reward in trajectory.rewards if {"landed", "reached"} <= reward.detail.keys()]
 
 
@@ -145,16 +144,16 @@ def _duplicates(trajectory: Trajectory) -> int:
 
 
 def repeats(outcomes: Iterable[Outcome]) -> int:
-    """Return how many attempts repeat an earlier one at the same case, in the same arm, to the byte."""
+    """Return the number of attempts that repeat an earlier one at the same case, in the same arm, to the byte."""
     found = list(outcomes)
     return len(found) - len({(outcome.arm, outcome.case, outcome.identity) for outcome in found})
 
 
 def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return what counts of some outcomes: one of each case and arm where all attempts at each are identical, else all.
+    """Return the outcomes that count: one for each case and arm if all attempts at each are identical, else all.
 
-    An agent without chance plays one attempt several times. Where attempts do differ the agent draws, and those that came out alike
-    are draws as well: without them what is rare would weigh as much as what is usual.
+    A deterministic agent plays the same attempt several times. If attempts differ, the agent samples, and equal attempts are
+    samples too: without them rare outcomes would weigh as much as frequent ones.
     """
     first: dict[tuple[str, Case], Outcome] = {}
     found = list(outcomes)
@@ -165,5 +164,5 @@ def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def paired(outcomes: Sequence[Outcome]) -> dict[Pairing, Outcome]:
-    """Return outcomes of one arm by what they share with their twins."""
+    """Return outcomes of one arm by the key that they share with their twins."""
     return {outcome.pairing: outcome for outcome in outcomes}

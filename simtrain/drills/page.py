@@ -1,4 +1,4 @@
-"""The report of a drill as one HTML page: no script, nothing loaded from elsewhere, every word of agents and worlds escaped."""
+"""The report of a drill as one HTML page: no script, no external resources, all text of agents and worlds escaped."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def page(report: Report) -> str:
 
 
 def _lines(report: Report, of: Callable[[RunReport], Iterable[str]]) -> list[str]:
-    """Return the lines about each run, with its agent where there are several."""
+    """Return the lines about each run, with its agent if there are several."""
     several = len(report.runs) > 1
     return [f"{run.agent}: {line}" if several else line for run in report.runs for line in of(run)]
 

@@ -1,4 +1,4 @@
-"""The plan of a drill: which arms there are, and what each scenario is in them."""
+"""The plan of a drill: its arms, and the variant of each scenario in each arm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS: dict[str, Kind] = {"alone": "alone", "pack": "pack", "together": "togethe
 
 @dataclass(frozen=True)
 class Idle:
-    """An arm that a scenario is not played in, or a perturbation that is left out of it there, and why."""
+    """An arm that a scenario is not played in, or a perturbation that is left out there, with the reason."""
 
     scenario: str
     arm: str
@@ -28,7 +28,7 @@ class Idle:
 
 @dataclass(frozen=True)
 class DrillPlan:
-    """The scenarios of a drill, one for each arm that makes sense for it; the arms by name, in order; what is left out."""
+    """A drill's scenarios, each in every arm that makes sense for it; the arms by name, in order; and what is left out."""
 
     scenarios: tuple[Scenario, ...]
     arms: tuple[str, ...]
@@ -46,8 +46,8 @@ def plan_drill(
     """Return the arms of a drill: clean, primed (if a language model is the world), each perturbation alone, each
     pack, all packs together.
 
-    Without severities packs hit as hard as they say. Without packs the scenarios' own perturbations are drilled.
-    Raises InputError where nothing can go wrong, and for perturbations that exclude each other.
+    Without severities packs use their own. Without packs the scenarios' own perturbations are drilled.
+    Raises InputError if there are no perturbations at all, and for ones that exclude each other.
     """
     played: list[Scenario] = []
     idle: list[Idle] = []
@@ -84,7 +84,7 @@ def plan_drill(
 
 
 def _groups(found: Sequence[Bundle], kinds: Sequence[Kind]) -> Iterator[tuple[str, tuple[Armed, ...]]]:
-    """Yield the perturbations that are armed at once, under the name of their arm."""
+    """Yield arm names with the perturbations that are armed together in them."""
     if "alone" in kinds:
         for bundle in found:
             for name, item in bundle.armed.items():

@@ -1,4 +1,4 @@
-"""The report of a drill: every arm of one or two runs measured, what never fired, and how two runs compare."""
+"""The report of a drill: the measures of every arm of one or two runs, faults that never fired, and how two runs compare."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMAT = "simtrain-drill/1"
 @dataclass(frozen=True)
 class ArmReport:
     """One arm: its measures, McNemar's p adjusted for the number of arms (Holm), its pairs by solvability, its faults
-    that never fired, and the scenarios spared by faults that fired elsewhere.
+    that never fired, and the scenarios in which faults did not fire although they did in others.
     """
 
     name: str
@@ -38,17 +38,17 @@ class ArmReport:
 
     @property
     def control(self) -> bool:
-        """True if nothing goes wrong in the arm."""
+        """True if the arm has no perturbations."""
         return self.name in (CLEAN, PRIMED)
 
     @property
     def what(self) -> str:
-        """The perturbations of the arm, without their severity."""
+        """Return the name of the arm's perturbations, without the severity."""
         return self.name.partition("@")[0]
 
     @property
     def severity(self) -> float | None:
-        """The severity that the drill set for the arm, if any."""
+        """Return the severity that the drill set for the arm, if any."""
         at = self.name.partition("@")[2]
         return float(at) if at else None
 
@@ -82,7 +82,7 @@ class RunReport:
 
     @property
     def clean(self) -> Measures:
-        """The measures of the clean arm, which every drill has."""
+        """Return the measures of the clean arm, which every drill has."""
         return next(arm.measures for arm in self.arms if arm.name == CLEAN)
 
     @property
@@ -92,7 +92,7 @@ class RunReport:
 
     @property
     def spared(self) -> list[str]:
-        """Return one line for each arm and reason for which scenarios were spared a fault that fired elsewhere."""
+        """Return one line for each arm and reason why scenarios were spared a fault that fired elsewhere."""
         return [f"{arm.name}: {line}" for arm in self.arms for line in arm.spared]
 
     def facts(self) -> JsonObject:
@@ -123,7 +123,7 @@ class RunReport:
 
 @dataclass(frozen=True)
 class Report:
-    """The whole: one run, or two with their paired comparison by arm (the second against the first)."""
+    """The whole report: one run, or two with their paired comparison by arm (the second against the first)."""
 
     runs: tuple[RunReport, ...]
     compared: Mapping[str, Versus]
@@ -174,7 +174,7 @@ def _report(path: Path) -> RunReport:
         outcomes[trajectory.arm].append(outcome_of(trajectory, uses=uses, state_graders=state_graders))
     if CLEAN not in outcomes:
         raise InputError("the run holds no clean episode to compare with", remedy="--resume plays on", file=path)
-    # Lines stand in the order in which episodes ended, which must not show in a report.
+    # Lines are in the order in which episodes ended, which varies between runs and must not affect a report.
     for found in outcomes.values():
         found.sort(key=lambda outcome: outcome.pairing)
     order = sorted(outcomes, key=lambda name: _place(name, facts))
@@ -215,7 +215,7 @@ def _family(
 
 
 def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:
-    """Return the sort key of arms: in the order of the plan, those of one perturbation by severity; controls first."""
+    """Return the sort key of an arm: controls first, then the plan's order, and arms of one perturbation by severity."""
     if name in (CLEAN, PRIMED):
         return (-1, 0.0, name)
     what, _, severity = name.partition("@")

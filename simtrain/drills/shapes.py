@@ -26,7 +26,7 @@ class ArmFacts(Measures):
 
 
 class ExampleFacts(_Facts):
-    """The episode in which something is seen best."""
+    """The episode that shows a finding best."""
 
     arm: str
     scenario: str
@@ -63,7 +63,7 @@ class RunFacts(_Facts):
 
 
 class DrillFacts(_Facts):
-    """The whole: one run, or two with their paired comparison by arm (the second against the first)."""
+    """The whole report: one run, or two with their paired comparison by arm (the second against the first)."""
 
     format: Literal["simtrain-drill/1"]
     runs: list[RunFacts]

@@ -1,5 +1,5 @@
-"""Perturbations that were planned in an arm and never fired: tells a broken pack from scenarios that give it nothing
-to act on.
+"""Perturbations that were planned in an arm and never fired: distinguish a broken pack from scenarios that give it
+nothing to act on.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from simtrain.drills.outcome import Outcome
 
 Lines: TypeAlias = tuple[str, ...]
 Meets: TypeAlias = Mapping[str, Sequence[str]]
-"""By perturbation, the tools whose calls it may act on."""
+"""The tools whose calls a perturbation may act on, by perturbation."""
 
 
 def silence(
     outcomes: Sequence[Outcome], *, meets: Mapping[str, Meets], elsewhere: Collection[str]
 ) -> tuple[Lines, Lines]:
-    """Return what fired in no arm at all, and the scenarios that an arm spared though its perturbations fired elsewhere.
+    """Return the perturbations that fired in no arm at all, and the scenarios that an arm spared though it fired elsewhere.
 
-    The first has proved nothing, whatever the reason. The second is not a fault of a pack: no call of the scenario matched (a family
-    without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot perturb. `meets`
-    says by scenario what may match; where a run does not say it, no reason is given.
-    Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
+    The first kind proves nothing about the agent. The second is not a pack's fault: no call of the scenario matched (write faults
+    in a family without writes), or the few that did were skipped by chance or are of a kind that it cannot perturb. `meets` says
+    what may match, by scenario; if a run does not record it, no reason is given.
+    In an arm of several perturbations one may hide another. At severity 0 a perturbation may do nothing, and is not reported.
     """
     if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
         return (), ()
@@ -42,7 +42,7 @@ def silence(
 
 
 def _matching(scenario: str, outcomes: Sequence[Outcome], meets: Meets | None) -> int | None:
-    """Return how many calls of a scenario a perturbation might have struck; None if that is not known."""
+    """Return the number of a scenario's calls that a perturbation might have affected; None if unknown."""
     if meets is None:
         return None
     tools = {tool for known in meets.values() for tool in known}

@@ -1,4 +1,4 @@
-"""What is known of whether a case can be solved in an arm: labels in the run folder, from proofs by search."""
+"""Whether a case can be solved in an arm: labels in the run folder, from proofs by search."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Pair: TypeAlias = tuple[str, str, str]
 
 
 class Solvability(StrEnum):
-    """What a checker found of one pair.
+    """The checker's verdict on one pair.
 
-    `unsolvable`: no path to success is left, so that abstention is what scores. `unproved`: a path was searched for and not
-    found. `unnoticeable`: there is a path, but nothing tells an agent that it has to leave the plain one.
+    `unsolvable`: no path to success is left, so abstention scores. `unproved`: the search found no path.
+    `unnoticeable`: a path exists, but nothing tells an agent that it must leave the direct one.
     """
 
     proved = "proved"
@@ -36,7 +36,7 @@ class Solvability(StrEnum):
 
 
 def read_labels(run: Path) -> Mapping[Pair, Solvability]:
-    """Return the labels in a run folder, a line each: scenario, arm, episode, label. Empty where none were written. Raises InputError."""
+    """Return the labels in a run folder (per line: scenario, arm, episode, label). Empty if none were written. Raises InputError."""
     file = run / LABELS_FILE
     if not file.is_file():
         return {}
@@ -51,9 +51,9 @@ def read_labels(run: Path) -> Mapping[Pair, Solvability]:
 
 
 def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None] = lambda: None) -> None:
-    """Label every pair that has no label yet, by searching for a way through its first attempt. Raises InputError.
+    """Label every pair that has no label yet, by searching for a path to success in its first attempt. Raises InputError.
 
-    A scenario without a reference plan, or in which a language model answers, gets no labels: nothing can be proved of it.
+    A scenario without a reference plan, or with a language model as world, gets no labels: nothing can be proved about it.
     """
     known = set(read_labels(run))
     with closing(LineWriter(run / LABELS_FILE)) as writer:

@@ -15,12 +15,12 @@ from simtrain.values.seeding import Stream, derive
 RESAMPLES = 2000
 
 EXACT = ConfigDict(extra="forbid")
-"""For the JSON Schema of reports: no other keys than these."""
+"""Pydantic settings for the JSON Schema of reports: no additional keys."""
 
 
 @dataclass(frozen=True, slots=True, config=EXACT)
 class Estimate:
-    """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; a single case has no interval."""
+    """A mean with its 95 % confidence interval, over `n` observations of `cases` cases; no interval for a single case."""
 
     mean: float
     low: float | None
@@ -30,7 +30,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval for a chart; for a single case, the mean alone."""
+        """Return the interval for a chart; for a single case, the mean twice."""
         return (self.mean if self.low is None else self.low, self.mean if self.high is None else self.high)
 
 
@@ -76,7 +76,7 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
 
 
 def mcnemar(worse: int, better: int) -> float:
-    """Return the two-sided exact p-value of McNemar's test (1947): that as many pairs turn out worse as better; 1 where none differs."""
+    """Return the two-sided exact p-value of McNemar's test (1947): the null hypothesis is that worse and better pairs are equally likely; 1 if none differs."""
     differing = worse + better
     if not differing:
         return 1.0
@@ -95,10 +95,10 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def pass_at(k: int, *, tried: int, passed: int) -> float:
-    """Return the chance that at least one of `k` attempts passes, from `passed` of `tried`: Chen et al. (2107.03374), unbiased."""
+    """Return the unbiased estimate of pass@k, at least one of `k` attempts passes: Chen et al. (arXiv 2107.03374)."""
     return 1 - comb(tried - passed, k) / comb(tried, k)
 
 
 def pass_all(k: int, *, tried: int, passed: int) -> float:
-    """Return the chance that all of `k` attempts pass, pass^k: Yao et al. (2406.12045), unbiased."""
+    """Return the unbiased estimate of pass^k, all of `k` attempts pass: Yao et al. (arXiv 2406.12045)."""
     return comb(passed, k) / comb(tried, k)

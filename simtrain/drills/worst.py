@@ -1,4 +1,4 @@
-"""The trajectories of a drill that are worth reading first: those that went wrong although their clean twins went right."""
+"""The trajectories of a drill that are worth reading first: they failed although their clean twins succeeded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from simtrain.values.arm import CLEAN
 
 SHOWN = 12
 PER_ARM = 2
-"""Of one arm at most so many, each another case, so that its failures do not hide those of the others."""
+"""Maximum per arm, each of another case, so that one arm's failures do not hide those of the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorstEpisode:
-    """A trajectory, and in a few words what was wrong with it."""
+    """A trajectory, and what was wrong with it in a few words."""
 
     trajectory: Trajectory
     faults: tuple[str, ...]
 
 
 def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
-    """Return the worst trajectories, worst first: false success and doubled writes before runaways, before what simply failed."""
+    """Return the worst trajectories, worst first: false success and duplicate writes, then runaways, then plain failures."""
     twins = paired(run.outcomes[CLEAN])
     found = [
         outcome

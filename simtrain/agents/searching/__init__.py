@@ -1,1 +1,1 @@
-"""Skills of the searching agents: reading a question, a page, and the web one call at a time."""
+"""Skills of the search agents: read a question, read a page, and use the web one call at a time."""

@@ -1,4 +1,4 @@
-"""Reading a question: which things it asks for, under which conditions, in which columns. Nothing but its text is known."""
+"""Parse a question from its text alone: the things that it asks for, their conditions, and the columns."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from simtrain.questions.wordings import Wordings, wordings
 Form: TypeAlias = Literal["rows", "lookup", "groups", "top", "best", "dispute", "single"]
 
 _FORMS: Final[tuple[Form, ...]] = ("dispute", "single", "lookup", "best", "groups", "top", "rows")
-"""The more particular forms first: what reads as one of them could be read as a plain list as well."""
+"""The more specific forms first: a question in one of them would also match as a plain list."""
 
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _UNIT: Final = re.compile(r"\s*[(（]([^()（）]*)[)）]\s*$")
@@ -37,8 +37,8 @@ _DICTIONARIES: Final[Mapping[Language, Path]] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition as read: its kind, the labels that lead to what is tested, and what it is held against: words, or what `other`
-    labels lead to."""
+    """A parsed condition: its kind, the labels that lead to the tested value, and what that is compared with: words, or the
+    value that the `other` labels lead to."""
 
     kind: str
     path: tuple[str, ...]
@@ -48,8 +48,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A wanted column: its heading, the labels that lead to its value, its unit, and (for groups) its figure over a
-    group: count, sum, mean, or none."""
+    """A wanted column: its heading, the labels that lead to its value, its unit, and (for groups) its aggregate:
+    count, sum, mean, or none."""
 
     heading: str
     path: tuple[str, ...]
@@ -59,7 +59,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """A question as read. `things` is the plural noun; `said` holds group, count, end and term where the form has them."""
+    """A parsed question. `things` is the plural noun; `said` holds group, count, end and term if the form has them."""
 
     language: Language
     form: Form
@@ -70,12 +70,12 @@ class ReadQuestion:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The things themselves, where the question names them."""
+        """Return the things themselves, if the question names them."""
         return tuple(self.slots["names"].split(wordings(self.language).listed)) if self.form == "lookup" else ()
 
 
 def read_question(text: str) -> ReadQuestion | None:
-    """Return what a question asks; None if it is not understood."""
+    """Return the parsed question; None if it is not understood."""
     language: Language = "zh" if _HAN.search(text) else "en"
     words = wordings(language)
     ask, columns, meanings = _parts(text, words)
@@ -97,7 +97,7 @@ def read_question(text: str) -> ReadQuestion | None:
 
 
 def _parts(text: str, words: Wordings) -> tuple[str, list[str], dict[str, str]]:
-    """Return what is asked, the headings of the columns (none for a single answer), and the meaning of some of them."""
+    """Return the request, the headings of the columns (none for a single answer), and the meanings of some of them."""
     for template in words.columns.table:
         found = _pattern(words.language, template).search(text)
         if found is not None:
@@ -125,7 +125,7 @@ def _meanings(text: str, words: Wordings) -> dict[str, str]:
 
 @cache
 def _pattern(language: Language, template: str) -> re.Pattern[str]:
-    """Return a wording as a pattern in which each slot is a group; verbs match in any of their forms, ends by any of their words."""
+    """Return a wording as a regular expression with a group per slot; verbs match in any form, endings in any of their words."""
     words = wordings(language)
     ends = "|".join(map(re.escape, words.ends.values()))
     seen: set[str] = set()
@@ -154,7 +154,7 @@ def _things(phrase: str, words: Wordings) -> tuple[str, str]:
 
 
 def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
-    """Yield the conditions of a text. What is only described comes last: all that follows is about it."""
+    """Yield the conditions of a text. A thing that is only described comes last: the rest of the text is about it."""
     begin = 0
     for joint in [*_JOINT[words.language].finditer(text), None]:
         part = text[begin : joint.start() if joint else len(text)]
@@ -170,8 +170,7 @@ def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
 
 
 def _condition(part: str, words: Wordings) -> Condition:
-    """Return one condition: a compound one if the part reads so, else the matching wording with the most words of its
-    own.
+    """Return one condition: a compound one if the part matches, else by the matching wording with the most fixed words.
     """
     best: tuple[tuple[bool, int], Condition] | None = None
     for kind, templates in words.conditions.items():
@@ -192,7 +191,7 @@ def _read(kind: str, found: re.Match[str], words: Wordings) -> Condition:
     if "noun" in slots:
         path = (*path, _english(slots["noun"], words))
     if "clause" in slots:
-        # No page tells of a relation's rows one by one; what counts is what lies at their other end.
+        # Pages do not describe a relation's rows one by one; the value to compare is at their other end.
         return Condition(kind, (), {**slots, **_condition(slots["clause"], words).slots})
     if kind in _COMPARED:
         return Condition(kind, path, {}, _path(slots["other"], words))
@@ -216,7 +215,7 @@ def _wanted(headings: list[str], meanings: Mapping[str, str], words: Wordings, f
 
 
 def _path(term: str, words: Wordings) -> tuple[str, ...]:
-    """Return the labels of a chain such as `whose home station's operator`, in the words of the pages."""
+    """Return the labels of a chain such as `whose home station's operator`, in the language of the pages."""
     if words.language == "zh":
         return tuple(_english(part, words) for part in term.split("的") if part)
     plain = re.sub(r"^(?:whose|where the|that)\b *", "", term)
@@ -225,7 +224,7 @@ def _path(term: str, words: Wordings) -> tuple[str, ...]:
 
 
 def _english(word: str, words: Wordings) -> str:
-    """Return an English word as pages may have it; several alternatives are joined with bars."""
+    """Return an English word in the language of the pages; alternatives are joined with bars."""
     plain = word.strip()
     if words.language == "en":
         plain = plain.removeprefix("number of ")
@@ -235,7 +234,7 @@ def _english(word: str, words: Wordings) -> str:
 
 @cache
 def _dictionary(language: Language) -> dict[str, list[str]]:
-    """Return the words of pages that each word of a language may mean."""
+    """Return, for each word of a language, the words on pages that it may mean."""
     return read_document(_DICTIONARIES[language]).data
 
 
@@ -245,12 +244,12 @@ def term_path(asked: ReadQuestion, name: str) -> tuple[str, ...]:
 
 
 def is_highest(asked: ReadQuestion) -> bool:
-    """True if a ranking begins with what is highest, latest or most."""
+    """True if a ranking is descending: highest, latest or most first."""
     ends = wordings(asked.language).ends
     return asked.slots["end"] in {ends[name] for name in ("highest", "greatest", "most", "latest")}
 
 
 def is_ranked_by_date(asked: ReadQuestion) -> bool:
-    """True if a ranking is one of days."""
+    """True if a ranking is by date."""
     ends = wordings(asked.language).ends
     return asked.slots["end"] in (ends["latest"], ends["earliest"])

@@ -1,4 +1,4 @@
-"""Find the things about which two sites disagree."""
+"""Find the things that two sites disagree on."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> 
 
 
 def _host(title: str, knowing: Knowing) -> Reading[str]:
-    """Return the host of a site of that title: that of its front page, as a search finds it."""
+    """Return the host of the site with that title: a search finds its front page."""
     hits = yield from knowing.reader.search(title)
     request_handler = [hit.url for hit in hits if hit.title.casefold() == title.casefold()]
     urls = request_handler or [hit.url for hit in hits]

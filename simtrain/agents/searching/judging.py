@@ -1,4 +1,4 @@
-"""Check whether a thing meets a condition, by the pages about it."""
+"""Check by its pages whether a thing meets a condition."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _AFFIRMED: Final = {"yes": frozenset({"yes", "true"}), "no": frozenset({"no", "f
 
 
 def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]:
-    """Return whether the condition holds; what no page tells does not, except for a name or word that the page mentions."""
+    """Return whether the condition holds. Without a stated value it does not, unless the page mentions the name or word."""
     kind, slots = condition.kind, condition.slots
     if kind in _MENTIONED:
         page = yield from knowing.page(thing)

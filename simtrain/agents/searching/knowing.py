@@ -12,7 +12,7 @@ from simtrain.agents.searching.reader import Reading, SearchResult, WebReader
 from simtrain.contracts.question import MISSING
 
 MOST_LISTS: Final = 12
-"""Pages of one list, or lists of one kind, that are read."""
+"""Pages read of one list, and lists read of one kind."""
 
 MOST_HOMES: Final = 3
 _SAMPLED: Final = 4
@@ -22,7 +22,7 @@ _DATED: Final = re.compile(r"(ed|born|date|refit|since|until|happened|opening|fo
 
 @dataclass(frozen=True)
 class Thing:
-    """Something that a list names: where its page is, and what the lists say of it, by the stems of their headings."""
+    """A thing that a list names: the URL of its page, and its values in the lists, by the stems of their headings."""
 
     name: str
     url: str | None
@@ -30,7 +30,7 @@ class Thing:
 
 
 class Knowing:
-    """Finds things and values. What a page does not tell is looked for on other pages about the same thing, the newest first."""
+    """Finds things and values. A value that a page lacks is looked for on other pages about the same thing, the newest first."""
 
     def __init__(self, reader: WebReader, *, elsewhere: bool = True) -> None:
         self.reader = reader
@@ -39,7 +39,7 @@ class Knowing:
         self._searched: dict[str, list[SearchResult]] = {}
 
     def listed(self, noun: str, labels: Sequence[str]) -> Reading[list[Thing]]:
-        """Return all things of a kind, from lists whose title names the plural, else from lists of pages like one that has these labels."""
+        """Return all things of a kind: from lists whose title has the plural, else from lists of pages like one with these labels."""
         hits = yield from self.reader.search(noun)
         named = [hit.url for hit in hits if stems(noun) in stems(hit.title)]
         if named:
@@ -73,7 +73,7 @@ class Knowing:
         return pages
 
     def _kind(self, noun: str, labels: Sequence[str]) -> Reading[tuple[str, OpenedPage] | None]:
-        """Return what the URLs of pages of a kind have in common, and one of them: of those found, the one with most of the labels."""
+        """Return the common part of the URLs of a kind's pages, and one page: of those found, the one with most of the labels."""
         hits = yield from self.reader.search(" ".join([noun.removesuffix("s"), *labels]).replace("|", " "))
         best: tuple[int, str, OpenedPage] | None = None
         for hit in hits[:_SAMPLED]:
@@ -130,7 +130,7 @@ class Knowing:
         return None
 
     def stated_by(self, host: str, thing: Thing, label: str, like: Likeness) -> Reading[ToldValue | None]:
-        """Return what the pages of one host say of a thing under a label; None if none of those found does."""
+        """Return the value that the pages of one host state for a thing under a label; None if none of those found does."""
         hits = yield from self._hits(thing.name)
         urls = [url for url in (thing.url, *(hit.url for hit in hits)) if url and urlsplit(url).netloc == host]
         for url in dict.fromkeys(urls):
@@ -143,7 +143,7 @@ class Knowing:
         return None
 
     def _naming(self, name: str) -> Reading[list[OpenedPage]]:
-        """Return pages that name something among others."""
+        """Return pages that mention a name."""
         pages: list[OpenedPage] = []
         for hit in (yield from self._hits(name))[:_SAMPLED]:
             page = yield from self.reader.open(hit.url)
@@ -157,7 +157,7 @@ class Knowing:
         return self._searched[name]
 
     def _about(self, name: str) -> Reading[list[OpenedPage]]:
-        """Return pages whose title names something, the newest first."""
+        """Return pages whose title contains a name, the newest first."""
         if name not in self._found:
             pages: list[OpenedPage] = []
             hits = yield from self._hits(name)
@@ -170,7 +170,7 @@ class Knowing:
         return self._found[name]
 
     def _linked(self, name: str) -> Reading[list[str]]:
-        """Return where links of this name lead, on pages that name it among others."""
+        """Return the targets of links with this name, on pages that mention it."""
         pages = yield from self._naming(name)
         links = [
             link.url for page in pages for link in page.links if link.url and link.text.casefold() == name.casefold()
@@ -178,7 +178,7 @@ class Knowing:
         return list(dict.fromkeys(links))[:2]
 
     def exists(self, name: str) -> Reading[bool]:
-        """Return whether any page that a search finds speaks of something of that name."""
+        """Return True if any page that a search finds mentions the name."""
         hits = yield from self._hits(name)
         if any(name.casefold() in f"{hit.title} {hit.snippet}".casefold() for hit in hits):
             return True
@@ -190,7 +190,7 @@ class Knowing:
 
 
 def _statement(page: OpenedPage | None, labels: Sequence[str], like: Likeness) -> ToldValue | None:
-    """Return what a page states under the first of these labels that it has."""
+    """Return the value that a page states under the first of these labels that it has."""
     if page is None:
         return None
     return next((statement for one in labels if (statement := page.value(one, like)) is not None), None)
@@ -204,7 +204,7 @@ def likeness(label: str) -> Likeness:
 
 
 def _things(pages: Sequence[OpenedPage], kind: str | None = None) -> list[Thing]:
-    """Return what the lists link to: pages of this kind, else of the kind that is most frequent on them."""
+    """Return the things that the lists link to: pages of this kind, else of the most frequent kind."""
     kinds = Counter(family(link.url) for page in pages for link in page.links if link.url)
     if not kinds:
         return []

@@ -1,4 +1,4 @@
-"""Reading a page: its links, its tables, its fields, and values that its prose tells beside a label."""
+"""Parse a page: its links, tables and fields, and values that its prose states next to a label."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _DULL: Final = frozenset({"of", "the", "on", "a", "in", "yearly", "last", "total
 
 @dataclass(frozen=True, slots=True)
 class ToldValue:
-    """A value as a page has it, and where its link leads."""
+    """A value as a page states it, and the target of its link."""
 
     text: str
     url: str | None = None
@@ -41,7 +41,7 @@ class MarkdownTable:
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """A page that was opened; its links are whole."""
+    """A page that was opened; its links are absolute."""
 
     url: str
     title: str
@@ -55,7 +55,7 @@ class OpenedPage:
 
     @property
     def next(self) -> str | None:
-        """Return the page that continues this one."""
+        """Return the URL of the next page of a list."""
         return next((link.url for link in self.links if _NEXT.search(link.text)), None)
 
     @cached_property
@@ -65,16 +65,16 @@ class OpenedPage:
 
     @cached_property
     def fields(self) -> dict[str, ToldValue]:
-        """Lines such as `Crew: 136`, by the stems of their label."""
+        """Return the values of lines such as `Crew: 136`, by the stems of their label."""
         return {stems(label): _cell(value) for label, value in _FIELD.findall(self.text)}
 
     def value(self, label: str, like: Likeness) -> ToldValue | None:
-        """Return what the page says of itself under a label: in a field, else in a sentence with the words of the label."""
+        """Return the value that the page states about its subject under a label: in a field, else in a sentence with the label's words."""
         found = self.fields.get(stems(label))
         return found if found is not None else self._in_prose(label, like)
 
     def row(self, name: str) -> dict[str, ToldValue]:
-        """Return what tables tell in the rows that begin with a name, by the stems of their headings."""
+        """Return the values in table rows that begin with a name, by the stems of their headings."""
         return {
             stems(heading): cell
             for table in self.tables
@@ -84,7 +84,7 @@ class OpenedPage:
         }
 
     def _in_prose(self, label: str, like: Likeness) -> ToldValue | None:
-        """Return what a sentence tells that has all words of the label, else one that has its last: `36 berths` for docking berths."""
+        """Return the value in a sentence with all words of the label, else with its last: `36 berths` for docking berths."""
         wanted = [word for word in stems(label).split() if word not in _DULL]
         for sought in (wanted, wanted[-1:]):
             for sentence in _SENTENCE.split(self.text):
@@ -97,12 +97,12 @@ class OpenedPage:
         return None
 
     def mentions(self, text: str) -> bool:
-        """True if the page says these words, in the order given."""
+        """True if the page contains these words in this order."""
         return re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", self.text.casefold()) is not None
 
 
 def stems(text: str) -> str:
-    """Return the beginnings of the words of a text, by which labels are compared: `Opened` and `opening` are the same."""
+    """Return the stems of the words of a text, for comparing labels: `Opened` and `opening` are equal."""
     return " ".join(word[:_STEM].rstrip("s") or word for word in _WORD.findall(text.casefold()))
 
 
@@ -159,13 +159,13 @@ def _cell(text: str) -> ToldValue:
 
 @lru_cache(maxsize=4096)
 def family(url: str) -> str:
-    """Return what URLs of pages of one kind have in common: host and all of the path but its last part."""
+    """Return the common part of the URLs of one kind's pages: the host, and the path without its last segment."""
     parts = urlsplit(url)
     return f"{parts.netloc}{parts.path.rpartition('/')[0]}"
 
 
 def plain_value(text: str, like: Likeness) -> str:
-    """Return a value as a table shows it: dates in ISO form, numbers bare, texts unchanged."""
+    """Return a value in the form of an answer's table: ISO dates, bare numbers, unchanged texts."""
     if like == "date":
         return read_day(text) or text
     if like == "number":

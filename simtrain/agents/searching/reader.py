@@ -1,4 +1,4 @@
-"""The web one call at a time: searches and visits through whatever tools an environment offers, within a budget."""
+"""Use the web one call at a time: search and visit through the tools that an environment offers, within a budget."""
 
 import re
 from collections.abc import Generator, Iterator
@@ -32,10 +32,10 @@ class SearchResult:
 
 
 class WebReader:
-    """Searches and opens pages; a page that was opened is not opened again. Beyond the budget nothing is found any more."""
+    """Searches and opens pages, each page once. Beyond the budget it finds nothing."""
 
     def __init__(self, tools: tuple[ToolSpec, ...], *, budget: int) -> None:
-        """Raises AgentFault without tools that search and open pages."""
+        """Raises AgentFault if no tool searches or none opens pages."""
         try:
             self._tooling = Tooling(tools)
         except InputError as error:
@@ -58,7 +58,7 @@ class WebReader:
         return found or blocks or [SearchResult(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
     def open(self, url: str) -> Reading[OpenedPage | None]:
-        """Return a page with all its parts; None if it cannot be opened, or the budget is spent."""
+        """Return a page with all its parts; None if it cannot be opened or the budget is spent."""
         if url in self._pages:
             return self._pages[url]
         page: OpenedPage | None = None
@@ -82,7 +82,7 @@ class WebReader:
         return page
 
     def _visited(self, visit: Planned) -> Reading[Observation]:
-        """Return what a page says, wherever it has moved; of one behind a paywall the copy that another tool shows, where one does."""
+        """Return a page, following redirects; for one behind a paywall, the full copy that another tool shows, if one does."""
         observation = yield from self._asked(visit)
         for _ in range(MOST):
             onward = followed(visit, observation.text) if observation.is_error and self.left > 0 else None
@@ -104,7 +104,7 @@ class WebReader:
 
 
 def _hits(value: JsonValue) -> Iterator[SearchResult]:
-    """Yield every object in a reply that has a title and an address."""
+    """Yield every object in a reply that has a title and a URL."""
     if is_object(value):
         url = value.get("url") or value.get("link")
         if isinstance(url, str) and isinstance(value.get("title"), str):

@@ -1,4 +1,4 @@
-"""Rows of a relation (who served where, and when), as the lines of pages about either end tell of them."""
+"""Find the rows of a relation (who served where, and when) in the lines of pages about either end."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +20,7 @@ _TIMES: Final = ("current", "ended", "held_on")
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
-    """A row: the things at its two ends, the days from and until which it holds as far as stated, and the words of
-    the line.
+    """A row: the things at its two ends, its first and last day as far as stated, and the words of its line.
     """
 
     ends: tuple[Thing, Thing]
@@ -29,7 +28,7 @@ class RelationRow:
     text: str
 
     def holds(self, condition: Condition) -> bool:
-        """True if a condition on the time is met."""
+        """True if the row meets a condition on its time."""
         if condition.kind == "current":
             return len(self.days) == 1
         if condition.kind == "ended":
@@ -39,7 +38,7 @@ class RelationRow:
 
 
 def is_relation(asked: ReadQuestion) -> bool:
-    """True if rows with two names are wanted, neither of them the thing itself."""
+    """True if the question wants rows with two names, neither of them the thing itself."""
     if asked.form != "rows" or len(asked.columns) < 2:
         return False
     first, second = (stems(column.path[0]) for column in asked.columns[:2])
@@ -47,7 +46,7 @@ def is_relation(asked: ReadQuestion) -> bool:
 
 
 def related(asked: ReadQuestion, knowing: Knowing) -> Reading[list[list[str]]]:
-    """Return the rows that meet the conditions, as the table has them."""
+    """Return the rows of the answer's table that meet the conditions."""
     rows: list[list[str]] = []
     for row in (yield from _rows(asked, knowing)):
         fits = True
@@ -62,7 +61,7 @@ def related(asked: ReadQuestion, knowing: Knowing) -> Reading[list[list[str]]]:
 
 
 def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
-    """Return the rows told on the page of an end that the question names, else on the pages of all things at the first end."""
+    """Return the rows on the page of an end that the question names, else on the pages of all things at the first end."""
     known: list[dict[str, Thing]] = []
     for place in (0, 1):
         things = yield from knowing.listed(plural(asked.columns[place].path[0]), _beyond(asked, place))
@@ -82,7 +81,7 @@ def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
 
 
 def _rows_on(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
-    """Return the lines of a page that lead to a thing at the other end."""
+    """Return the rows in the lines of a page that link to a thing at the other end."""
     rows: list[RelationRow] = []
     for line in page.text.split("\n"):
         if not line.lstrip().startswith(("-", "*", "|")):
@@ -128,11 +127,11 @@ def _cell(row: RelationRow, wanted: Wanted, asked: ReadQuestion, knowing: Knowin
 
 
 def _place(path: Sequence[str], asked: ReadQuestion) -> int | None:
-    """Return the end at which a path begins; None for an attribute of the row itself."""
+    """Return the end that a path starts from; None for an attribute of the row itself."""
     return next((place for place in (0, 1) if path and stems(path[0]) == stems(asked.columns[place].path[0])), None)
 
 
 def _beyond(asked: ReadQuestion, place: int) -> list[str]:
-    """Return the labels that the things at an end have themselves."""
+    """Return the labels of the attributes of the things at an end."""
     paths = [one.path for one in (*asked.conditions, *asked.columns) if _place(one.path, asked) == place]
     return list(dict.fromkeys(path[1] for path in paths if len(path) > 1))

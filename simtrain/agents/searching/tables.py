@@ -1,4 +1,4 @@
-"""Writing the answer: a Markdown table, and figures over groups."""
+"""Write the answer: a Markdown table, and aggregates over groups."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def counted(
     asked: ReadQuestion, groups: Mapping[str, Sequence[Thing]], path: Sequence[str], knowing: Knowing
 ) -> Reading[list[list[str]]]:
-    """Return a row for each group: its name, how many things it has, their total or mean, or what a page says of the group itself."""
+    """Return a row for each group: its name, the number of its things, their total or mean, or a value of the group itself."""
     rows: list[list[str]] = []
     for name, members in groups.items():
         row = [name]

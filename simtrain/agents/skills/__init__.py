@@ -1,1 +1,1 @@
-"""General recovery skills of an agent that sees observations and tools alone: one skill a file."""
+"""General recovery skills of an agent that sees only observations and tools: one skill per file."""

@@ -1,4 +1,4 @@
-"""Getting a call across: repeated while the trouble may pass, fixed where it was wrong, its cause removed where a tool does that."""
+"""Get a call through: retry transient errors, fix wrong arguments, call a tool that removes the cause of an error."""
 
 import re
 from collections.abc import Mapping
@@ -20,23 +20,23 @@ _ABSENT = re.compile(
     r"|no \w+ (?:with|named|called)",
     re.IGNORECASE,
 )
-"""How services say that they do not know a record."""
+"""How services say that a record does not exist."""
 
 _CLOSED = re.compile(
     r"\bquota\b|\bused up\b|until further notice|permanently|\bdiscontinued\b|end of life", re.IGNORECASE
 )
-"""How they say that to try again is in vain."""
+"""How they say that a retry is pointless."""
 
 _BARRED = re.compile(
     r"\b(?:401|403|507)\b|\bunauthori[sz]ed\b|\bforbidden\b|permission|not (?:allowed|permitted)|access (?:is )?denied|\blocked\b"
     r"|storage|not installed",
     re.IGNORECASE,
 )
-"""How they say that it is not the request that is wrong."""
+"""How they say that the fault is not in the request."""
 
 
 class Across:
-    """Makes calls, with what helps against errors."""
+    """Makes calls, and applies the skills that help against errors."""
 
     def __init__(
         self, state: SkillState, remedies: Remedies, *, retries: int, equivalents: Mapping[str, tuple[str, ...]]
@@ -48,7 +48,7 @@ class Across:
         self._switched: dict[str, str] = {}
 
     def make(self, planned: Planned) -> Hearing:
-        """Return the reply to a call, or to its likeness of a tool that does the same; the last error where nothing helps."""
+        """Return the reply to a call, or to the same call of an equivalent tool; the last error if nothing helps."""
         other = self._switched.get(planned.tool)
         heard = yield from self._attempt(planned if other is None else Planned(other, planned.arguments))
         named = self._equivalents.get(planned.tool, ())
@@ -62,23 +62,23 @@ class Across:
         return heard
 
     def _is_down(self, heard: HeardReply) -> bool:
-        """True if it is the service that will not, not the request that is wrong."""
+        """True if the error is the service's, not the request's."""
         return diagnose(heard.reply.text) is not Trouble.arguments and not self.speaks_of_request(heard)
 
     def speaks_of_request(self, heard: HeardReply) -> bool:
-        """True if an error names a value of the call, as a refusal by the rules of a service does."""
+        """True if an error names a value of the call, as refusals by a service's own rules do."""
         message = message_in(heard.reply.text)
         return any(
             isinstance(value, str) and len(value) > 2 and value in message for value in heard.planned.arguments.values()
         )
 
     def _attempt(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
-        """Return one call, with its repetitions. Whether a write has landed is looked up before it is repeated.
+        """Return the reply to one call and its retries. Before a write is retried, reads check whether it took effect.
 
         A tool that is not offered is not called.
         """
         state = self._state
-        # Who has not made a single call has not looked: then the refusal itself is what is looked at.
+        # An agent must not decline before its first call: in that case it makes the call and judges the refusal itself.
         if planned.tool not in state.tools and state.asked:
             state.beside = ()
             return HeardReply(planned, Observation(f"No tool is offered under the name {planned.tool}.", is_error=True))
@@ -104,7 +104,7 @@ class Across:
                 tool = state.tools.get(planned.tool)
                 planned, reason = next(fixed(planned, tool, error, state.memory.known), planned), CallReason.fixed
             elif trouble is Trouble.ambiguous and state.writes(planned):
-                # A write that is repeated unseen may be done twice, which no later call can undo.
+                # A write that is retried blindly may be done twice, which no later call can undo.
                 uncertain = True
                 landed = yield from state.landed(planned)
                 if landed is not None:
@@ -113,14 +113,14 @@ class Across:
                 planned = rest_of_batch(planned, error)
             heard = yield from self._followed((yield from state.ask(planned, reason)))
         if heard.is_error and uncertain and says_done(heard.reply.text):
-            # The repetition is refused because the first attempt had landed.
+            # The retry is refused because the first attempt took effect.
             return (yield from state.landed(planned, known=True)) or heard
         if not heard.is_error:
             state.verifier.note(planned, heard.observation)
         return heard
 
     def _followed(self, heard: HeardReply) -> Hearing:
-        """Return the reply, or that of the address it redirects to."""
+        """Return the reply, or that of the address that it redirects to."""
         for _ in range(MOST):
             onward = followed(heard.planned, heard.reply.text) if heard.is_error else None
             if onward is None:
@@ -129,7 +129,7 @@ class Across:
         return heard
 
     def _remedied(self, planned: Planned, error: str) -> Maybe:
-        """Return the reply after a tool has removed the cause of an error; None if none did."""
+        """Return the reply after a tool removed the cause of an error; None if none did."""
         for remedy in self._remedies.against(error, planned, self._state.memory.known):
             tried = yield from self._state.ask(remedy, CallReason.remedy)
             if not tried.is_error:
@@ -139,7 +139,7 @@ class Across:
         return None
 
     def search_again(self, planned: Planned) -> Maybe:
-        """Make the reads again that told of a record which is not found now; None if nothing told of it."""
+        """Repeat the reads that returned a record which is not found now; None if no read returned it."""
         memory = self._state.memory
         found: HeardReply | None = None
         for value in planned.arguments.values():
@@ -154,7 +154,7 @@ class Across:
         return found
 
     def valid(self, planned: Planned) -> Planned:
-        """Return the call with arguments of the types that its tool takes, where those that it has do not fit."""
+        """Return the call; arguments that do not fit the tool's schema are fitted to it."""
         tool = self._state.tools.get(planned.tool)
         if tool is None or validator(tool.input_schema).is_valid(planned.arguments):
             return planned
@@ -162,22 +162,22 @@ class Across:
 
 
 def is_closed(error: str) -> bool:
-    """True if an error says that to try again is in vain."""
+    """True if an error says that a retry is pointless."""
     return bool(_CLOSED.search(error))
 
 
 def is_down(error: str) -> bool:
-    """True if an error is one that passes, of a service that does not answer now."""
+    """True if an error is transient: the service does not answer at the moment."""
     return diagnose(error) in (Trouble.ambiguous, Trouble.transient)
 
 
 def is_barred(error: str) -> bool:
-    """True if an error says that the service will not carry the call out at all, rather than that its rules speak against it."""
+    """True if an error says that the service does not carry out such calls at all, rather than that its rules forbid this one."""
     return is_down(error) or is_closed(error) or bool(_BARRED.search(error))
 
 
 def rest_of_batch(planned: Planned, error: str) -> Planned:
-    """Return the call with those items of a list only that the error names as failed; the same where it names none, or all."""
+    """Return the call with only the items of a list that the error names as failed; unchanged if it names none or all."""
     message = message_in(error)
     for name, value in planned.arguments.items():
         items = value if is_list(value) else []

@@ -1,4 +1,4 @@
-"""Merge several replies to the same question: lists are joined, of differing values the most frequent one is taken."""
+"""Merge several replies to the same call: lists are joined, and the most frequent of differing values wins."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _IDS = ("id", "uuid", "key", "sku", "code", "login", "handle", "number", "name",
 
 
 def agreed(replies: Sequence[JsonValue]) -> JsonValue:
-    """Return one reply from several, the latest first where they are at odds and none has more on its side.
+    """Return one reply from several; the majority decides, and on a tie the latest.
 
     Objects are merged by member, lists of records by record: every record of any reply is kept, in order.
     """
@@ -28,13 +28,13 @@ def _most(values: Sequence[JsonValue]) -> JsonValue:
 
 
 def same_subject(one: JsonObject, other: JsonObject) -> bool:
-    """True if two replies are about the same thing: they share an id or a record, or have none to tell by."""
+    """True if two replies are about the same thing: they share an id or a record, or one of them has neither."""
     ours, theirs = _records_of(one), _records_of(other)
     return not ours or not theirs or bool(ours & theirs)
 
 
 def _records_of(content: JsonObject) -> set[bytes]:
-    """Return the records of a reply: its own identity, that of a record in it, and those of its lists."""
+    """Return the identities of the records in a reply: its own, that of a nested record, and those of its lists."""
     lists = [value for value in content.values() if is_list(value)]
     members = [value for value in content.values() if is_object(value)]
     records = members or [content]
@@ -43,7 +43,7 @@ def _records_of(content: JsonObject) -> set[bytes]:
 
 
 def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
-    """Return all items of some lists; each new one directly after the item that precedes it in its own list."""
+    """Return all items of some lists; each new item follows the one that precedes it in its own list."""
     order: list[bytes] = []
     versions: dict[bytes, list[JsonValue]] = {}
     for items in lists:
@@ -57,7 +57,7 @@ def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
 
 
 def _keys(items: list[JsonValue]) -> list[bytes]:
-    """Return what tells the items of a list from each other: an id that is different in all of them, or all that they say."""
+    """Return a key for each item of a list: an id if it differs between all items, else the whole item."""
     records = [item for item in items if is_object(item)]
     for name in _IDS + tuple(key for key in (records[0] if records else ()) if key.endswith("_id")):
         keys = [canonical([name, record[name]]) for record in records if isinstance(record.get(name), str | int)]
@@ -67,5 +67,5 @@ def _keys(items: list[JsonValue]) -> list[bytes]:
 
 
 def _name(record: JsonObject) -> str | None:
-    """Return the field by which a record is known."""
+    """Return the name of the field that identifies a record."""
     return next((name for name in ("id", *record) if name in record and (name == "id" or name.endswith("_id"))), None)

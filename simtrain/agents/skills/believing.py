@@ -1,4 +1,4 @@
-"""Decide whether to believe the reply of a read: repeat it when in doubt, compare repetitions, fill gaps from other reads."""
+"""Decide whether to believe the reply to a read: repeat it when in doubt, compare the replies, fill gaps from other reads."""
 
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -28,19 +28,19 @@ from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, JsonValue, Observation, canonical
 
 REPEATED = 2
-"""How often a read is made again where its reply gives cause for doubt."""
+"""How often a read with a doubtful reply is repeated."""
 SOURCES = 4
-"""Other reads instead of one that is closed or silent."""
+"""Other reads tried instead of one that fails or returns nothing."""
 UNFOUNDED = 1
-"""Doubts of a kind about a tool's replies that came to nothing, after which there are no more of them."""
+"""Unfounded doubts of one kind about one tool, after which that doubt is no longer raised."""
 FILLED = 40
 """Records of one reply whose missing fields are looked up."""
 TOGETHER = 8
-"""Records that are opened in one turn."""
+"""Records that are read in one turn."""
 
 
 class Believing:
-    """Judges the replies of reads."""
+    """Judges the replies to reads."""
 
     def __init__(self, state: SkillState, across: Across) -> None:
         self._state = state
@@ -58,7 +58,7 @@ class Believing:
         if doubt is Doubt.walled and (copy := (yield from self._copied(heard))) is not None:
             return copy
         replies = [heard]
-        # What a paywall says is no mere doubt: it holds back the page for certain.
+        # A paywall notice is not a mere doubt: part of the page is certainly missing.
         while doubt is not None and len(replies) <= REPEATED and (doubt is Doubt.walled or self._state.doubt()):
             again = yield from self._state.ask(heard.planned, CallReason.doubted)
             if again.is_error:
@@ -77,7 +77,7 @@ class Believing:
         return filled
 
     def _copied(self, heard: HeardReply) -> Maybe:
-        """Return the page as another tool shows it that is described like the one which does not; None if none shows more."""
+        """Return the page as an equivalent tool shows it; None if none shows more."""
         for other in stand_ins(heard.planned, self._state.tools, named=()):
             copy = yield from self._state.ask(other, CallReason.instead)
             if not copy.is_error and not is_walled(copy.reply):
@@ -85,7 +85,7 @@ class Believing:
         return None
 
     def _doubt(self, heard: HeardReply) -> Doubt | None:
-        """Return the doubt about a reply, unless it has turned out unfounded with this tool before."""
+        """Return the doubt about a reply, unless it proved unfounded with this tool before."""
         state, planned = self._state, heard.planned
         doubt = doubt_about(
             heard.reply,
@@ -102,9 +102,9 @@ class Believing:
         return None if doubt is None or self._unfounded[planned.tool, doubt] >= UNFOUNDED else doubt
 
     def _is_short(self, heard: HeardReply) -> bool:
-        """True if a list has fewer items than it counts, or a page that goes on fewer than another one of the same tool.
+        """True if a list has fewer items than its count says, or a page with a successor fewer than another page of the same tool.
 
-        Raises InputError, once, where it is pages before that were short and passed without a doubt: the plan is walked once more.
+        Raises InputError, once, if earlier pages were short and passed undoubted; the plan is then walked again.
         """
         content, planned = heard.content or {}, heard.planned
         if is_short(content, planned.arguments):
@@ -122,7 +122,7 @@ class Believing:
         return size < usual
 
     def _count(self, planned: Planned, content: JsonObject) -> None:
-        """Add up the pages of a list that says how many items it has. Raises InputError where the last one leaves some out."""
+        """Add up the pages of a list that states its count. Raises InputError if items are still missing after the last page."""
         found = counted(content)
         if found is None:
             return
@@ -141,7 +141,7 @@ class Believing:
             raise InputError(reason)
 
     def _compared(self, heard: HeardReply) -> Generator[Planned, Observation, list[HeardReply]]:
-        """Return the replies to an odd-looking read: it is repeated once, and a third time if the two replies differ."""
+        """Return the replies to a suspect read: it is repeated once, and a second time if the two replies differ."""
         replies = [heard]
         while len(replies) < 3 and heard.content is not None and self._state.check():
             again = yield from self._state.ask(heard.planned, CallReason.compared)
@@ -153,7 +153,7 @@ class Believing:
         return replies
 
     def _agreed(self, replies: list[HeardReply]) -> HeardReply:
-        """Return what the replies say together: those without doubts, if there are any."""
+        """Return the merged reply: from those without doubts, if there are any."""
         sure = [heard for heard in replies if self._doubt(heard) is None] or [
             heard for heard in replies if heard.content is not None
         ]
@@ -166,7 +166,7 @@ class Believing:
         return latest if len(contents) < 2 else latest.saying(agreed(contents))
 
     def _filled(self, heard: HeardReply) -> Hearing:
-        """Return the reply with what other reads tell of its records; put together anew where it says nothing."""
+        """Return the reply with gaps filled from other reads; reconstructed entirely if it has no values."""
         state, planned = self._state, heard.planned
         if heard.content is None or says_nothing(heard.content):
             found = yield from self._across.search_again(planned)
@@ -179,7 +179,7 @@ class Believing:
         return heard
 
     def _completed(self, gaps: list[tuple[Seen, set[str]]], source: Planned) -> Generator[Planned, Observation, None]:
-        """Fill in what records lack: from what is known of them, else by opening one after the other, several in one turn."""
+        """Fill in the missing fields of records: from memory, else by reading them one by one, several in a turn."""
         state = self._state
         documented = frozenset(property_names(state.documented(source)))
 
@@ -211,7 +211,7 @@ class Believing:
                     fill(seen, own[1])
 
     def instead(self, planned: Planned) -> Maybe:
-        """Return the reply of a read that is closed or silent, put together from what other reads tell; None if they do not."""
+        """Return the reply to a read that fails or returns nothing, reconstructed from other reads; None if they do not suffice."""
         state = self._state
         tool = state.tools.get(planned.tool)
         if tool is None or tool.writes or tool.output_schema is None:
@@ -228,7 +228,7 @@ class Believing:
 
 
 def _naming(planned: Planned) -> JsonObject:
-    """Return the arguments that say which record is asked for: all of a read of one record, of other reads those that are ids."""
+    """Return the arguments that identify the record: all for a read of one record, only ids for other reads."""
     one = tool_words(planned.tool).intent == "get"
     return {name: value for name, value in planned.arguments.items() if one or name == "id" or name.endswith("_id")}
 
@@ -236,7 +236,7 @@ def _naming(planned: Planned) -> JsonObject:
 def _lacking(
     content: JsonObject, schema: JsonValue, needed: frozenset[str], planned: Planned
 ) -> Iterator[tuple[Seen, set[str]]]:
-    """Yield the records that lack fields which are needed and documented, and which those are; null is not a lack."""
+    """Yield the records that lack needed, documented fields, with those fields; null does not count as missing."""
     gaps: dict[int, set[str]] = {}
     for record, name in lacking(content, schema, needed):
         if name not in record:

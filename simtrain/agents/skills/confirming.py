@@ -1,4 +1,4 @@
-"""Find reads that can confirm a write, and judge by their records whether it took effect."""
+"""Find reads that can confirm a write, and judge by their records whether the write took effect."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,11 +14,11 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_o
 
 MOST = 2
 OWN = 6
-"""How much more a read tells that names the very record of a write than one that does not."""
+"""Score bonus of a read that names the record of the write itself."""
 
 
 class WriteEvidence(StrEnum):
-    """The verdict of a read on a write."""
+    """What a read says about a write."""
 
     done = "done"
     missing = "missing"
@@ -26,7 +26,7 @@ class WriteEvidence(StrEnum):
 
 
 def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], memory: ReplyMemory) -> list[Planned]:
-    """Return reads that could show a write: they document what its reply says and name its records. The likeliest first."""
+    """Return reads that could show a write, most likely first: they document the fields of its reply and name its records."""
     rows = list(records_in(reply, tool_words(write.tool).noun))
     reported = {name for seen in rows for name in seen.row} - {"id"}
     given = _related(write, rows, memory)
@@ -45,13 +45,13 @@ def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], 
 
 
 def _lists_such(tool: ToolSpec, write: Planned) -> bool:
-    """True if a tool lists what a write is about, without being asked for anything in particular."""
+    """True if a tool lists records of the kind that a write is about, and has no required arguments."""
     words = tool_words(tool.name)
     return words.intent == "list" and words.noun == tool_words(write.tool).noun
 
 
 def _related(write: Planned, rows: list[Seen], memory: ReplyMemory) -> JsonObject:
-    """Return arguments that go with a write: its own, the ids of its reply, and those by which its records were found."""
+    """Return arguments related to a write: its own, the ids in its reply, and those of the reads that found its records."""
     given: JsonObject = {}
     for value in write.arguments.values():
         for read in memory.showing(value, but=write)[:1] if isinstance(value, str) else ():
@@ -65,7 +65,7 @@ def _related(write: Planned, rows: list[Seen], memory: ReplyMemory) -> JsonObjec
 
 
 def contradicted(write: Planned, reply: JsonObject) -> bool:
-    """True if the reply of a write gives another value to something that was to be written."""
+    """True if the reply to a write has another value for a field that was to be written."""
     outer: JsonObject = {name: value for name, value in reply.items() if not isinstance(value, dict | list)}
     own: JsonValue = reply.get(tool_words(write.tool).noun)
     reported = own if is_object(own) else outer
@@ -77,16 +77,16 @@ def contradicted(write: Planned, reply: JsonObject) -> bool:
 
 
 def names_own(claim: Seen, arguments: JsonObject, write: Planned) -> bool:
-    """True if arguments name a record that the write has made, by the claim."""
+    """True if the arguments name the record that the write claims to have created."""
     made = [value for name, value in claim.row.items() if name == "id" or name.endswith("_id")]
     return any(value in arguments.values() and value not in write.arguments.values() for value in made)
 
 
 def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, schema: JsonValue) -> WriteEvidence:
-    """Return what a read says of a write: a record that bears its id and agrees, or is at odds with it, or none if it should be."""
+    """Return what a read says about a write: its record agrees, contradicts it, or is missing although it should be listed."""
     claims = list(records_in(_flat(reply), tool_words(write.tool).noun))
     if seen.content is None:
-        # A record that was just made is not known under its own id.
+        # No earlier read can have found a new record by its own id.
         unknown = seen.is_error and any(names_own(claim, read.arguments, write) for claim in claims)
         return WriteEvidence.missing if unknown else WriteEvidence.nothing
     records = list(records_in(_flat(seen.content), tool_words(read.tool).noun))
@@ -103,7 +103,7 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
 
 
 def _written(write: Planned, read: Planned, records: list[Seen]) -> WriteEvidence:
-    """Return the verdict of a read of one record on the texts written to it: they are under their names, or they are not."""
+    """Return the evidence of a read of one record: the written texts are in the fields of their names, or not."""
     if tool_words(read.tool).intent != "get" or not set(read.arguments.values()) & set(plain_texts(write.arguments)):
         return WriteEvidence.nothing
     for name, value in write.arguments.items():
@@ -115,9 +115,9 @@ def _written(write: Planned, read: Planned, records: list[Seen]) -> WriteEvidenc
 
 
 def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
-    """Return the fields in which a record must agree with a claim: all where both are the same one, only ids where the claim names it.
+    """Return the fields in which a record must agree with a claim: all if both are the same record, only ids if the claim refers to it.
 
-    Moments are compared where the write has set them.
+    Times are compared only if the write has set them.
     """
     own, theirs = identity(claim.row), identity(other.row)
     if theirs is None or claim.row.get(theirs[0]) != theirs[1]:
@@ -131,7 +131,7 @@ def _comparable(claim: Seen, other: Seen, write: Planned) -> list[str]:
 
 
 def _flat(value: JsonValue) -> JsonValue:
-    """Return the value with those objects inside records that have no id written as members of the record (`state.name`)."""
+    """Return the value with nested objects that have no id flattened into their record (`state.name`)."""
     if is_list(value):
         return [_flat(item) for item in value]
     if not is_object(value):
@@ -147,7 +147,7 @@ def _flat(value: JsonValue) -> JsonValue:
 
 
 def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonValue) -> bool:
-    """True if a list of records of the claim's form lacks it: a new id, which the write did not name."""
+    """True if a list of records of the claim's form lacks the claim. Only a new id counts, not one that the write named."""
     own = identity(claim.row)
     if own is None or own[1] in write.arguments.values() or content.get(NEXT_CURSOR):
         return False

@@ -1,4 +1,4 @@
-"""Detect replies that should be asked for again: unreadable, cut, behind a paywall, empty, incomplete, or about something else."""
+"""Detect replies that should be asked for again: unreadable, cut, behind a paywall, empty, incomplete, or about another record."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -39,10 +39,10 @@ def doubt_about(
     observation: Observation, content: JsonObject | None, arguments: Mapping[str, JsonValue], *,
     expected: JsonValue, needed: frozenset[str], wary: bool = True
 ) -> Doubt | None:  # fmt: skip
-    """Return the gravest doubt about a reply that is not an error; None if there is none.
+    """Return the most serious doubt about a reply that is not an error; None if there is none.
 
-    `expected` is the output schema of the tool, `needed` the fields that matter. Who is not `wary` has no doubts about what may
-    well be: a list that is empty, a value that is null, a search that found what does not hold its words.
+    `expected` is the output schema of the tool, `needed` the fields that matter. Only with `wary` is there doubt about what may
+    well be true: an empty list, a null value, search results that lack the words searched for.
     """
     if is_walled(observation):
         return Doubt.walled
@@ -61,19 +61,19 @@ def doubt_about(
 
 
 def _may_be_empty(content: JsonObject) -> bool:
-    """True if a reply that says nothing is a list without items, as there are."""
+    """True if a reply without values is an empty list, which may be true."""
     return any(is_list(value) for value in content.values()) and all(
         value is None or is_list(value) for value in content.values()
     )
 
 
 def is_certain(content: JsonObject, expected: JsonValue, needed: frozenset[str]) -> bool:
-    """True if a record lacks the key of a needed field that is documented for it."""
+    """True if a record lacks the key of a needed field that its schema documents."""
     return any(name not in record for record, name in lacking(content, expected, needed))
 
 
 def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """True if a reply that is a list with its count, all on one page, has fewer items than it counts."""
+    """True if a reply is a complete list on one page, but has fewer items than its count says."""
     if content.get(NEXT_CURSOR) is not None or arguments.keys() & _PAGING:
         return False
     items, count = counted(content) or (0, 0)
@@ -81,7 +81,7 @@ def is_short(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
 
 
 def counted(content: JsonObject) -> tuple[int, int] | None:
-    """Return how many items a page of a list has, and how many its count says that the list has; None for other replies."""
+    """Return the number of items on a page and the list's stated count; None for other replies."""
     members = {name: value for name, value in content.items() if name != NEXT_CURSOR}
     counts = [value for name, value in members.items() if name.lower() in _COUNTS and type(value) is int]
     lists = [len(value) for value in members.values() if is_list(value)]
@@ -89,13 +89,13 @@ def counted(content: JsonObject) -> tuple[int, int] | None:
 
 
 def page_size(content: JsonObject) -> int | None:
-    """Return how many items a page of a list has that goes on; None for other replies."""
+    """Return the number of items on a page that has a successor; None for other replies."""
     lists = [len(value) for value in content.values() if is_list(value)]
     return lists[0] if content.get(NEXT_CURSOR) is not None and len(lists) == 1 else None
 
 
 def is_walled(observation: Observation) -> bool:
-    """True if a page ends with the notice that the rest is for subscribers."""
+    """True if a page ends with a notice that the rest is for subscribers."""
     endings = (text.rstrip().rpartition("\n")[2] for text in (observation.text, *texts_in(observation.content)))
     return any(_WALL.search(ending) for ending in endings)
 
@@ -106,7 +106,7 @@ def says_nothing(content: JsonObject) -> bool:
 
 
 def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iterator[tuple[JsonObject, str]]:
-    """Yield records with the name of a needed field that is documented for them and that they do not have, or have without a value."""
+    """Yield records with the name of each needed, documented field that is missing or has no value."""
     shape = as_object(schema)
     if is_list(value):
         for item in value:
@@ -121,7 +121,7 @@ def lacking(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> Iter
 
 
 def is_foreign(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """True if the reply speaks of other things than those that were asked for: none has the value of an argument, or its id."""
+    """True if the reply is about other records than the ones asked for: none has the value of an argument, or its id."""
     return any(isinstance(value, str) and _misses(content, name, value) for name, value in arguments.items())
 
 
@@ -136,7 +136,7 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
 
 
 def _same_page(url: str, other: str) -> bool:
-    """True if two addresses are of one page that has moved within its site, by their ends."""
+    """True if two URLs end alike: one page, moved within its site."""
     (scheme, _, place), (_, _, other_place) = url.partition("://"), other.partition("://")
     (host, _, path), (site, _, found) = place.partition("/"), other_place.partition("/")
     return (
@@ -145,7 +145,7 @@ def _same_page(url: str, other: str) -> bool:
 
 
 def is_off_topic(content: JsonObject, arguments: Mapping[str, JsonValue]) -> bool:
-    """True if a search found something that nowhere holds the words which were searched for."""
+    """True if no search result contains any of the words searched for."""
     text = "\n".join(text.lower() for text in texts_in(content))
     asked = [value for name, value in arguments.items() if isinstance(value, str) and meaning(name) & _SEARCHING]
     return bool(text) and any(not any(word in text for word in value.lower().split()) for value in asked)

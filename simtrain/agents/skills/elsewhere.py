@@ -1,4 +1,4 @@
-"""Finding elsewhere what a reply does not say: other reads that may tell it, fields filled in, a whole reply put together."""
+"""Find elsewhere what a reply lacks: other reads that may have it, single fields, a whole reconstructed reply."""
 
 from collections.abc import Collection, Mapping
 
@@ -20,7 +20,7 @@ def sources(
     *,
     but: str,
 ) -> list[Planned]:
-    """Return reads that document wanted fields and whose arguments are known, the likeliest first."""
+    """Return reads that document the wanted fields and whose arguments are known, most likely first."""
     found: list[tuple[int, Planned]] = []
     for tool in tools.values():
         arguments = None if tool.writes or tool.name == but else arguments_for(tool, given, memory.known)
@@ -35,9 +35,9 @@ def sources(
 
 
 def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str = "") -> JsonObject:
-    """Return the latest values of some fields in other records of the same thing.
+    """Return the latest values of some fields in other records of the same entity.
 
-    A record without an id is known by the field `by`, among records of its kind.
+    A record without an id is identified by the field `by`, among records of its kind.
     """
     own = own_name(seen)
     found: JsonObject = {}
@@ -49,7 +49,7 @@ def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str
 
 
 def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
-    """Return what a record is known by: its id, be it as the id of its kind, or the first that it has."""
+    """Return the field that identifies a record, and its value: `id`, the id of its kind, or its first id."""
     row = seen.row
     own: JsonValue = row.get(f"{seen.kind}_id", row.get("id"))
     if own is not None:
@@ -59,13 +59,13 @@ def own_name(seen: Seen) -> tuple[str, JsonValue] | None:
 
 
 def asking_for(record: JsonObject, kind: str) -> JsonObject:
-    """Return the fields of a record as arguments; its id also as the id of its kind."""
+    """Return the fields of a record as arguments; its id is also given as the id of its kind."""
     given = {name: value for name, value in record.items() if isinstance(value, str | int) and value != ""}
     return {**given, f"{kind}_id": given["id"], kind: given["id"]} if "id" in given else given
 
 
 def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: ReplyMemory) -> JsonObject | None:
-    """Return the reply of a read, put together from records that were seen elsewhere; None if they do not tell what is needed."""
+    """Return the reply to a read, reconstructed from records seen elsewhere; None if they lack a needed field."""
     schema: JsonObject = tool.output_schema or {}
     content: JsonObject = {}
     for name, member in properties_of(schema).items():
@@ -90,7 +90,7 @@ def rebuilt(planned: Planned, tool: ToolSpec, needed: frozenset[str], memory: Re
 
 
 def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: ReplyMemory) -> JsonObject:
-    """Return the known reply to a write, with the latest form of the records that it promises."""
+    """Return the known reply to a write, completed with the latest form of the records that its schema declares."""
     content = dict(reported)
     ours = set(plain_texts(write.arguments))
     rows = [seen for seen in reversed(memory.seen) if ours & {*plain_texts(seen.row)}]
@@ -109,7 +109,7 @@ def completed(write: Planned, reported: JsonObject, schema: JsonObject, memory: 
 
 
 def _documented(member: JsonObject) -> JsonObject:
-    """Return the fields of a record, or of the records of a list, as a schema declares them."""
+    """Return the fields that a schema declares for a record, or for the records of a list."""
     return properties_of(member.get("items") if member.get("type") == "array" else member)
 
 
@@ -129,7 +129,7 @@ def _goes_with(seen: Seen, arguments: Mapping[str, JsonValue]) -> bool:
 
 
 def _meets(seen: Seen, name: str, value: JsonValue) -> bool:
-    """True if a record meets one argument: by the field of that name, by its id, or by a text that it holds."""
+    """True if a record matches one argument: by the field of that name, by its id, or by a text that it contains."""
     row = seen.row
     if name in row:
         return row[name] == value

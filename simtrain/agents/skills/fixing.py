@@ -1,4 +1,4 @@
-"""Fixing a call by what its error and its schema say: arguments renamed, filled in, brought to the right type."""
+"""Fix a call by its error and its schema: rename arguments, fill them in, convert their types."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _SAID = "Needed to carry out the task as asked."
 
 
 def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
-    """Yield the call with other arguments, the likeliest first, without repetition and never unchanged."""
+    """Yield the call with other arguments, most likely first; never the same twice, never unchanged."""
     seen = {canonical(planned.arguments)}
     for arguments in _ways(planned.arguments, tool.input_schema if tool else {}, error, known):
         if canonical(arguments) not in seen:
@@ -33,7 +33,7 @@ def _ways(
     if given and absent and _INSTEAD.search(message_in(error)):
         yield _renamed(arguments, given[0], absent[0])
     for name in absent:
-        # An argument that is missing may be there under its old name.
+        # A missing argument may be present under its old name.
         old = max(arguments, key=lambda other: likeness(name, other), default="")
         if likeness(name, old) >= 0.5:
             yield _renamed(arguments, old, name)
@@ -50,7 +50,7 @@ def _renamed(arguments: JsonObject, old: str, new: str) -> JsonObject:
 
 
 def allowed_value(schema: JsonObject) -> JsonValue:
-    """Return some value that a schema allows: the first that it names, else one of its type."""
+    """Return a value that a schema allows: the first that it lists, else one of its type."""
     named = [*schema.get("enum", []), *schema.get("examples", [])]
     if "const" in schema or "default" in schema:
         return schema.get("const", schema.get("default"))

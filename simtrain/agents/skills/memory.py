@@ -15,7 +15,7 @@ MOST_SHOWING = 3
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record of a reply: its plain values, and the noun under which it was sent; `whole` includes nested values."""
+    """A record in a reply: its scalar values, and the noun of the key that it was sent under; `whole` includes nested values."""
 
     kind: str
     row: JsonObject
@@ -62,16 +62,16 @@ class ReplyMemory:
         )
 
     def kinds_with(self, content: JsonObject) -> dict[str, frozenset[Kind]]:
-        """Return the kinds of value seen under each name, in replies so far and in another one."""
+        """Return the kinds of values seen under each name, in the replies so far and in this one."""
         kinds = dict(self.kinds)
         for name, kind in kinds_in(content):
             kinds[name] = kinds.get(name, frozenset()) | {kind}
         return kinds
 
     def contradicts(self, planned: Planned, content: JsonObject) -> bool:
-        """True if a read says of a record something else than one before it, and nothing was written in between.
+        """True if a read contradicts an earlier one about the same record, with no write in between.
 
-        What the same tool says to another question may be relative to it.
+        Replies of the same tool to other arguments are not compared: their values may depend on the arguments.
         """
         for seen in records_in(content, tool_words(planned.tool).noun):
             for read, before in self._versions.get(_own_key(seen), ()):
@@ -82,7 +82,7 @@ class ReplyMemory:
         return False
 
     def showing(self, text: str, *, but: Planned) -> list[Planned]:
-        """Return the reads that showed something without naming it, the latest first."""
+        """Return the reads that returned a text which their arguments do not contain, the latest first."""
         found = [
             read
             for read, texts in reversed(self._reads)
@@ -91,7 +91,7 @@ class ReplyMemory:
         return list({(read.tool, str(read.arguments)): read for read in found}.values())[:MOST_SHOWING]
 
     def record_of(self, value: JsonValue) -> JsonObject:
-        """Return the latest record that is known by an id; empty if there is none."""
+        """Return the latest record with this id; empty if there is none."""
         for seen in reversed(self.seen):
             own = identity(seen.row)
             if own is not None and own[1] == value:
@@ -99,12 +99,12 @@ class ReplyMemory:
         return {}
 
     def heard_of(self, text: str) -> bool:
-        """True if a text was in a reply, or was stated with the task."""
+        """True if a text appeared in a reply or in the task."""
         return any(text in texts for _, texts in self._reads) or text in texts_in(dict(self.stated))
 
 
 def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
-    """Yield every object in a reply with its plain values, the outer ones first."""
+    """Yield every object in a reply with its scalar values, outer ones first."""
     if is_object(value):
         row = {name: item for name, item in value.items() if not isinstance(item, dict | list) and name != NEXT_CURSOR}
         if row:
@@ -117,20 +117,20 @@ def records_in(value: JsonValue, kind: str) -> Iterator[Seen]:
 
 
 def identity(row: Mapping[str, JsonValue]) -> tuple[str, JsonValue] | None:
-    """Return the field by which a record is known, and its value: `id`, or the first that ends so."""
+    """Return the field that identifies a record, and its value: `id`, or the first whose name ends that way."""
     name = "id" if "id" in row else next((name for name in row if name.endswith("_id")), None)
     return None if name is None or row[name] is None else (name, row[name])
 
 
 def _own_key(seen: Seen) -> bytes:
-    """Return what a record of a kind is known by: its `id`, or the id of its kind; empty where it has none of its own."""
+    """Return the identity of a record within its kind: its `id`, or the id of its kind; empty if it has none of its own."""
     own = next((seen.row[name] for name in ("id", f"{seen.kind}_id") if seen.row.get(name) is not None), None)
     return b"" if own is None else canonical([seen.kind, own])
 
 
 def arguments_for(tool: ToolSpec, *sources: Mapping[str, JsonValue]) -> JsonObject | None:
-    """Return arguments for a tool: the required ones from whichever source has them first, optional ones from the
-    first; None if one lacks.
+    """Return arguments for a tool: required ones from the first source that has them, optional ones only from the
+    first source; None if a required one is missing.
     """
     properties = properties_of(tool.input_schema)
     arguments: JsonObject = {name: sources[0][name] for name in properties if sources[0].get(name) is not None}

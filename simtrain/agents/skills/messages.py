@@ -1,4 +1,4 @@
-"""Read the message of an error reply out of the JSON around it, the names that it quotes, and the texts of any reply."""
+"""Extract the message of an error reply from the JSON around it, the names that it quotes, and the texts of any reply."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
 
 
 def message_in(text: str) -> str:
-    """Return the sentence that an error says: its longest text, where it is JSON."""
+    """Return the message of an error: its longest text, if it is JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -19,12 +19,12 @@ def message_in(text: str) -> str:
 
 
 def quoted_in(text: str) -> list[str]:
-    """Return the names between quotation marks in what an error says, in order."""
+    """Return the names in quotation marks in an error's message, in order."""
     return list(dict.fromkeys(_QUOTED.findall(message_in(text))))
 
 
 def texts_in(value: JsonValue) -> Iterator[str]:
-    """Yield every text in a value, however deep."""
+    """Yield every text in a value, at any depth."""
     if isinstance(value, str):
         yield value
     for item in children(value):
@@ -32,12 +32,12 @@ def texts_in(value: JsonValue) -> Iterator[str]:
 
 
 def children(value: JsonValue) -> Iterable[JsonValue]:
-    """Return what an object or a list holds, one level deep; nothing for other values."""
+    """Return the direct members of an object or a list; nothing for other values."""
     if is_object(value):
         return value.values()
     return value if is_list(value) else ()
 
 
 def plain_texts(record: JsonObject) -> Iterator[str]:
-    """Yield the fields of a record, or the arguments of a call, that are texts."""
+    """Yield the values of a record, or of a call's arguments, that are texts."""
     return (value for value in record.values() if isinstance(value, str))

@@ -1,4 +1,4 @@
-"""Following a page to where it has moved: the call with the address that an error names in place of the old one."""
+"""Follow a page that has moved: replace the old URL in the call by the one that the error names."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from simtrain.agents.skills.messages import message_in
 from simtrain.values.types import JsonObject, JsonValue, is_list
 
 MOST = 6
-"""Redirects one after the other that are followed."""
+"""Consecutive redirects that are followed."""
 
 _MOVED = re.compile(r"\b30[12378]\b|\bmoved\b|\bredirect", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]+")
@@ -16,7 +16,7 @@ _ENDING = ".,;:!?"
 
 
 def followed(planned: Planned, error: str) -> Planned | None:
-    """Return the call that an error sends on to; None if it says of no page that it has moved."""
+    """Return the call with the new URL that an error names; None if the error does not say that a page moved."""
     if not _MOVED.search(error):
         return None
     given = {value for value in _texts(planned.arguments) if "://" in value}

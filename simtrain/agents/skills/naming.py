@@ -8,7 +8,7 @@ from simtrain.values.tool_words import singular
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FILLERS = frozenset({"a", "an", "the", "of", "by", "for", "with", "in", "at", "on", "v"})
 
-# What developers of services say for the same thing.
+# Synonyms in the APIs of real services.
 _SYNONYMS = (
     ("id", "identifier", "uid", "uuid", "ref", "code", "no"),
     ("query", "search", "lookup", "find", "locate", "keyword", "term", "filter", "q"),
@@ -48,16 +48,16 @@ def words(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def meaning(name: str) -> frozenset[str]:
-    """Return the words of a name without fillers, each as the chief one of its synonyms."""
+    """Return the words of a name without fillers, each replaced by the main one of its synonyms."""
     return frozenset(_CHIEF.get(word, word) for word in words(name) if word not in _FILLERS)
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how much two names mean the same, from 0 to 1: the words that they share, of all that they have."""
+    """Return the similarity in meaning of two names, from 0 to 1: shared words divided by all words."""
     ours, theirs = meaning(one), meaning(other)
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else 0.0
 
 
 def form_of(value: object) -> str:
-    """Return what ids of one form have in common: the text without its numbers."""
+    """Return the common form of ids: the text without its numbers."""
     return re.sub(r"\d+", "0", str(value))

@@ -22,8 +22,7 @@ _ITEM = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(?:\[-?\d+\]|\|\s*(?:fir
 
 
 def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
-    """Return tool and field of every list of a reply from which the plan takes an item by index: it must not be
-    empty.
+    """Return tool and field of every reply list that the plan indexes: such a list must not be empty.
     """
     bound: dict[str, set[str]] = {}
     for step in plan.calls():
@@ -37,7 +36,7 @@ def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
 
 
 def may_fail(plan: Plan) -> frozenset[str]:
-    """Return the tools whose refusal the plan provides for: it looks whether the reply is an error."""
+    """Return the tools whose errors the plan handles: it tests whether the reply is an error."""
     texts = list(texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)))
     found: set[str] = set()
     for step in plan.calls():
@@ -59,8 +58,8 @@ _TESTED = (
 
 
 def kinds_read(plan: Plan) -> dict[str, frozenset[Kind]]:
-    """Return the kinds that a plan expects of fields: those it treats as booleans, those it compares with null, and
-    those it takes items from.
+    """Return the kinds that a plan expects of fields: ones it treats as booleans, compares with null, or
+    indexes.
     """
     found: dict[str, frozenset[Kind]] = {}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):

@@ -1,4 +1,4 @@
-"""Reading a reply whatever it is written in: broken JSON, numbers and dates as text, names in capitals, fields under other names."""
+"""Read a reply in any notation: broken JSON, numbers and dates as text, names in capitals, renamed fields."""
 
 import ast
 import json
@@ -16,11 +16,11 @@ _MONTHS = (
 _DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d)(:\d\d)? ?(\S+)?)?")
 _OPENING = {"{": "}", "[": "]"}
 SAME = 0.5
-"""Likeness from which on an unexpected field is taken for an expected one."""
+"""Minimum similarity at which an unexpected field is taken for an expected one."""
 
 
 def content_of(observation: Observation) -> JsonObject | None:
-    """Return the structured content of a reply, or what can be read of a text that was meant to be a JSON object."""
+    """Return the structured content of a reply, or what can be recovered from a text that was meant to be a JSON object."""
     content = observation.content
     if content is not None or not observation.text.lstrip().startswith("{"):
         return content
@@ -30,12 +30,12 @@ def content_of(observation: Observation) -> JsonObject | None:
     except (ValueError, RecursionError):
         read = _literal(text)
         return read if read is not None else _closed(text)
-    # A text that is JSON in good order was meant as text.
+    # A text inside well-formed JSON was meant to be a text.
     return None
 
 
 def _literal(text: str) -> JsonObject | None:
-    """Return an object written with the literals of Python."""
+    """Return an object written as Python literals."""
     try:
         value = ast.literal_eval(text)
         json.dumps(value)
@@ -45,7 +45,7 @@ def _literal(text: str) -> JsonObject | None:
 
 
 def _closed(text: str) -> JsonObject | None:
-    """Return an object whose last brackets are missing; None if more is missing."""
+    """Return an object from a text whose closing brackets are missing; None if more is missing."""
     open_brackets: list[str] = []
     quoted = escaped = False
     for sign in text:
@@ -68,7 +68,7 @@ def _closed(text: str) -> JsonObject | None:
 
 
 def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
-    """Return a text with dates and names in their usual form. `heard` maps capitals to the known spelling; `texts` are kept."""
+    """Return a text with dates and names in their usual form. `heard` maps upper-case texts to their known spelling; `texts` are kept."""
     if text in texts:
         return text
     if text.isupper() and " " in text:
@@ -78,7 +78,7 @@ def text_in(text: str, heard: Mapping[str, str], texts: frozenset[str]) -> str:
 
 
 def number_in(text: str) -> int | float | None:
-    """Return the number that a text is; None for other texts, and for those that lose something as a number."""
+    """Return a text as a number; None for other texts, and for those that would not survive the conversion unchanged."""
     found = _number(text) if _NUMBER.fullmatch(text) else text
     return None if isinstance(found, str) else found
 
@@ -99,7 +99,7 @@ def _iso(date: re.Match[str]) -> str:
 
 
 def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonValue:
-    """Return the value with the fields that are needed under their documented names, where they came under names that mean the same."""
+    """Return the value with needed fields renamed to their documented names, if they came under names that mean the same."""
     if is_list(value):
         inner = schema.get("items") if is_object(schema) else None
         return [named(item, inner, needed) for item in value]
@@ -115,7 +115,7 @@ def named(value: JsonValue, schema: JsonValue, needed: frozenset[str]) -> JsonVa
 def _renamed(
     record: JsonObject, documented: JsonObject, required: frozenset[str], needed: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a documented name and the undocumented field that was sent in its place."""
+    """Yield pairs of a documented name and the undocumented field sent in its place."""
     spare = [name for name in record if name not in needed and name not in required]
     for name in documented:
         if name in record or name not in needed:

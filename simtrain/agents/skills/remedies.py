@@ -1,4 +1,4 @@
-"""A tool that removes the cause of an error: one that renews, installs, asks for or frees what the error says is missing."""
+"""Find tools that remove the cause of an error: they renew, install, request or free what the error says is missing."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ _STEM = 6
 
 
 class Remedies:
-    """The tools beside those of the plan, and how often each was tried."""
+    """The tools that the plan does not use, and how often each was tried."""
 
     def __init__(self, tools: Sequence[ToolSpec], planned: frozenset[str]) -> None:
         self._spare = [tool for tool in tools if tool.name not in planned and tool_words(tool.name).intent != "delete"]
@@ -33,16 +33,16 @@ class Remedies:
         self._tried: Counter[str] = Counter()
 
     def against(self, error: str, planned: Planned, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
-        """Yield calls that may remove the cause of an error, the likeliest first; each is counted as tried when it is taken."""
+        """Yield calls that may remove the cause of an error, most likely first; yielding one counts as trying it."""
         for _, tool, named in sorted(self._scored(error, planned), key=lambda item: -item[0]):
-            # What an error only seems to call for gets no values but those that the error quotes.
+            # A remedy that the error does not name gets only values that the error quotes: a guess could do harm.
             arguments = self._arguments(tool, error, known if named else {})
             if arguments is not None and self._tried[tool.name] < MOST:
                 self._tried[tool.name] += 1
                 yield Planned(tool.name, arguments)
 
     def _scored(self, error: str, planned: Planned) -> Iterator[tuple[float, ToolSpec, bool]]:
-        """Yield the tools that the error calls for, and whether it names them: else it speaks of what they do in several words."""
+        """Yield the tools that the error suggests, and whether it names them; otherwise it shares several words with their description."""
         stems = _stems(message_in(error))
         server = planned.tool.partition(".")[0]
         for tool in self._spare:
@@ -55,7 +55,7 @@ class Remedies:
                 yield 3.0 * named + len(shared) + len(doing) + 2.0 * (tool.server == server), tool, named
 
     def _arguments(self, tool: ToolSpec, error: str, known: Mapping[str, JsonValue]) -> JsonObject | None:
-        """Return arguments for a remedy: what the error puts between quotation marks, tools aside, or what is known under their names."""
+        """Return arguments for a remedy: the names that the error quotes, except tools, or values known under the arguments' names."""
         quoted = [name for name in quoted_in(error) if " " not in name and name not in self._names]
         arguments: JsonObject = {}
         for name in tool.input_schema.get("required", []):
@@ -74,6 +74,6 @@ def _stems(text: str) -> set[str]:
 
 
 def _named(tool: ToolSpec) -> set[str]:
-    """Return required arguments that name what is missing: texts that are not ids of records."""
+    """Return the required arguments that name what is missing: texts that are not ids of records."""
     properties = properties_of(tool.input_schema)
     return {name for name, schema in properties.items() if schema.get("type") == "string" and not name.endswith("_id")}

@@ -1,4 +1,4 @@
-"""Which of the tools that are offered a known one is by now, and how its arguments are called."""
+"""Match known tools, and their arguments, to the renamed ones that are offered."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,13 +10,13 @@ from simtrain.values.tool_words import Intent, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 
 LEAST = 2.0
-"""Likeness below which a tool is taken to be gone, not renamed."""
+"""Similarity below which a tool counts as gone, not renamed."""
 
 _READING: frozenset[Intent | None] = frozenset({"get", "list", "search"})
 
 
 def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str, str]:
-    """Return known name -> offered name, of the tools that are called but not offered: the likest, each taken once."""
+    """Return known name -> offered name for the tools that are called but not offered: the most similar, each at most once."""
     called: dict[str, set[str]] = {}
     for step in steps:
         called.setdefault(step.call, set()).update(step.arguments)
@@ -28,7 +28,7 @@ def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str,
 
 
 def _paired(scored: Iterable[tuple[float, str, str]]) -> dict[str, str]:
-    """Return pairs of names, the best scored first, each name once."""
+    """Return pairs of names by descending score, each name at most once."""
     found: dict[str, str] = {}
     for _, name, other in sorted((-score, name, other) for score, name, other in scored):
         if name not in found and other not in found.values():
@@ -37,7 +37,7 @@ def _paired(scored: Iterable[tuple[float, str, str]]) -> dict[str, str]:
 
 
 def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
-    """Return how much a tool looks like the known one: the server, what both are about, what is done, and what is taken."""
+    """Return how similar a tool is to the known one, by server, subject, verb and arguments."""
     server, _, plain = name.rpartition(".")
     other_server, _, other = tool.name.rpartition(".")
     intent = tool_words(name).intent
@@ -55,7 +55,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
 
 
 def renamed_arguments(arguments: Mapping[str, JsonValue], tool: ToolSpec) -> JsonObject:
-    """Return the arguments under the names that the tool knows: those that mean the same, fit the value, or are the only ones left."""
+    """Return the arguments under the names that the tool declares: ones that mean the same, fit the value, or are the only ones left."""
     taken = properties_of(tool.input_schema)
     strange = [name for name in arguments if name not in taken]
     if not strange or not taken:
@@ -90,6 +90,6 @@ def _fits(value: JsonValue, kind: str) -> bool:
 
 
 def translated(planned: Planned, names: Mapping[str, str], tools: Mapping[str, ToolSpec]) -> Planned:
-    """Return a call as the tools that are offered know it; the same where its tool is neither offered nor known under another name."""
+    """Return a call with the names of the offered tools; unchanged if its tool is neither offered nor known to be renamed."""
     tool = tools.get(names.get(planned.tool, planned.tool))
     return planned if tool is None else Planned(tool.name, renamed_arguments(planned.arguments, tool))

@@ -1,4 +1,4 @@
-"""The same call of another tool: one that is described as the known one is, and takes what it takes."""
+"""Make the same call of an equivalent tool: one with the same arguments and a description that contains the known one's."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,9 @@ _OTHERWISE = re.compile(
 
 
 def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[str, ...]) -> Iterator[Planned]:
-    """Yield the call under the names of tools that do the same: those that are `named` as equivalents, then those that say so themselves.
+    """Yield the call under the names of equivalent tools: those `named` as such, then those whose own description says so.
 
-    These take the same arguments, and their description holds the known one.
+    The latter take the same arguments, and their description contains the known one's.
     """
     yield from equivalent_calls(planned, tools, named)
     own = tools.get(planned.tool)

@@ -1,4 +1,4 @@
-"""State that the skills share in one episode: the tools, the fields needed, the replies seen, and the checks left."""
+"""State shared by the skills in one episode: tools, needed fields, replies seen, and checks left."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from simtrain.files.json_schemas import properties_of, validator
 from simtrain.values.types import JsonObject, Observation, ToolSpec, encode, is_object
 
 DOUBTS = 3
-"""Calls for which doubts give cause, to each that caution asks for."""
+"""Calls allowed because of doubts, per call allowed out of caution."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeardReply:
-    """A reply: as it came, and its content as far as it can be read."""
+    """A reply as it came, and its content as far as it could be read."""
 
     planned: Planned
     reply: Observation
@@ -41,13 +41,13 @@ class HeardReply:
 
     @property
     def observation(self) -> Observation:
-        """Return the reply in a form with which a plan can go on."""
+        """Return the reply in a form that the plan can use."""
         if self.is_error or self.content is None or self.content == self.reply.content:
             return self.reply
         return Observation(encode(self.content), json=True)
 
     def saying(self, content: JsonObject) -> HeardReply:
-        """Return the reply, corrected."""
+        """Return the reply with corrected content."""
         return HeardReply(self.planned, self.reply, content)
 
 
@@ -57,11 +57,11 @@ Maybe: TypeAlias = Generator[Planned, Observation, HeardReply | None]
 
 @dataclass(slots=True)
 class SkillState:
-    """One episode. `checks` bounds the reads that are compared out of caution, `looks` those that look after a write, `doubts` those
-    for which a reply gives cause.
+    """One episode. `checks` limits the reads repeated out of caution, `looks` those that confirm a write, `doubts` those
+    made because a reply is doubtful.
 
-    `wary` says that something odd has been seen: from then on replies are compared, and looked after. `watchful` looks after
-    writes without that. `beside` are calls that go in the turn of the next one.
+    `wary` is set once something odd was seen: from then on replies are compared and writes confirmed. `watchful` confirms
+    writes even without it. `beside` are calls that go in the turn of the next one.
     """
 
     tools: Mapping[str, ToolSpec]
@@ -77,12 +77,12 @@ class SkillState:
     texts: frozenset[str] = field(default_factory=frozenset[str])
     beside: tuple[Planned, ...] = ()
     asked: int = 0
-    """Calls that were made."""
+    """Calls made so far."""
 
     def ask(self, planned: Planned, reason: CallReason | None = None) -> Hearing:
         """Make one call and read its reply."""
         self.asked += 1
-        # Calls that go in one turn are announced with its first; the others are then answered without a new one.
+        # Calls of one turn are announced with the first of them; the others get their replies without a new turn.
         beside, self.beside = self.beside, ()
         reply = yield replace(planned, beside=beside, reason=reason)
         content = None if reply.is_error else content_of(reply)
@@ -100,7 +100,7 @@ class SkillState:
         return heard
 
     def is_trouble(self, planned: Planned, error: str) -> bool:
-        """True if an error is one that a service in good order does not give to a call that fits its tool."""
+        """True if a healthy service would not return this error to a call that fits its tool."""
         trouble = diagnose(error)
         if trouble is not Trouble.arguments:
             return trouble is not Trouble.refused
@@ -108,14 +108,14 @@ class SkillState:
         return tool is not None and validator(tool.input_schema).is_valid(planned.arguments)
 
     def _is_odd(self, heard: HeardReply) -> bool:
-        """True if a reply is not what its tool documents, or came in another form than JSON."""
+        """True if a reply does not fit its tool's output schema, or is not JSON."""
         content, schema = heard.reply.content, self.documented(heard.planned)
         if content is None or (schema is not None and not validator(schema).is_valid(content)):
             return True
         return is_certain(heard.content or {}, schema, self.needed)
 
     def landed(self, write: Planned, *, known: bool = False) -> Maybe:
-        """Return the reply that a write would have had, as reads tell it; None if there is no trace of it. `known`: it has landed."""
+        """Return the reply that a write would have had, from reads; None without a trace. `known`: it is known to have taken effect."""
         looking = self.verifier.look(write, landed=known)
         try:
             read = next(looking)
@@ -146,25 +146,25 @@ class SkillState:
         return tool is not None and tool.writes
 
     def check(self) -> bool:
-        """True if one more read may be compared, since something odd was seen; it is then counted."""
+        """True if one more read may be repeated for comparison; counts it."""
         if not self.wary:
             return False
         self.checks -= 1
         return self.checks >= 0
 
     def look(self) -> bool:
-        """True if one more look may be taken after a write; it is then counted."""
+        """True if one more read may confirm a write; counts it."""
         self.looks -= 1
         return self.looks >= 0
 
     def doubt(self) -> bool:
-        """True if one more call may be made because of a doubt; it is then counted."""
+        """True if one more call may be made because of a doubt; counts it."""
         self.doubts -= 1
         return self.doubts >= 0
 
 
 def skill_state(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watchful: bool) -> SkillState:
-    """Return a new episode."""
+    """Return the state of a new episode."""
     tools = {tool.name: tool for tool in briefing.tools}
     stated = dict(briefing.stated)
     texts = frozenset((*texts_in(stated), *_text_names(briefing.tools)))
@@ -184,7 +184,7 @@ def skill_state(plan: Plan, briefing: Briefing, *, checks: int, wary: bool, watc
 
 
 def _text_names(tools: tuple[ToolSpec, ...]) -> Iterator[str]:
-    """Yield the names of arguments that are texts: a field of that name is one, even where it looks like a number."""
+    """Yield the names of arguments that are texts: fields of that name are texts even if they look like numbers."""
     for tool in tools:
         for name, schema in properties_of(tool.input_schema).items():
             if is_object(schema) and schema.get("type") == "string":

@@ -1,4 +1,4 @@
-"""Confirm writes that were reported done: look, wait, and repeat those that reads do not show."""
+"""Confirm writes that were reported as done: read, wait, and repeat those that do not show."""
 
 from collections.abc import Generator
 
@@ -12,11 +12,11 @@ from simtrain.agents.skills.state import HeardReply, Hearing, SkillState
 from simtrain.values.types import JsonObject, Observation
 
 POLLS = 5
-"""Looks until a write that does not show is taken for lost."""
+"""Reads after which a write that does not show counts as lost."""
 
 
 class Trusting:
-    """Judges the replies of writes."""
+    """Judges the replies to writes."""
 
     def __init__(self, state: SkillState, across: Across) -> None:
         self._state = state
@@ -24,7 +24,7 @@ class Trusting:
         self._trusted: set[str] = set()
 
     def judge(self, heard: HeardReply) -> Hearing:
-        """Return the reply that counts, after the write has been seen or made again."""
+        """Return the reply that counts, after the write was confirmed or repeated."""
         heard = yield from self._completed(heard)
         if heard.content is None or heard.planned.tool in self._trusted or not self._is_doubted(heard, heard.content):
             return heard
@@ -35,7 +35,7 @@ class Trusting:
             if verdict is WriteEvidence.missing and not (yield from self._appears(heard, witness, heard.content)):
                 again = yield from self._across.make(heard.planned)
                 if again.is_error and says_done(again.reply.text):
-                    # It had been done: that the reads do not show it says nothing, here and from now on.
+                    # The write had taken effect, so reads that do not show it are no evidence, here and from now on.
                     self._trusted.add(heard.planned.tool)
                     return heard
                 return again
@@ -44,17 +44,17 @@ class Trusting:
         return heard
 
     def _is_doubted(self, heard: HeardReply, content: JsonObject) -> bool:
-        """True if there is cause to look after a write: something odd was seen, or its reply is at odds with what was asked for."""
+        """True if a write should be confirmed: something odd was seen, or its reply contradicts the call."""
         return self._state.wary or self._state.watchful or contradicted(heard.planned, content)
 
     def _completed(self, heard: HeardReply) -> Hearing:
-        """Return the reply; if it does not say what was done, add what reads tell."""
+        """Return the reply, completed from reads if it does not say what was done."""
         if heard.content is None or not says_nothing(heard.content):
             return heard
         return (yield from self._state.landed(heard.planned, known=True)) or heard
 
     def _appears(self, heard: HeardReply, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
-        """Return whether the write becomes visible after a while."""
+        """Return True if the write becomes visible after a while."""
         for _ in range(POLLS):
             if (yield from self._look(heard, witness, reply)) is WriteEvidence.done:
                 return True

@@ -1,4 +1,4 @@
-"""Reads values as their documented type, or else as the type seen before under the same name."""
+"""Read values as their documented type, else as the type seen before under the same name."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _TRUTH: dict[JsonValue, bool] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _NOTHING = ("null", "none", "")
 _EPOCH = range(10**8, 10**10)
-"""Whole numbers that may be seconds since 1970: from 1973 to 2286."""
+"""Integers that may be Unix times in seconds: the years 1973 to 2286."""
 _MOMENTS = frozenset(
     {
         "at",
@@ -36,7 +36,7 @@ _MOMENTS = frozenset(
 
 
 class Kind(StrEnum):
-    """The kinds of JSON values that replies are read as."""
+    """The kinds of JSON values in replies."""
 
     truth = "truth"
     number = "number"
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 
 Kinds = Mapping[str, frozenset[Kind]]
-"""By the name of a field, what its values were so far."""
+"""The kinds of a field's values so far, by field name."""
 
 _DOCUMENTED = {
     "boolean": Kind.truth, "integer": Kind.number, "number": Kind.number, "string": Kind.text, "array": Kind.list, "object": Kind.record,
@@ -79,8 +79,8 @@ def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
 
 @dataclass(frozen=True, slots=True)
 class TypedReader:
-    """Reads replies. `heard` are texts by how they look in capitals; `texts` are values and field names that are texts even where they
-    look like numbers; `kinds` is what was heard so far under each name.
+    """Reads replies. `heard` maps texts in capitals to their usual form; `texts` are values and field names that are texts even if
+    they look like numbers; `kinds` are the kinds seen so far under each name.
     """
 
     heard: Mapping[str, str]
@@ -88,7 +88,7 @@ class TypedReader:
     kinds: Kinds
 
     def read(self, value: JsonValue, schema: JsonValue, name: str = "") -> JsonValue:
-        """Return a value, with everything in it, converted to its type; what fits already stays unchanged."""
+        """Return a value, with everything in it, converted to its type; values that already fit stay unchanged."""
         shape = documented(schema)
         kind, may_lack = _kind(shape)
         items = value if is_list(value) else self._as_item(value, kind, may_lack, name)
@@ -102,7 +102,7 @@ class TypedReader:
         return self._scalar(value, kind, may_lack, name)
 
     def _as_item(self, value: JsonValue, kind: Kind | None, may_lack: bool, name: str) -> list[JsonValue] | None:
-        """Return a list of one where a single value was sent in place of a list. A count may have the name of the list that it counts."""
+        """Return a list of one item if a single value was sent in place of a list. (A count may have the name of its list.)"""
         if kind is None:
             alone = isinstance(value, str | dict) and self._was(name, Kind.list) and not _lacks(value, may_lack=True)
         else:
@@ -125,7 +125,7 @@ class TypedReader:
         return text_in(value, self.heard, self.texts) if number is None else number
 
     def _is_nothing(self, text: str, kind: Kind | None, may_lack: bool, name: str) -> bool:
-        """True if a text is written for null: no value of the type, in a field that may be null."""
+        """True if a text means null: it is no value of the type, in a field that may be null."""
         if text.lower() not in _NOTHING:
             return False
         if kind is not None:
@@ -134,7 +134,7 @@ class TypedReader:
         return text == "null" or bool(others) or name.endswith(("_id", "_at"))
 
     def _is_instant(self, value: int, kind: Kind | None, name: str) -> bool:
-        """True if a whole number tells a moment in seconds: its field is a text, or was a moment before, or is named like one."""
+        """True if an integer is a Unix time: its field is documented as text, held a time before, or is named like one."""
         if value not in _EPOCH or kind not in (None, Kind.text):
             return False
         return self._was(name, Kind.instant) or not _MOMENTS.isdisjoint(words(name))
@@ -144,8 +144,8 @@ class TypedReader:
 
 
 def documented(schema: JsonValue) -> JsonObject:
-    """Return a schema as it is meant; of one that allows a value or a list of such values, or its items alone, the form that is
-    named first.
+    """Return a schema with its alternatives resolved: of one that allows a value or a list of such values, the first
+    alternative.
     """
     shape = as_object(schema)
     named: JsonValue = shape.get("anyOf")
@@ -158,7 +158,7 @@ def documented(schema: JsonValue) -> JsonObject:
 
 
 def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
-    """Return what a schema says a value is, by the type that it names first; and whether it may be null."""
+    """Return the kind that a schema gives a value, by the first type that it lists, and whether it may be null."""
     named: JsonValue = shape.get("type", [])
     types = [named] if isinstance(named, str) else named
     kind = next((_DOCUMENTED[name] for name in types if name in _DOCUMENTED), None)
@@ -166,5 +166,5 @@ def _kind(shape: JsonObject) -> tuple[Kind | None, bool]:
 
 
 def _lacks(value: JsonValue, may_lack: bool) -> bool:
-    """True if null, or a text written for it, was sent in place of a list."""
+    """True if null, or a text that means null, was sent in place of a list."""
     return value is None or (may_lack and isinstance(value, str) and value.lower() in _NOTHING)

@@ -1,1 +1,1 @@
-"""Sentences of the resilient agent, beside its calls and at the end, which name nothing that it has not seen."""
+"""Sentences of the resilient agent, beside its calls and at the end; they name only things that it has seen."""

@@ -1,4 +1,4 @@
-"""A call in words: what it does, to what, as far as the names of the tool and its arguments tell."""
+"""Describe a call in words, as far as the names of its tool and arguments tell."""
 
 import re
 
@@ -33,7 +33,7 @@ _FILLERS = frozenset({"by", "of", "the", "for", "and"})
 
 
 def act(planned: Planned, view: ShownTexts, stream: Stream) -> str:
-    """Return what a call does, as an infinitive without `to`: `list the charges of customer C0012`."""
+    """Return a description of a call, as an infinitive without `to`: `list the charges of customer C0012`."""
     server, _, rest = planned.tool.rpartition(".")
     words = [part.lower() for part in _PARTS.findall(rest)]
     intent = tool_words(planned.tool).intent
@@ -84,7 +84,7 @@ def _nouns(words: list[str], server: str, *, plural: bool, bare: bool) -> str:
 
 
 def _subject(planned: Planned, view: ShownTexts) -> tuple[str, bool]:
-    """Return the record that a call names, with its kind (`customer C0012`), and whether the argument says that it is an id."""
+    """Return the record that a call names, with its kind (`customer C0012`), and whether the argument is an id."""
     for name, value in planned.arguments.items():
         kind = name.removesuffix("_id")
         by_id = name != kind

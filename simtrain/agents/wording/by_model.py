@@ -1,4 +1,4 @@
-"""Have a chat model write the sentences, and check that they name nothing that the agent has not seen."""
+"""Let a chat model write the sentences, and check that they name only things that the agent has seen."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from simtrain.llm.client import ChatClient
 from simtrain.values.types import encode
 
 LONGEST = 300
-"""Characters of what is said beside calls."""
+"""Maximum characters of the text beside calls."""
 SHOWN = 4000
 """Characters of a reply that the model is shown."""
 TRIES = 2
@@ -48,7 +48,7 @@ class WordedByModel(Sentences):
         return Rationale(builtin.text, usage)
 
     def holds(self, text: str) -> bool:
-        """True if a text is short and plain, and names nothing that the agent has not seen."""
+        """True if a text is short and plain, and names only things that the agent has seen."""
         return 0 < len(text) <= LONGEST and not _MARKED.search(text) and not self.view.unseen(text)
 
     def _shown(self, calls: Sequence[Planned], journal: Journal, plain: str) -> str:

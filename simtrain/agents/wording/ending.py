@@ -49,14 +49,14 @@ _BRACED = re.compile(r"[{\[][^{}\[\]]*[}\]]")
 
 
 class EndingWords:
-    """Words the end of one episode, by its seed."""
+    """Words the final message of one episode, by its seed."""
 
     def __init__(self, briefing: Briefing) -> None:
         self._asked = _asked(briefing.prompt)
         self._stream = Stream(derive(briefing.seed, "ending"))
 
     def of(self, message: Message, value: JsonValue = None) -> Message:
-        """Return the message in sentences; `value` is what is answered. It is read as everybody's last message is."""
+        """Return the message in sentences; `value` is the answer. The text is parsed like any agent's final message."""
         text = self._refused(message.answer or "") if message.abstain else self._answered(value)
         answer, abstains = read_answer(text)
         return Message(text, abstain=abstains, answer=answer)
@@ -100,12 +100,12 @@ class EndingWords:
 
 
 def _ended(text: str, value: str) -> str:
-    """Return the sentence, without a full stop after an address, which would be read as part of it."""
+    """Return the sentence, without a full stop after a URL, which would be read as part of it."""
     return text.removesuffix(".") if "://" in value else text
 
 
 def _asked(prompt: str) -> str | None:
-    """Return what a task asks for, in its own words: `the id of the ticket that stays`; None if it does not say so plainly."""
+    """Return what a task asks for, in its own words: `the id of the ticket that stays`; None if that is not plain."""
     found = list(_THE.finditer(" ".join(prompt.split())))
     if not found:
         return None
@@ -127,7 +127,7 @@ def _cell(value: JsonValue) -> str:
 
 
 def _in_words(found: re.Match[str]) -> str:
-    """Return a JSON list of single values as words; anything else in brackets is left out."""
+    """Return a JSON list of scalars as words; anything else in brackets is left out."""
     try:
         value = json.loads(found[0])
     except ValueError:

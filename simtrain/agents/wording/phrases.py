@@ -1,4 +1,4 @@
-"""The wordings of the text beside calls; `act` is what the call does, as an infinitive."""
+"""The wordings of the text beside calls; `act` describes the call, as an infinitive."""
 
 from simtrain.agents.reasons import CallReason
 

@@ -1,4 +1,4 @@
-"""Word the text beside calls: one or two sentences about what they are for, drawn from many wordings by the seed."""
+"""Word the text beside calls: one or two sentences about their purpose, chosen from many wordings by the seed."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _BREAK = re.compile(r"[{}\[\]\"'`\\\n<>|]|(?<=[.!?;]) ")
 
 
 class Sentences:
-    """Words calls by what is in view: the task, the replies, the names of the tools."""
+    """Words calls by what the agent has seen: the task, the replies, the names of the tools."""
 
     def __init__(self, briefing: Briefing) -> None:
         self.prompt = briefing.prompt
@@ -34,11 +34,11 @@ class Sentences:
         return Rationale(self._worded(planned, calls, journal))
 
     def _worded(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
-        """Return the sentences for some calls, by the seed and the number of the turn."""
+        """Return the sentences for some calls, chosen by the seed and the number of the turn."""
         stream = Stream(derive(self._seed, str(len(journal.turns))))
         steps = journal.turns[-1].steps if journal.turns else []
         wording = stream.choose(self._wordings(planned, calls, journal, steps))
-        # A sentence that says where a value comes from does not name it twice.
+        # A sentence about a value's source must not name the value twice.
         known = ShownTexts() if wording.startswith(_NAMING) else self.view
         return wording.removeprefix(_NAMING).format(
             act=act(planned, known, stream),
@@ -87,7 +87,7 @@ def _naming(wording: str, value: str, tool: str) -> str:
 
 
 def _error_sentence(steps: Sequence[Step]) -> str:
-    """Return the first sentence of the error that came last, where it reads as one; else empty."""
+    """Return the first sentence of the latest error; empty if it does not read as a sentence."""
     if not steps or not steps[-1].observation.is_error:
         return ""
     wording = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")

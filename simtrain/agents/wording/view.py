@@ -1,4 +1,4 @@
-"""Texts that an agent has seen: the task and the replies so far. Its sentences may name nothing else."""
+"""The texts that an agent has seen, the task and the replies so far: its sentences may name nothing else."""
 
 import re
 
@@ -11,7 +11,7 @@ _QUOTED = re.compile(r"[\"“”«»]([^\"“”«»]+)[\"“”«»]")
 _ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b")
 _CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z]\w+(?: [A-Z]\w+)*")
 LONGEST = 60
-"""Characters of a value that is named; what is longer is a text, not a name."""
+"""Maximum characters of a value that is named; anything longer is a text, not a name."""
 
 
 class ShownTexts:
@@ -24,13 +24,13 @@ class ShownTexts:
         self._turns = 0
 
     def catch_up(self, journal: Journal) -> None:
-        """Take in the replies of the turns since the last time."""
+        """Add the replies of the turns since the last call."""
         for turn in journal.turns[self._turns :]:
             self._texts += [step.observation.text for step in turn.steps]
         self._turns = len(journal.turns)
 
     def named(self, value: JsonValue) -> str | None:
-        """Return the value as it may be named: a short text, or a number, that the agent has seen; else None."""
+        """Return the value as text if it may be named: a short text or a number that the agent has seen; else None."""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return None
         text = str(value)
@@ -41,7 +41,7 @@ class ShownTexts:
         return f'"{text}"' if text.count(" ") > 1 or (" " in text and not text.istitle()) else text
 
     def shows(self, text: str) -> bool:
-        """True if a text was shown, as whole words."""
+        """True if a text was shown, in whole words."""
         whole: re.Pattern[str] | None = None
         for shown in self._texts:
             if text in shown:

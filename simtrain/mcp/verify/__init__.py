@@ -1,1 +1,1 @@
-"""Verification: the same generated calls on a real server and on its stand-in, and every difference between the replies."""
+"""Verification: send the same generated calls to a real server and its stand-in, and report every difference in the replies."""

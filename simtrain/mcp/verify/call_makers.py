@@ -1,4 +1,4 @@
-"""Makers of calls, and the files in which a subject writes them down: what the arguments of a call are drawn from."""
+"""Makers of calls, and the YAML files that define a subject's makers: how a call's arguments are drawn."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from simtrain.mcp.verify.draw import Draw
 from simtrain.values.types import JsonObject, JsonValue
 
 Kind: TypeAlias = Literal["valid", "edge", "invalid"]
-"""What a maker is after: a call that works, one at the border of what works, one that is refused."""
+"""The kind of call that a maker aims at: one that works, an edge case, one that is refused."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Helper: TypeAlias = Callable[..., JsonValue]
-"""A function that a file may call by its name; the draw that it takes first is put in."""
+"""A function that a file may call by name; its first argument, the draw, is supplied."""
 
 _DRAWS = (
     "one", "some", "each", "part", "chance", "integer", "word", "words", "odd_text", "earlier", "gone", "existing", "nothing",
 )  # fmt: skip
 _ALONE = re.compile(r"\{\{((?:(?!\{\{).)*)\}\}", re.DOTALL)
 _OMIT: JsonValue = object()
-# Subjects are code: their expressions are trusted, and need no sandbox.
+# Subjects ship as code: their expressions are trusted and need no sandbox.
 _JINJA = Environment(undefined=StrictUndefined)
 
 
 @dataclass(frozen=True, slots=True)
 class CallMaker:
-    """One way to make the arguments of a call of one tool."""
+    """One way to make the arguments of a call to one tool."""
 
     tool: str
     kind: Kind
@@ -46,9 +46,9 @@ class CallMaker:
 def read_makers(path: Path, helpers: Sequence[Helper] = ()) -> tuple[CallMaker, ...]:
     """Return the makers in a YAML file, in its order.
 
-    `values` are lists to draw from. Each of the `calls` has the tools that it is for, with a weight each, under `valid`, `edge` or
-    `invalid`; its `arguments`, and values for these under `let`, hold Jinja expressions over the values, the methods of `Draw`, `past`
-    and the helpers. `{repeat: N, of: X}` is a list of N times X, each drawn anew; what is `{{ omit }}` is left out.
+    `values` are lists to draw from. Each of the `calls` names its tools, with weights, under `valid`, `edge` or
+    `invalid`; its `arguments`, and the variables under `let`, hold Jinja expressions over the values, the methods of `Draw`,
+    `past` and the helpers. `{repeat: N, of: X}` is a list of N items X, each drawn anew; an argument `{{ omit }}` is left out.
     """
     document: JsonObject = safe_load(path.read_text("utf-8"))
     names = {"omit": _OMIT, **document.get("values", {})}
@@ -69,7 +69,7 @@ def _arguments(entry: JsonObject, values: Mapping[str, JsonValue], helpers: Sequ
 
 
 def _evaluated(source: JsonValue, names: Mapping[str, Any]) -> JsonValue:
-    """Return a value with the expressions in it evaluated, from left to right: the order of the draws is part of a sequence."""
+    """Return a value with its expressions evaluated from left to right: the order of draws must be stable for a seed."""
     match source:
         case str():
             return _expression(source)(names) if "{{" in source else source
@@ -86,6 +86,6 @@ def _evaluated(source: JsonValue, names: Mapping[str, Any]) -> JsonValue:
 
 @cache
 def _expression(source: str) -> Callable[[Mapping[str, Any]], JsonValue]:
-    """Return what evaluates a text: `{{ expression }}` alone keeps its type, anything else is rendered."""
+    """Return a function that evaluates a text: a lone `{{ expression }}` keeps its type, anything else is rendered to text."""
     alone = _ALONE.fullmatch(source)
     return _JINJA.compile_expression(alone[1], undefined_to_none=False) if alone else _JINJA.from_string(source).render

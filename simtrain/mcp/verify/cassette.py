@@ -1,4 +1,4 @@
-"""A real server against its own recording: recorded requests are sent again, and every reply that differs is reported."""
+"""Compare a real server with its own recording: resend the recorded requests and report every reply that differs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simtrain.worlds.recorded.recorded_sessions import RecordedSession, by_calle
 from simtrain.worlds.recorded.served_servers import GREETINGS, read_servers
 
 UNPLAYED = frozenset({*GREETINGS, *LISTED, "subscriptions/listen"})
-"""Greetings and lists are compared as the surface; a stream of subscriptions has no reply."""
+"""Not resent: greetings and lists are compared as part of the surface, and a subscription stream has no reply."""
 
 
 async def recheck(
@@ -35,10 +35,10 @@ async def recheck(
     timeout: float = 30.0,
     on_call: Callable[[], None] = lambda: None,
 ) -> Findings:
-    """Ask a server, started anew for each recorded connection, what it was asked in a recording or manifest, in the same order.
+    """Send a server the requests of a recording or manifest, in the same order; it is restarted for each recorded connection.
 
-    `server` names one of several recorded servers; `pairs` are patterns of ids and times that may differ one to one, beside UUIDs.
-    Raises InputError for a recording without requests and for a server that does not start.
+    `server` names one of several recorded servers; `pairs` are patterns of ids and times that may differ one to one, as UUIDs may.
+    Raises InputError for a recording without requests, and for a server that does not start.
     """
     recorded_sessions, name = _of_server(read_sessions(cassette), server, cassette)
     target = parse_target(command)
@@ -71,7 +71,7 @@ def _of_server(
 
 
 def _recorded(cassette: Path, server: str) -> tuple[Surface, ...]:
-    """Return what the server showed while it was recorded; nothing where no client greeted it and listed its tools."""
+    """Return the recorded surfaces; empty if no client initialized the server and listed its tools."""
     try:
         return read_servers(cassette).servers[server].surfaces
     except InputError:
@@ -87,12 +87,12 @@ async def _surface(target: Target, recorded: Surface, timeout: float) -> ShownAl
 async def _again(
     target: Target, recorded: Sequence[Exchange], pairing: Pairing, timeout: float, on_call: Callable[[], None]
 ) -> list[CallOutcome]:
-    """Ask it all on one connection, in order. What comes after a request without an answer is not asked and does not agree."""
+    """Send all requests on one connection, in order. Requests after an unanswered one are not sent and count as differing."""
     outcomes: list[CallOutcome] = []
     lost: JsonObject | None = None
     async with connect(target, era=recorded[0].era, capabilities=recorded[0].capabilities, timeout=timeout) as client:
         if client.era == MODERN:
-            # From the schemas the client learns which arguments travel in headers as well.
+            # The client needs the schemas: they say which arguments are also sent as headers.
             await shown(client, timeout=timeout)
         for exchange in recorded:
             response = lost

@@ -1,4 +1,4 @@
-"""Whether two responses to the same request agree: same channel, same content blocks, same structured content, same text."""
+"""Compare two responses to the same request: channel, content blocks, structured content and text must be equal."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from simtrain.mcp.verify.pairing import Pairing
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 FIRST = ("content", "structuredContent")
-"""What is compared of a result before its other members."""
+"""Members of a result that are compared before the others."""
 
 UNCOMPARED = frozenset({"isError", "_meta", "resultType", "ttlMs", "cacheScope"})
-"""`isError` is part of the channel (absent means false); the others belong to the transport."""
+"""Members that are not compared: `isError` is part of the channel (absent means false); the others belong to the transport."""
 
 
 def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: str = "stand-in") -> str | None:
-    """Return the first place where a stand-in's response differs from the real one, in a few words; None if they agree.
+    """Describe the first place where a stand-in's response differs from the real one; None if they agree.
 
-    Responses are {"result": any result} or {"error": {code, message}}; tokens are paired as they are met. `other` is what the second
-    side is called.
+    Responses are {"result": any result} or {"error": {code, message}}; tokens are paired in the order in which they occur. `other` names
+    the second side in the description.
     """
     sides = _Sides(pairing, other)
     if channel(real) != channel(own):
@@ -38,7 +38,7 @@ def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: st
 
 
 def channel(response: JsonObject) -> str:
-    """Return how a response says what it says: result, error result, or protocol error."""
+    """Return the channel of a response: result, error result, or protocol error."""
     if "error" in response:
         return "protocol error"
     return "error result" if response["result"].get("isError", False) else "result"
@@ -46,7 +46,7 @@ def channel(response: JsonObject) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """The comparison of two values, part by part: where they first differ, None if they do not."""
+    """Compares two values, part by part: each method describes the first difference, or returns None."""
 
     pairing: Pairing
     other: str
@@ -58,7 +58,7 @@ class _Sides:
             return self._keys(real, own, place)
         if is_list(real) and is_list(own):
             return self._items(real, own, place)
-        # 1 and true are equal to Python and to nobody who reads JSON; 1 and 1.0 are the same number of JSON.
+        # In Python 1 == True, in JSON they differ; 1 and 1.0 are the same JSON number.
         if isinstance(real, bool) is isinstance(own, bool) and real == own:
             return None
         return f"{place}: other value"

@@ -1,4 +1,4 @@
-"""The source of generated arguments: a seeded random stream, and values that earlier calls of the sequence established."""
+"""The source of generated arguments: a seeded random stream, and the values that earlier calls of the sequence established."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ODD_TEXTS = (
 
 
 class NothingToDraw(SimtrainError):
-    """Raised when a maker needs a value of a kind that has none at present; another maker of the tool is tried."""
+    """Raised when a maker needs a value of a kind that currently has none; another maker of the tool is tried."""
 
 
 class Past:
@@ -104,7 +104,7 @@ class Draw:
         return {key: of[key] for key in self.some(tuple(of))}
 
     def nothing(self, kind: str) -> NoReturn:
-        """Raise NothingToDraw: what was drawn does not do."""
+        """Raise NothingToDraw: the drawn values are unusable."""
         raise NothingToDraw(kind)
 
     def chance(self, probability: float) -> bool:
@@ -116,7 +116,7 @@ class Draw:
         return self.stream.integer(low, high)
 
     def word(self) -> str:
-        """Return a plain word; the same one turns up again and again in a sequence."""
+        """Return a plain word from a small pool, so that words recur within a sequence."""
         return self.one(WORDS)
 
     def words(self, *, most: int = 6) -> str:
@@ -124,7 +124,7 @@ class Draw:
         return " ".join(self.word() for _ in range(self.integer(1, most)))
 
     def odd_text(self) -> str:
-        """Return a text that is rarely thought of: empty, padded, foreign letters, quotes, two lines."""
+        """Return an unusual text: empty, padded, non-ASCII, quotes, two lines."""
         return self.one(ODD_TEXTS)
 
     def earlier(self, kind: str) -> JsonValue:
@@ -144,13 +144,13 @@ class Draw:
         return value
 
     def drawn(self, kind: str, value: T) -> T:
-        """Return the value, noted as drawn: the call depends on what established it."""
+        """Return the value and note it as drawn: the call depends on the call that established it."""
         if value in self.past.earlier(kind):
             self.established.append(value)
         return value
 
     def existing(self, kind: str, *, earlier: float = 0.75) -> JsonValue:
-        """Return a value that exists now; with probability `earlier` one that an earlier call established, if there is any."""
+        """Return a value that exists now; with probability `earlier` one that an earlier call established, if any."""
         initial = self.past.initial(kind)
         if self.past.earlier(kind) and (not initial or self.chance(earlier)):
             return self.earlier(kind)
@@ -160,7 +160,7 @@ class Draw:
 
 
 def occurs(value: JsonValue, arguments: JsonValue) -> bool:
-    """True if a value, or a part of it, occurs in the arguments of a call, also within a longer text and in another
+    """True if a value, or a part of it, occurs in the arguments of a call, even within a longer text and in another
     case.
     """
     given = list(_leaves(arguments))

@@ -11,12 +11,12 @@ from simtrain.mcp.verify.subject import GeneratedCall
 from simtrain.values.types import JsonObject, JsonValue, encode
 
 DEMANDED: Mapping[str, float] = {"valid": 0.60, "stateful": 0.30, "least_tool": 0.03}
-"""The least share of calls that the real server accepts, that depend on earlier ones, and that each tool has."""
+"""The minimum shares of calls: accepted by the real server, dependent on earlier ones, and per tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: where the stand-in differs, None if it agrees.
+    """One call on both sides. `accepted`: the real server did not refuse it. `problem`: how the stand-in differs, None if it agrees.
 
     `real` and `own` are the responses in the stand-in's terms.
     """
@@ -39,7 +39,7 @@ class Figures:
 
     @property
     def agreement(self) -> float:
-        """The share of calls on which both sides agree."""
+        """Return the share of calls on which both sides agree."""
         return self.agreed / self.calls if self.calls else 1.0
 
     def facts(self) -> JsonObject:
@@ -55,7 +55,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The least agreement overall and of each tool, and the least share of the surface that is equal."""
+    """The minimum agreement overall and per tool, and the minimum share of the surface that is equal."""
 
     overall: float = 0.95
     per_tool: float = 0.85
@@ -64,9 +64,9 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Findings:
-    """All outcomes, a tuple for each sequence; `offered` are the tools of both sides. `first` is the number of the first sequence.
+    """All outcomes, one tuple per sequence; `offered` are the tools of both sides. `first` is the number of the first sequence.
 
-    `surfaces` tells how far both sides show the same, an entry for each era that both speak. `past` is the recording
+    `surfaces` compares the surfaces of both sides, one entry per era that both speak. `past` is the recording
     that a server was compared with instead of a stand-in.
     """
 
@@ -80,7 +80,7 @@ class Findings:
 
     @property
     def shown(self) -> Count:
-        """The share of equal content among everything that both sides show, over all eras."""
+        """Return the share of the surface that is equal on both sides, over all eras."""
         totals = [surface.total for surface in self.surfaces]
         return Count(sum(total.equal for total in totals), sum(total.of for total in totals))
 
@@ -91,7 +91,7 @@ class Findings:
 
     @property
     def total(self) -> Figures:
-        """The figures over all calls."""
+        """Return the figures over all calls."""
         return _figures(self.outcomes)
 
     def tools(self) -> dict[str, Figures]:
@@ -102,7 +102,7 @@ class Findings:
         return {tool: _figures(outcomes) for tool, outcomes in sorted(by_tool.items())}
 
     def shares(self) -> dict[str, float]:
-        """Return the shares that DEMANDED speaks of."""
+        """Return the shares listed in DEMANDED."""
         total = self.total
         tools = self.tools()
         least = min((tools[tool].calls if tool in tools else 0 for tool in self.offered), default=0)
@@ -110,7 +110,7 @@ class Findings:
         return {name: _share(count, total.calls) for name, count in counts.items()}
 
     def below(self, thresholds: Thresholds) -> list[str]:
-        """Return what does not reach its threshold, in words; empty when all is well."""
+        """Describe what does not reach its threshold; empty if everything does."""
         found = [
             f"{tool} agrees on {figures.agreement:.1%} of {figures.calls} calls, below {thresholds.per_tool:.0%}"
             for tool, figures in self.tools().items()
@@ -152,7 +152,7 @@ def _call_facts(outcome: CallOutcome) -> JsonObject:
 
 
 def _writable(response: JsonObject) -> JsonValue:
-    """Return a response as it can be written: one with half a surrogate pair or an endless integer in it as Python shows it."""
+    """Return a response in a form that can be written; one with a lone surrogate or a huge integer becomes its Python repr."""
     try:
         encode(response)
     except TypeError:

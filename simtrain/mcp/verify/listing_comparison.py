@@ -1,4 +1,4 @@
-"""Comparison of what two servers show: greeting, descriptors and lists, apart from how they behave."""
+"""Compare the surfaces of two servers: greeting, descriptors and lists, not their behaviour."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from simtrain.values.types import JsonObject, JsonValue, as_object, canonical, w
 
 INFO = "io.modelcontextprotocol/serverInfo"
 ENVELOPE = ("resultType", "ttlMs", "cacheScope", "_meta")
-"""What 2026-07-28 wraps around a greeting."""
+"""Members that revision 2026-07-28 adds around a greeting."""
 
 ASPECTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
-"""What of a tool's descriptor is counted by itself; the rest of it is counted as one."""
+"""Parts of a tool's descriptor that are counted separately; the rest counts as one."""
 
 _ABSENT = "(absent)"
 
 
 @dataclass(slots=True)
 class Count:
-    """How many of some things are equal on both sides."""
+    """The number of items, and of those that are equal on both sides."""
 
     equal: int = 0
     of: int = 0
@@ -29,9 +29,9 @@ class Count:
 
 @dataclass(frozen=True)
 class ShownAlike:
-    """How far two surfaces of one era are alike. `parts` counts by part; `differences` have a place and both sides.
+    """The comparison of two surfaces of one era. `parts` counts by part; each of the `differences` has a place and both sides.
 
-    Greeting, tools, resources, templates and prompts count for the whole; a tool is equal where all of its descriptor is.
+    Greeting, tools, resources, templates and prompts count towards the total; a tool is equal if its whole descriptor is.
     """
 
     era: str
@@ -40,7 +40,7 @@ class ShownAlike:
 
     @property
     def total(self) -> Count:
-        """The count over all parts, aspects of tools aside."""
+        """Return the count over all parts, without the separate parts of tool descriptors."""
         whole = [count for part, count in self.parts.items() if ": " not in part]
         return Count(sum(count.equal for count in whole), sum(count.of for count in whole))
 
@@ -50,7 +50,7 @@ class ShownAlike:
         return {"era": self.era, "parts": parts, "differences": list(self.differences)}
 
     def note(self, part: str, place: str, real: JsonValue, own: JsonValue, *, listed: bool = True) -> bool:
-        """Compare two values and count them; return whether they are equal. A difference is `told` at its place."""
+        """Compare two values, count them, and note a difference; return True if they are equal."""
         count = self.parts.setdefault(part, Count())
         same = _plain(real) == _plain(own)
         count.of += 1
@@ -61,7 +61,7 @@ class ShownAlike:
 
 
 def alike(real: Surface, own: Surface, pairing: Pairing) -> ShownAlike:
-    """Compare what a real server shows with what a stand-in shows. The real one's roots are put in the stand-in's terms first."""
+    """Compare the surface of a real server with a stand-in's. The real server's roots are translated first."""
     found = ShownAlike(real.era)
     theirs, ours = _greeting(real), _greeting(own)
     for part in dict.fromkeys([*theirs, *ours]):
@@ -92,7 +92,7 @@ def _note_aspects(found: ShownAlike, name: str, real: JsonObject, own: JsonObjec
 
 
 def _greeting(surface: Surface) -> JsonObject:
-    """Return the members of a greeting that both eras have, by one name each, and whatever else it holds."""
+    """Return the members of a greeting, those that both eras have under one common name."""
     greeting = surface.greeting
     rest = {key: value for key, value in greeting.items() if key not in ENVELOPE}
     info = rest.pop("serverInfo", None) or as_object(greeting.get("_meta")).get(INFO)

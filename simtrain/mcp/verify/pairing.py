@@ -1,4 +1,4 @@
-"""Makes replies of two servers comparable: roots are translated, ids and times paired one to one through a whole sequence."""
+"""Make replies of two servers comparable: translate roots, and pair ids and times one to one through a whole sequence."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from copy import copy
 from simtrain.values.types import JsonValue, is_list, is_object
 
 _WITHIN = re.compile(r"[\w.~-]/*$")
-"""What stands before a slash that goes on with a path: `/srv` is not a root in `../srv`, but it is one in `//srv` and in `file:///srv`."""
+"""Characters before a slash that make it the middle of a path: `/srv` is not a root in `../srv`, but in `//srv` and `file:///srv`."""
 
 
 class Pairing:
-    """The one-to-one maps of one sequence. Text of the real server is put in the stand-in's terms, and the other way round."""
+    """The one-to-one maps of one sequence, which translate between the real server's texts and the stand-in's."""
 
     def __init__(self, roots: Mapping[str, str], tokens: Mapping[str, re.Pattern[str]]) -> None:
-        """`roots`: path of the stand-in -> real path. `tokens`: kind -> pattern of what may be paired."""
+        """`roots`: path of the stand-in -> real path. `tokens`: kind -> pattern of tokens that may be paired."""
         self._roots = _longest_first(roots.items())
         self._real_roots = _longest_first((real, own) for own, real in roots.items())
         self._kinds = tuple(tokens)
-        # One pattern for all kinds, where the first kind that matches wins; groups inside a kind's pattern do not count.
+        # One pattern for all kinds; the first kind that matches wins, and groups inside a kind's own pattern are ignored.
         named = "|".join(f"(?P<k{index}>{pattern.pattern})" for index, pattern in enumerate(tokens.values()))
         self._token = re.compile(named) if tokens else None
         self._own: dict[tuple[str, str], str] = {}
         self._real: dict[tuple[str, str], str] = {}
 
     def copy(self) -> Pairing:
-        """Return an independent copy in its present state."""
+        """Return an independent copy in its current state."""
         other = copy(self)
         other._own, other._real = dict(self._own), dict(self._real)
         return other
 
     def for_real(self, value: JsonValue) -> JsonValue:
-        """Return arguments in the stand-in's terms as the real server must be given them."""
+        """Return arguments in the stand-in's terms, translated for the real server."""
         return rewritten(value, lambda text: self._replaced(_placed(text, self._roots), self._real))
 
     def from_real(self, value: JsonValue) -> JsonValue:
-        """Return a reply of the real server in the stand-in's terms, as far as they have been paired."""
+        """Return a reply of the real server in the stand-in's terms, as far as its tokens have been paired."""
         return rewritten(value, lambda text: self._replaced(_swapped(text, self._real_roots), self._own))
 
     def unpaired(self, value: JsonValue) -> JsonValue:
-        """Return a reply of the real server with its roots translated and nothing else."""
+        """Return a reply of the real server with only its roots translated."""
         return rewritten(value, lambda text: _swapped(text, self._real_roots))
 
     def same_text(self, real: str, own: str) -> bool:
-        """True if two texts say the same. Pairs the tokens that they have in the same places, unless that breaks the one-to-one map."""
+        """True if two texts agree. Pairs the tokens in the same places, unless that would break the one-to-one map."""
         real = _swapped(real, self._real_roots)
         real_rest, real_tokens = self._split(real)
         own_rest, own_tokens = self._split(own)
@@ -83,7 +83,7 @@ class Pairing:
 
 
 def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """Return a JSON value with every text in it, keys included, changed."""
+    """Return a JSON value with `change` applied to every text in it, keys included."""
     if isinstance(value, str):
         return change(value)
     if is_list(value):
@@ -98,7 +98,7 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _placed(text: str, roots: list[tuple[str, str]]) -> str:
-    """Return text of the stand-in with its roots replaced where a path begins with them."""
+    """Return a text of the stand-in with its roots replaced where a path begins with them."""
     if not roots:
         return text
     real = dict(roots)
@@ -107,7 +107,7 @@ def _placed(text: str, roots: list[tuple[str, str]]) -> str:
 
 
 def _swapped(text: str, pairs: list[tuple[str, str]]) -> str:
-    """Return text of the real server with its roots replaced: they are long and random, so every occurrence is meant."""
+    """Return a text of the real server with its roots replaced: they are long and random, so every occurrence counts."""
     for old, new in pairs:
         text = text.replace(old, new)
     return text

@@ -1,4 +1,4 @@
-"""The plan of a verification: which tools each sequence calls, with exact shares, and the arguments of each call."""
+"""The plan of a verification: the tools that each sequence calls, in exact shares, and the arguments of each call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN_SHARE = 0.01
 def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> list[list[str]]:
     """Return the tools of every call, sequence by sequence.
 
-    Each tool gets its share by weight, but at least LEAST_SHARE of all calls where that many tools fit.
+    Each tool gets its share by weight, but at least LEAST_SHARE of all calls if there are few enough tools for that.
     """
     deck = [UNKNOWN_TOOL] * round(calls * UNKNOWN_SHARE)
     for tool, count in _counts(tools, subject.weights, calls - len(deck)).items():
@@ -30,7 +30,7 @@ def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> li
 
 
 def _counts(tools: Sequence[str], weights: Mapping[str, float], calls: int) -> dict[str, int]:
-    """Return how often each tool is called; the counts add up to `calls`."""
+    """Return the number of calls to each tool; the counts add up to `calls`."""
     weight = {tool: weights.get(tool, 1.0) for tool in tools}
     floor = min(LEAST_SHARE, 1 / len(tools))
     rest = 1 - floor * len(tools)
@@ -55,11 +55,11 @@ class Generator:
 
     @property
     def unknown(self) -> list[str]:
-        """Tools that the subject has makers for, and that no side offers."""
+        """Return the tools that the subject has makers for but neither side offers."""
         return sorted({tool for tool, _ in self._makers} - set(self._schemas))
 
     def call(self, tool: str, past: Past, stream: Stream) -> GeneratedCall:
-        """Return a call of a tool: its kind by the subject's shares, its arguments by one of the makers that can make some now."""
+        """Return a call to a tool: its kind by the subject's shares, its arguments from a maker that currently has values to draw."""
         if tool not in self._schemas:
             return GeneratedCall(tool, {"name": stream.choose(("a", "b"))}, "invalid")
         shares = self._subject.shares
@@ -77,7 +77,7 @@ class Generator:
         return _made(tool, fitting(self._schemas[tool], draw), "valid", draw)
 
     def _order(self, tool: str, kind: Kind, stream: Stream) -> list[CallMaker]:
-        """Return the makers of a kind in the order in which they are tried: at random, by weight."""
+        """Return the makers of a kind in the order in which they are tried, random by weight."""
         left = [*self._makers.get((tool, kind), ()), *self._from_schema(tool, kind)]
         ordered: list[CallMaker] = []
         while left:
@@ -87,7 +87,7 @@ class Generator:
         return ordered
 
     def _from_schema(self, tool: str, kind: Kind) -> list[CallMaker]:
-        """Return what the schema alone gives: mistakes always, the rest for a tool that the subject has no maker for."""
+        """Return makers from the schema alone: mistakes always, other kinds only for a tool without a maker in the subject."""
         schema = self._schemas[tool]
         if kind == "invalid":
             return [CallMaker(tool, kind, 1.0, lambda draw: spoiled(schema, self._sound(tool, draw), draw))]
@@ -105,5 +105,5 @@ class Generator:
 
 
 def _made(tool: str, arguments: JsonObject, kind: Kind, draw: Draw) -> GeneratedCall:
-    """Return the call. What was drawn and then left out of the arguments makes no call depend on it."""
+    """Return the call. Values that were drawn but not used in the arguments create no dependency."""
     return GeneratedCall(tool, arguments, kind, any(occurs(value, arguments) for value in draw.established))

@@ -1,4 +1,4 @@
-"""Plays the plan: every sequence call by call on the real server and in a fresh episode of the stand-in."""
+"""Play the plan: every sequence, call by call, on the real server and in a fresh episode of the stand-in."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """How much is played: calls, seed, real servers at once, and seconds that the real server has for one call.
+    """How much is played: calls, seed, concurrent real servers, and the real server's time limit for one call in seconds.
 
-    `pairs` are patterns of ids or times that may differ one to one, beside the subject's own. With `only`, one sequence of all is played.
+    `pairs` are patterns of ids or times that may differ one to one, in addition to the subject's own. With `only`, one sequence is played.
     """
 
     calls: int = 2000
@@ -70,14 +70,14 @@ async def verify(
         own = await stand_in.surfaces()
         schemas = offered_schemas(real[0], own[0])
         pairing = Pairing(subject.roots(first.root), {})
-        # Only what the real server speaks has anything to be compared with.
+        # Only eras that the real server speaks can be compared.
         surfaces = tuple(alike(theirs, ours, pairing) for theirs, ours in zip(real, own, strict=False))
         findings = await play(stand_in, subject, schemas, options, bench=bench, on_call=on_call)
         return replace(findings, surfaces=surfaces)
 
 
 async def shown_surfaces(bench: LiveBench) -> list[Surface]:
-    """Return what a real server shows in the handshake era, and in the other one where it speaks it. Raises InputError."""
+    """Return a real server's surface in the handshake era, and in the other era if it speaks it. Raises InputError."""
     try:
         await bench.fresh(0)
         surfaces = [await bench.surface()]
@@ -88,7 +88,7 @@ async def shown_surfaces(bench: LiveBench) -> list[Surface]:
 
 
 def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
-    """Return the input schemas of all tools that either side offers, by name: the real server's where both do. Raises InputError."""
+    """Return the input schemas of all tools on either side, by name; the real server's if both offer one. Raises InputError."""
     offered, ours = (
         {
             tool["name"]: _schema(tool.get("inputSchema"))
@@ -103,7 +103,7 @@ def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
 
 
 def _schema(value: JsonValue) -> JsonObject:
-    """Return an input schema from which calls can be made; one that is none describes no argument."""
+    """Return an input schema from which calls can be made; an invalid one becomes a schema without arguments."""
     if not is_object(value):
         return {}
     try:
@@ -122,7 +122,7 @@ async def play(
     bench: Callable[[int], Bench],
     on_call: Callable[[], None] = lambda: None,
 ) -> Findings:
-    """Play the plan over the tools in `schemas`; `bench` makes the real side of one of the parallel workers. Raises InputError."""
+    """Play the plan over the tools in `schemas`; `bench` creates the real server of one parallel worker. Raises InputError."""
     generator = Generator(subject, schemas)
     plan = deal(list(schemas), subject, calls=options.calls, seed=options.seed)
     if options.only is not None and not 0 <= options.only < len(plan):
@@ -162,7 +162,7 @@ async def play(
 
 @dataclass(eq=False)
 class _Sequence:
-    """One sequence under way."""
+    """One sequence in progress."""
 
     subject: Subject
     generator: Generator
@@ -196,10 +196,10 @@ class _Sequence:
             ) from None
 
     async def _compared(self, call: GeneratedCall, answered: ServerResponse) -> tuple[JsonObject, str | None]:
-        """Return the stand-in's response and where it differs.
+        """Return the stand-in's response, and how it differs.
 
-        Where the second changed while the real server was at work, it may have seen the one or the other: the stand-in is asked at
-        both, and the better answer stands. An answer that agrees letter for letter is better than one that agrees by pairing.
+        If a second boundary passed during the real call, the server may have used either second: the stand-in is called at both, and
+        the better answer counts. Exact agreement is better than agreement by pairing.
         """
         if int(answered.begun) == int(answered.ended):
             return await self._answer(self.own, self.pairing, call, answered, answered.begun)
@@ -223,13 +223,13 @@ class _Sequence:
         return response, difference(answered.response, response, pairing)
 
     async def close(self) -> None:
-        """Free a copy of the stand-in that has taken the first one's place."""
+        """Free the copy that has replaced the original stand-in, if any."""
         if self.own is not self._first:
             await self.own.close()
 
 
 def _rank(own: JsonObject, problem: str | None, answered: ServerResponse, pairing: Pairing) -> int:
-    """Return how well a response agrees: 0 not at all, 1 by pairing, 2 letter for letter."""
+    """Return how well a response agrees: 0 not at all, 1 by pairing, 2 exactly."""
     if problem is not None:
         return 0
     return 2 if difference(pairing.unpaired(answered.response), own, Pairing({}, {})) is None else 1

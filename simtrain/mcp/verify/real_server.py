@@ -27,16 +27,16 @@ STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 UNANSWERED = -32000
 MOST_LOST = 5
 MOST_MARGIN = 0.4
-"""The longest time before the end of a second, in seconds, in which no call is made."""
+"""Maximum time before the end of a second in which no call is made, in seconds."""
 AFTER = 0.012
-"""How long into a new second no call is made: the clock by which disks date files lags by up to a hundredth of a second."""
+"""Time after the start of a second in which no call is made, in seconds: file timestamps lag by up to a hundredth of a second."""
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """A response of the real server, and between which two moments (seconds since 1970) it came about."""
+    """A response of the real server, and the times of call and reply (Unix time in seconds)."""
 
     response: JsonObject
     begun: float
@@ -52,11 +52,11 @@ class Bench(Protocol):
         ...
 
     async def fresh(self, sequence: int) -> None:
-        """Bring the server to the initial state for a sequence. Raises InputError for one that does not start."""
+        """Reset the server to the initial state for a sequence. Raises InputError if it does not start."""
         ...
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
-        """Return one call, in the real server's terms. A server that dies or is silent gives an error response."""
+        """Make one call, in the real server's terms. A server that dies or times out yields an error response."""
         ...
 
     async def close(self) -> None:
@@ -70,9 +70,9 @@ class LiveBench:
     def __init__(
         self, command: str, *, subject: Subject, world: World, root: Path, timeout: float, losses: list[str]
     ) -> None:
-        """`losses` keeps, for all benches of a verification, why servers were lost.
+        """`losses` collects the reasons why servers were lost, shared by all benches of a verification.
 
-        Raises InputError for a command that lacks one of the subject's placeholders, or has another.
+        Raises InputError for a command that lacks one of the subject's placeholders, or has an unknown one.
         """
         self.root = root
         self._subject = subject
@@ -85,9 +85,9 @@ class LiveBench:
         self._lately: deque[float] = deque(maxlen=20)
 
     async def fresh(self, sequence: int) -> None:
-        """Empty the root, write the initial state, and start the server where it does not run or must not run on.
+        """Empty the root, write the initial state, and start the server if it is not running or must be restarted.
 
-        Raises SimulatorFault for a server that was lost in MOST_LOST sequences, since every further one may cost as long a wait.
+        Raises SimulatorFault once the server was lost in MOST_LOST sequences: every further one may cost the same timeout.
         """
         if len(self._losses) >= MOST_LOST:
             raise SimulatorFault(f"the real server was lost in {MOST_LOST} sequences, at last: {self._losses[-1]}")
@@ -99,12 +99,12 @@ class LiveBench:
             self._client = await self._stack.enter_async_context(connect(self._target, era=HANDSHAKE))
 
     async def surface(self) -> Surface:
-        """Return what the server shows to a client of the handshake era. Raises SimulatorFault."""
+        """Return the server's surface in the handshake era. Raises SimulatorFault."""
         assert self._client is not None
         return (await shown(self._client, timeout=self._timeout))[0]
 
     async def modern_surface(self) -> Surface | None:
-        """Return what it shows in the era without a handshake; None if it does not speak it. Raises SimulatorFault."""
+        """Return its surface in the era without a handshake; None if it does not speak that. Raises SimulatorFault."""
         await self.close()
         self._lay_out()
         limit = min(self._timeout, OTHER_ERA_LIMIT)
@@ -112,11 +112,11 @@ class LiveBench:
             async with connect(self._target, era=MODERN, timeout=limit) as client:
                 return (await shown(client, timeout=self._timeout))[0]
         except InputError:
-            # It has shown that it starts; this era is none of its own.
+            # The server has started before, so it does not speak this era.
             return None
 
     async def call(self, tool: str, arguments: JsonObject) -> ServerResponse:
-        """Return one tools/call. After a server was lost, the rest of its sequence is lost with it."""
+        """Make one tools/call. Once a server is lost, the rest of its sequence gets error responses too."""
         if self._client is None:
             return ServerResponse(self._unanswered(), time(), time())
         await self._within_a_second()
@@ -134,7 +134,7 @@ class LiveBench:
         return ServerResponse(_readable(exchange.response), begun, ended)
 
     async def _within_a_second(self) -> None:
-        """Wait where the second would probably change during the call: nobody could say which of the two the server has seen."""
+        """Wait if the second would probably change during the call: which of the two the server used would be unknown."""
         margin = min(MOST_MARGIN, 2 * max(self._lately, default=0.0))
         passed = time() % 1
         if passed > 1 - margin:
@@ -161,7 +161,7 @@ class LiveBench:
 
 
 def _readable(response: JsonObject) -> JsonObject:
-    """Return the response; an error of ours in place of one that is neither a CallToolResult nor an error."""
+    """Return the response; replaced by an error if it is neither a CallToolResult nor an error."""
     result, error = response.get("result"), response.get("error")
     if is_object(result) and is_list(result.get("content", [])):
         return {"result": result}

@@ -40,7 +40,7 @@ def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
 
 
 def check_ending(out: Path) -> None:
-    """Refuse, with an InputError, a file that is neither JSON nor HTML."""
+    """Raise InputError if the file's suffix is neither .json nor .html."""
     if out.suffix not in ENDINGS:
         raise InputError(f"{out} is no file for a report", remedy="end it with .json or .html")
     if not out.parent.is_dir():
@@ -48,6 +48,6 @@ def check_ending(out: Path) -> None:
 
 
 def write(report: JsonObject, out: Path) -> None:
-    """Write the facts to a file, whole or not at all; its ending says as what. Raises InputError."""
+    """Write the facts to a file atomically, in the format of its suffix. Raises InputError."""
     check_ending(out)
     write_whole(out, page(report) if out.suffix == ".html" else report)

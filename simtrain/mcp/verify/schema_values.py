@@ -1,4 +1,4 @@
-"""Arguments from an input schema alone: ones that fit it, ones at its borders, and ones that it refuses."""
+"""Arguments from an input schema alone: valid ones, edge cases, and invalid ones."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 
 
 def fitting(schema: JsonObject, draw: Draw) -> JsonObject:
-    """Return arguments that fit the schema: all that is required, and some of the rest."""
+    """Return valid arguments: all required ones, and some of the others."""
     return _Values(schema, draw).arguments(optional=0.4)
 
 
 def at_the_border(schema: JsonObject, draw: Draw) -> JsonObject:
-    """Return arguments that fit the schema and are rarely thought of: nothing optional or everything, limits, odd texts."""
+    """Return valid but unusual arguments: no optional ones or all of them, limits, odd texts."""
     return _Values(schema, draw, odd=True).arguments(optional=draw.one((0.0, 1.0)))
 
 
 def spoiled(schema: JsonObject, arguments: JsonObject, draw: Draw) -> JsonObject:
-    """Return the arguments with one mistake: an argument missing, null, of another type, not among the enumerated, or all of them gone."""
+    """Return the arguments with one mistake: one is missing, null, of the wrong type or not in its enum, or all are missing."""
     properties: JsonObject = schema.get("properties", {})
     required = [name for name in schema.get("required", []) if name in arguments]
     ways: list[Callable[[], JsonObject]] = []
@@ -154,7 +154,7 @@ class _Values:
         return None
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
-        """Return the schema with references into the same document followed, and what `allOf` adds."""
+        """Return the schema with local references resolved and `allOf` merged."""
         for _ in range(MAX_DEPTH):
             reference = schema.get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#/"):

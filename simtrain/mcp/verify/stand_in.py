@@ -1,4 +1,4 @@
-"""The stand-in of a verification: a fresh episode for every sequence, called as an MCP client calls, at the real server's times."""
+"""The stand-in of a verification: a fresh episode for every sequence, called as by an MCP client, at the real server's times."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from simtrain.values.types import JsonObject, JsonValue
 
 @dataclass(frozen=True, eq=False)
 class StandIn:
-    """What is verified: a scenario whose world models answer the calls, or one of its servers.
+    """The subject of the verification: a scenario whose world models answer the calls, or one of its servers.
 
-    `name` is the world's, under which subjects are registered.
+    `name` is the world's name, under which subjects are registered.
     """
 
     name: str
     scenario: Scenario
     server: str | None = None
     captured: bool = False
-    """Whether it is a manifest or a recording, and no world."""
+    """True if it is a manifest or a recording rather than a world."""
 
     @property
     def world(self) -> World:
-        """The built world."""
+        """Return the built world."""
         return self.scenario.source.build()
 
     async def surfaces(self) -> list[Surface]:
-        """Return what it shows in each era."""
+        """Return its surface in each era."""
         async with self.episode(seed=0) as opened:
             return [await opened.surface(era) for era in ERAS]
 
@@ -58,7 +58,7 @@ class StandIn:
 
 
 class OpenStandIn:
-    """A stand-in in one episode, whose clock follows the caller."""
+    """A stand-in in one episode; the caller sets its clock."""
 
     def __init__(self, held: HeldEpisode, server: str | None) -> None:
         self._held = held
@@ -67,13 +67,13 @@ class OpenStandIn:
         self._clock = held.environment.finished().final.clock
 
     async def surface(self, era: str) -> Surface:
-        """Return what it shows to a client of an era that can do nothing."""
+        """Return its surface for a client of this era without capabilities."""
         greeting = await self._handler.answer(
             _wire_request("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
         )
         lists: dict[str, tuple[JsonObject, ...]] = {}
         for method in listable(greeting):
-            # A list that is declared and refused is shown by nobody.
+            # A list that is declared but refused is not part of the surface.
             with suppress(WireError):
                 lists[method] = tuple([page async for page in self._pages(method, era)])
         return Surface(era, {}, greeting, lists)
@@ -89,7 +89,7 @@ class OpenStandIn:
                 return
 
     async def call(self, tool: str, arguments: JsonObject, *, moment: float) -> JsonObject:
-        """Return the response to one call made at `moment` (seconds since 1970)."""
+        """Return the response to one call made at `moment` (Unix time in seconds)."""
         # The proxy advances the clock by one step before it answers.
         self._clock.moment = moment - self._clock.per_step
         try:
@@ -100,12 +100,12 @@ class OpenStandIn:
 
     @property
     def breakdown(self) -> str | None:
-        """Why the stand-in can answer nothing more by its own fault; None if it can."""
+        """Return why the stand-in itself failed and can answer no more calls; None if it can."""
         stop = self._held.journal.stop
         return (stop.detail or stop.reason) if stop is not None and stop.blame == "simulator" else None
 
     async def fork(self) -> OpenStandIn:
-        """Return an independent copy in its present state. Raises InputError if a world model cannot be copied."""
+        """Return an independent copy in its current state. Raises InputError if a world model cannot be copied."""
         return OpenStandIn(await self._held.fork("verify"), self._server)
 
     async def close(self) -> None:
@@ -114,7 +114,7 @@ class OpenStandIn:
 
 
 class _Deaf:
-    """A client that hears nothing on the way and answers nothing, as it has no capabilities."""
+    """A client without capabilities: it ignores notifications and answers no requests."""
 
     async def notify(self, notification: JsonObject) -> None:
         return

@@ -1,4 +1,4 @@
-"""The contract of subjects: how a stand-in and its real server are brought to the same state and called."""
+"""The interface of subjects: how to bring a stand-in and its real server to the same state, and how to call them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GeneratedCall:
 def makes(tool: str, kind: Kind = "valid", *, weight: float = 1.0) -> Callable[[_MakerT], _MakerT]:
     """Mark a method `(self, draw) -> arguments` of a subject as a maker; it may be given several times.
 
-    `weight` counts among the makers of the same tool and kind.
+    `weight` is relative to the other makers of the same tool and kind.
     """
 
     def mark(method: _MakerT) -> _MakerT:
@@ -42,7 +42,7 @@ def makes(tool: str, kind: Kind = "valid", *, weight: float = 1.0) -> Callable[[
 
 
 class Subject:
-    """What verification must know of one server. Everything has a default, with which calls are made from the schemas alone.
+    """What verification needs to know about one server. By default, calls are made from the schemas alone.
 
     The life of a sequence: `lay_out` writes the world's initial state where the real server will find it; the server runs
     with `environment` and with the `placeholders` filled into its command; a fresh episode of the world opens; then calls are
@@ -51,7 +51,7 @@ class Subject:
     """
 
     weights: ClassVar[Mapping[str, float]] = {}
-    """How often each tool is called, relative to 1 for a tool that is not named."""
+    """Relative frequency of calls to each tool; 1 for tools that are not named."""
 
     shares: ClassVar[Mapping[Kind, float]] = {"valid": 0.76, "edge": 0.14, "invalid": 0.10}
     """How often each kind of call is made. A tool without a maker of a kind gets one from its schema."""
@@ -59,26 +59,26 @@ class Subject:
     tokens: ClassVar[Mapping[str, re.Pattern[str]]] = {
         "uuid": re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
     }
-    """What a one-to-one map may pair: kind -> pattern of ids or times. Everything else must be the same, letter for letter.
+    """Tokens that may be paired one to one: kind -> pattern of ids or times. Everything else must be identical.
 
-    The stand-in's clock is set to the wall clock at each call, so that present times agree to the second by themselves:
-    name a pattern of times only where the initial state cannot be given the world's own.
+    The stand-in's clock is set to the wall clock at each call, so current times already agree to the second:
+    name a pattern of times only if the real server's initial state cannot have the world's times.
     """
 
     restart: ClassVar[bool] = False
-    """Whether the real process must be started anew for each sequence because it keeps state in memory."""
+    """Whether the real process must be restarted for each sequence because it keeps state in memory."""
 
     tables: ClassVar[tuple[str, ...]] = ()
-    """Tables of the world that the subject lays out: a world without one of them only has the same name."""
+    """Tables of the world that the subject lays out; a world that lacks one is a different world of the same name."""
 
     calls: ClassVar[Path | None] = None
-    """A YAML file with makers (`read_makers`), beside the marked methods."""
+    """A YAML file with makers (`read_makers`), in addition to the marked methods."""
 
     helpers: ClassVar[tuple[Helper, ...]] = ()
     """The functions that expressions in that file may call."""
 
     def suits(self, world: World) -> bool:
-        """True if a world has the tables that are laid out and the tools that calls are made for."""
+        """True if a world has the tables that the subject lays out and the tools that it makes calls for."""
         tools = {tool.name for tool in world.tools}
         return {*self.tables} <= {*world.columns()} and all(maker.tool in tools for maker in self.makers())
 
@@ -89,29 +89,29 @@ class Subject:
         return {}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return environment variables of the real server, beside TZ=UTC and LC_ALL=C.UTF-8."""
+        """Return environment variables of the real server, in addition to TZ=UTC and LC_ALL=C.UTF-8."""
         return {}
 
     def roots(self, root: Path) -> Mapping[str, str]:
-        """Return paths of the stand-in and the real paths for them, such as {"/workspace": str(root / "workspace")}."""
+        """Return the real path for each root of the stand-in, such as {"/workspace": str(root / "workspace")}."""
         return {}
 
     def lay_out(self, world: World, root: Path) -> None:
-        """Write the world's initial state into the empty folder `root`; called before every sequence, `root` emptied before."""
+        """Write the world's initial state into the empty folder `root`; called before every sequence."""
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
         """Return the values of the initial state that makers may draw, by kind (see `Draw.existing`)."""
         return {}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Note in `past` what a call that worked has created, changed, deleted or reported. `reply` is the real CallToolResult."""
+        """Note in `past` the values that a successful call created, changed, deleted or reported. `reply` is the real CallToolResult."""
 
     def failed(self, response: JsonObject) -> bool:
         """True if a response, {"result": ...} or {"error": ...}, refuses the call."""
         return "error" in response or bool(response["result"].get("isError", False))
 
     def makers(self) -> tuple[CallMaker, ...]:
-        """Return the makers: those in the file of calls, then the marked methods, in the order in which they are written."""
+        """Return the makers: those in the file of calls, then the marked methods, in source order."""
         found = [] if self.calls is None else [*read_makers(self.calls, self.helpers)]
         for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
             method = getattr(self, name)

@@ -1,4 +1,4 @@
-"""The subjects that ship, by the name of the stand-in's world; any other server is verified from its schemas alone."""
+"""The built-in subjects, by the name of the stand-in's world; any other server is verified from its schemas alone."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SUBJECTS: dict[str, str] = {
     "time": "simtrain.mcp.verify.subjects.time:Time",
     "sequential_thinking": "simtrain.mcp.verify.subjects.sequential_thinking:SequentialThinking",
 }
-"""World name -> `module:class`. Adding one is one file and one line here."""
+"""World name -> `module:class`. A new subject is one file and one line here."""
 
 
 def subject_of(name: str, *, world: World | None = None, captured: bool = False, server: str | None = None) -> Subject:
     """Return the subject registered for a world's name; for another `world`, or a `captured` server, one that knows
     only schemas.
 
-    A world that names a manifest, or was captured as one, is also asked what was recorded (of `server`). Raises InputError.
+    A world that names a manifest, or was captured as one, also gets the recorded calls (of `server`). Raises InputError.
     """
     place = None if captured else SUBJECTS.get(name)
     if place is not None:

@@ -1,5 +1,5 @@
-"""The reference server `fetch`: it reaches the world's web through a proxy. Without encryption, since it would not
-trust the proxy's certificate.
+"""The reference server `fetch`: it reaches the world's web through a proxy, unencrypted, since it would not trust the
+proxy's certificate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_LINKS = 6
 
 
 class Fetch(Subject):
-    """Pages are known by address, and as `{"url", "start_index"}` where one was cut."""
+    """Kinds of values: pages by URL, and `{"url", "start_index"}` for pages that were cut."""
 
     tables = ("pages",)
     calls = Path(__file__).with_suffix(".yaml")
@@ -47,7 +47,7 @@ class Fetch(Subject):
         self._web.pages = {(row["host"], row["path"]): row for row in world.query("select * from pages")}
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Return the pages: those that are turned into Markdown, which takes the real server seconds, the others, and those that fail."""
+        """Return the pages: those converted to Markdown (which takes the real server seconds), the others, and those that fail."""
 
         def addresses(condition: str) -> Sequence[JsonValue]:
             sql = f"select 'https://' || p.host || p.path as url from pages p where {condition} order by url"
@@ -79,7 +79,7 @@ class _Web:
 
     @property
     def address(self) -> str:
-        """The proxy's address; it begins to listen on first use."""
+        """The proxy's address; it starts listening on first use."""
         if self._server is None:
             self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
             self._server.daemon_threads = True
@@ -98,7 +98,7 @@ class _Web:
                 known = any(host == parts.hostname for host, _ in web.pages)
                 page = web.pages.get((parts.hostname or "", path))
                 if not known:
-                    # Nobody there: the connection ends without an answer.
+                    # A host that is down: close the connection without an answer.
                     self.close_connection = True
                     return
                 self._send(

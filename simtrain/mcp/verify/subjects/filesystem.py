@@ -1,4 +1,4 @@
-"""The reference server `filesystem`: the world's nodes as files under a folder, played with in all ways that its tools have."""
+"""The reference server `filesystem`: the world's nodes become files under a folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODES = (
     "select path, kind, content, encoding, target, mode, modified, accessed from nodes where path <> '/' order by path"
 )
 LATE = 0.4
-"""When this part of a second is over, it is too late to begin in it: all initial files are created in one and the same second."""
+"""Fraction of a second after which it is too late to start: all initial files must be created in the same second."""
 ROOT = "/projects"
 OUTSIDE = (
     "/etc/passwd",
@@ -61,7 +61,7 @@ def new(draw: Draw, name: str) -> str:
 
 
 def absent(draw: Draw) -> str:
-    """Return a path that was moved away, that never was, or outside."""
+    """Return a path that was moved away, never existed, or is outside."""
     if draw.past.gone("file") and draw.chance(0.5):
         return draw.gone("file")
     return draw.one((new(draw, f"{draw.word()}.missing"), new(draw, "missing/a.txt"), outside(draw)))
@@ -73,7 +73,7 @@ def outside(draw: Draw) -> str:
 
 
 def spelled(draw: Draw, path: str) -> str:
-    """Return a path, usually unchanged, else in another spelling."""
+    """Return a path, usually unchanged, sometimes in another spelling."""
     if draw.chance(0.75):
         return path
     below = path.removeprefix(f"{ROOT}/") if path != ROOT else "."
@@ -146,7 +146,7 @@ class Filesystem(Subject):
 
     tokens: ClassVar = {
         "temporary": re.compile(r"\b[0-9a-f]{32}(?=\.tmp)"),
-        # No system call sets when a file was created.
+        # No system call sets a file's creation time.
         "created": re.compile(r"(?<=created: )[A-Z][^\n]+"),
     }
 
@@ -155,7 +155,7 @@ class Filesystem(Subject):
         return {"root": str(root / "projects")}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return where `~` leads."""
+        """Return the home folder that `~` expands to."""
         return {"HOME": str(root / "home")}
 
     def roots(self, root: Path) -> Mapping[str, str]:
@@ -169,7 +169,7 @@ class Filesystem(Subject):
     def lay_out(self, world: World, root: Path) -> None:
         """Write the nodes as files, with their permissions and times; directories last, since files change theirs.
 
-        They get a second for themselves, so that no file that a call creates shares the time of their creation.
+        They get a second of their own, so that no file created by a call shares their creation time.
         """
         if time() % 1 > LATE:
             _sleep_to_next_second()
@@ -187,12 +187,12 @@ class Filesystem(Subject):
                 continue
             path = root / node["path"][1:]
             path.chmod(node["mode"])
-            # A disk notes a new access only where the last one is older than a day or than the last change: here it never is.
+            # With relatime, an access updates atime only if that is older than a day or than the last change: here it never is.
             os.utime(path, (instant(node["accessed"]), instant(node["modified"])))
         _sleep_to_next_second()
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Return paths below the allowed folder, and the texts."""
+        """Return the paths below the allowed folder, and the texts of the files."""
         nodes = [node for node in world.query(NODES) if within(node["path"])]
         files = [node for node in nodes if node["kind"] == "file"]
         return {
@@ -203,7 +203,7 @@ class Filesystem(Subject):
         }
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Note what was written, made and moved. `reply` is that of a call that succeeded."""
+        """Note the files that were written, created and moved."""
         arguments = call.arguments
         match call.tool:
             case "write_file":

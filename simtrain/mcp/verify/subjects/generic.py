@@ -15,12 +15,12 @@ MOST = 500
 
 
 class Generic(Subject):
-    """Values are known under the key that replies and calls gave them, in small letters without separators."""
+    """The kind of a value is its key in replies and calls, in lower case without separators."""
 
     restart = True
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Note the plain values of the reply, and those that the call was made with."""
+        """Note the scalar values of the reply and of the call's arguments."""
         for number, (key, value) in enumerate([*_plain("", call.arguments), *_plain("", _content(reply))]):
             if number < MOST and key and value != "":
                 past.note(key.lower().replace("_", "").replace("-", ""), value)

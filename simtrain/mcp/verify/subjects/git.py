@@ -20,7 +20,7 @@ ROOT = "/repos"
 
 
 def repository(draw: Draw) -> str:
-    """Return a repository: in most cases one in which an earlier call did something, else the larger one."""
+    """Return a repository: usually one in which an earlier call did something, else the larger one."""
     kinds = [kind for kind in ("branch", "place", "staged", "commit") if draw.past.earlier(kind)]
     if kinds and draw.chance(0.6):
         return str(draw.earlier(draw.one(kinds))["repo"])
@@ -28,7 +28,7 @@ def repository(draw: Draw) -> str:
 
 
 def staged_repository(draw: Draw) -> str:
-    """Return a repository in which an earlier call staged something, mostly."""
+    """Return a repository, usually one in which an earlier call staged something."""
     if draw.past.earlier("staged") and draw.chance(0.8):
         return str(draw.earlier("staged")["repo"])
     return f"{ROOT}/tidewatch"
@@ -45,7 +45,7 @@ def revision(draw: Draw) -> JsonObject:
 
 
 class Git(Subject):
-    """Everything is known together with its repository: `{"repo", "name"}`."""
+    """Every value includes its repository: `{"repo", "name"}`."""
 
     tables = ("commits", "refs", "repositories", "staging", "worktree")
     calls = Path(__file__).with_suffix(".yaml")
@@ -58,7 +58,7 @@ class Git(Subject):
     }
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return an environment in which only the repository's own settings count."""
+        """Return an environment in which only the repository's own git configuration applies."""
         return {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def roots(self, root: Path) -> Mapping[str, str]:
@@ -71,7 +71,7 @@ class Git(Subject):
             write_repository(world, path, root / "repos" / path.removeprefix(f"{ROOT}/"))
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Return repositories, refs, commits, and files with what became of them."""
+        """Return repositories, refs, commits, and files with their status."""
         queries = {
             "branch": "select repository as repo, substr(name, 12) as name from refs where name like 'refs/heads/%' order by 1, 2",
             "remote": "select repository as repo, substr(name, 14) as name from refs where name like 'refs/remotes/%' order by 1, 2",

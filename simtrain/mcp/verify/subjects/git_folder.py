@@ -1,4 +1,4 @@
-"""A repository of a git world written to disk as git keeps it: loose objects, refs, their logs, the index and the working tree."""
+"""Write a repository of a git world to disk in git's own format: loose objects, refs, reflogs, the index and the working tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simtrain.values.types import JsonObject, JsonValue
 
 
 def write_repository(world: World, path: str, folder: Path) -> None:
-    """Write the repository that the world has at `path` into a new folder."""
+    """Write the world's repository at `path` into a new folder."""
     _Writing(world, path, folder).write()
 
 
@@ -91,7 +91,7 @@ class _Writing:
             self._file(f"logs/{ref}", "".join(lines).encode())
 
     def _index(self) -> bytes:
-        """Return the index in git's format 2 (`git help index-format`), without what is known of the files on disk."""
+        """Return the index in git's format 2 (`git help index-format`), without the stat data of the files on disk."""
         entries = sorted(self._rows("staging", "path"), key=lambda entry: str(entry["path"]).encode())
         parts = [struct.pack(">4sII", b"DIRC", 2, len(entries))]
         for entry in entries:

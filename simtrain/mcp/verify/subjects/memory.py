@@ -1,4 +1,4 @@
-"""The reference server `memory`: a knowledge graph in one file of JSON lines, read again at every call."""
+"""The reference server `memory`: a knowledge graph in one file of JSON lines, reread at every call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RELATIONS = 'select source as "from", target as "to", type as "relationType" fro
 
 
 def entity(draw: Draw, name: str) -> JsonObject:
-    """Return an entity of this name."""
+    """Return an entity with this name."""
     texts = [draw.words() if draw.chance(0.9) else draw.odd_text() for _ in range(draw.integer(0, 3))]
     return {"name": name, "entityType": draw.one(TYPES), "observations": texts}
 
@@ -44,7 +44,7 @@ class MemorySubject(Subject):
     weights: ClassVar[Mapping[str, float]] = {"read_graph": 0.3, "create_entities": 1.4, "create_relations": 1.2}
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return the file that holds the graph."""
+        """Return the path of the file that holds the graph."""
         return {"MEMORY_FILE_PATH": str(root / "memory.jsonl")}
 
     def lay_out(self, world: World, root: Path) -> None:

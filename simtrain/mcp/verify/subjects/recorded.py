@@ -1,4 +1,4 @@
-"""A captured server: the calls that were recorded of it, and others from its schemas."""
+"""A captured server: its recorded calls, and others from its schemas."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from simtrain.scenarios.ad_hoc import native_server
 from simtrain.values.types import JsonObject
 
 WEIGHT = 4.0
-"""How much oftener a recorded call is made than one from the schema alone."""
+"""Weight of a recorded call relative to one from the schema alone."""
 
 
 class Recorded(Generic):
     """Repeats every recorded call, valid or invalid."""
 
     def __init__(self, manifest: Manifest, server: str | None) -> None:
-        """`server` is the server's name in the world that the manifest makes; None takes them all."""
+        """`server` is the server's name in the manifest's world; None for all servers."""
         self._calls = [
             exchange
             for name, captured in manifest.servers.items()

@@ -11,7 +11,7 @@ from simtrain.values.types import JsonObject
 
 
 def thought(draw: Draw, number: int) -> JsonObject:
-    """Return a thought of this number, on the way to as many as come to mind."""
+    """Return a thought with this number, and a total that is drawn."""
     total = max(1, number + draw.integer(-2, 5))
     needed = draw.chance(0.8)
     return {"thought": draw.words(), "nextThoughtNeeded": needed, "thoughtNumber": number, "totalThoughts": total}
@@ -24,11 +24,11 @@ class SequentialThinking(Subject):
     calls = Path(__file__).with_suffix(".yaml")
     helpers = (thought,)
 
-    # Thoughts cannot be taken back, so each sequence needs a process of its own.
+    # Thoughts cannot be deleted, so each sequence needs a new process.
     restart = True
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Return an environment that keeps boxes off the error stream."""
+        """Return an environment that stops the server from drawing boxes on stderr."""
         return {"DISABLE_THOUGHT_LOGGING": "true"}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:

@@ -23,7 +23,7 @@ _ADDED = re.compile(r"alter table (\w+) add column (\w+) (\w+)", re.IGNORECASE)
 
 
 def value(draw: Draw, kind: str) -> str:
-    """Return a value of a column as SQL writes it; now and then one of another type."""
+    """Return a value for a column as an SQL literal; occasionally one of another type."""
     if draw.chance(0.1):
         return draw.one(("null", "'text'", "3", "2.5", "x'0102'"))
     match kind.upper():
@@ -65,7 +65,7 @@ def new_columns(draw: Draw) -> str:
 
 
 class Sqlite(Subject):
-    """Kinds of values: `table`, as {"name", "columns": {name: type}}; it is noted anew when a call has changed it."""
+    """Kinds of values: `table`, as {"name", "columns": {name: type}}; it is updated when a call changes it."""
 
     tables = ("agent_rows", "agent_schema")
     calls = Path(__file__).with_suffix(".yaml")
@@ -92,11 +92,11 @@ class Sqlite(Subject):
         return {"table": [{"name": one.name, "columns": _columns(world, one.name)} for one in tables]}
 
     def failed(self, response: JsonObject) -> bool:
-        """True if the reply tells of a failure: this server reports failures in ordinary replies."""
+        """True if the reply's text reports a failure: this server reports failures in ordinary replies."""
         return super().failed(response) or response["result"]["content"][0]["text"].startswith(FAILURES)
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:
-        """Note the table that was made, changed or dropped; the makers write statements in forms that are easy to
+        """Note the table that was created, altered or dropped; the makers write statements in forms that are easy to
         parse.
         """
         statement = call.arguments.get("query")

@@ -1,4 +1,4 @@
-"""The reference server `time`: nothing is kept, and every reply follows from the clock and the table of zones."""
+"""The reference server `time`: it has no state; every reply follows from the clock and the time zone database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ZONES = (
 
 
 def conversion(draw: Draw, time: str, earlier: float) -> JsonObject:
-    """Return the arguments of a conversion between two zones, each with probability `earlier` one that was asked for before."""
+    """Return the arguments of a conversion between two zones, each with probability `earlier` one from an earlier call."""
     source, target = (draw.existing("zone", earlier=earlier) for _ in range(2))
     return {"source_timezone": source, "time": time, "target_timezone": target}
 
@@ -32,11 +32,11 @@ class Time(Subject):
     helpers = (conversion,)
 
     def environment(self, root: Path) -> Mapping[str, str]:
-        """Have the real server read the zones of its own tzdata package, and not those of the machine."""
+        """Make the real server read the zones of its own tzdata package instead of the machine's."""
         return {"PYTHONTZPATH": ""}
 
     def initial(self, world: World) -> Mapping[str, Sequence[JsonValue]]:
-        """Return the zones that are asked for."""
+        """Return the zones that calls use."""
         return {"zone": ZONES}
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:

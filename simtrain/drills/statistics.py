@@ -76,7 +76,7 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
 
 
 def mcnemar(worse: int, better: int) -> float:
-    """Return the two-sided exact p-value of McNemar's test (1947): the null hypothesis is that worse and better pairs are equally likely; 1 if none differs."""
+    """Return the two-sided exact p-value of McNemar's test (1947): worse and better pairs are equally likely; 1 if none differs."""
     differing = worse + better
     if not differing:
         return 1.0

@@ -54,7 +54,7 @@ def kinds_of(scenario: Scenario) -> Sequence[PerturbationKind]:
 
 
 def kinds_armed(armed: Iterable[Armed], *, progress: float) -> tuple[PerturbationKind, ...]:
-    """Return some perturbations. What has no chance to fire is not there at all: it changes neither the task nor the tools."""
+    """Return these perturbations, without those whose chance is 0: they change neither the task nor the tools."""
     kinds = (PerturbationKind(item, progress=progress) for item in armed)
     return tuple(kind for kind in kinds if kind.terms.chance != 0)
 

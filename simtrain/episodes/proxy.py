@@ -78,9 +78,9 @@ class Proxy:
             self._arm(kinds, toolbox)
 
     def rearm(self, armed: Sequence[Armed], *, seed: int | None = None) -> None:
-        """Let more perturbations change the calls from here on, and draw from another seed what those before them draw.
+        """Arm more perturbations for the calls from here on; with `seed`, the existing ones draw from that seed from now on.
 
-        Raises InputError for one that changes the task or the tools, which the agent has read.
+        Raises InputError for a perturbation that changes the task or the tools, which the agent has already read.
         """
         episode, tools = self._episode, self.tools
         root = Root(episode.seed if seed is None else seed, episode.scenario.name, episode.id)
@@ -319,7 +319,6 @@ class Proxy:
             events.append(Event(kind.label, kind.armed.use, kind.layer, matching, without, observation, changed))
 
         # Held once for all of them if the call only reads. For a call that writes, holding would have to read the rows first.
-        # The rows are held once for all of them if the call only reads. For a call that writes, holding would have to read them first.
         chain = PerturbationChain(
             involved,
             answer,
@@ -366,7 +365,6 @@ class Proxy:
 
     def preview(self, request: Request, moment: float) -> Found | None:
         """Return what the world itself would have answered at an instant, leaving no trace; None for a tool that it does not answer."""
-
         if not (self._settings.get(request.tool.name) or self._setting(request.tool)).in_world:
             return None
         clock = self.state.clock

@@ -101,6 +101,7 @@ def run(
         resolve("transports", options.via)
         if isinstance(player, Outsider):
             raise InputError(f"{options.agent} plays over MCP anyway", remedy="leave --via out")
+    # All checks come before the folder is opened, so that bad input leaves nothing behind.
     asyncio.run(_check(scenarios, player, episodes.firsts))
     staged = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
@@ -131,7 +132,7 @@ def run_forks(
     on_played: Callable[[FinishedRollout], None] = lambda _: None,
     on_planned: Callable[[int], None] = lambda _: None,
 ) -> RunResult:
-    """Play what goes on from steps of a trajectory of an episode into a run folder, in this process.
+    """Play continuations from steps of an episode's trajectory into a run folder, in this process.
 
     `source` is the run folder that the trajectory is from. Raises InputError for bad input, and then leaves no new folder behind.
     """
@@ -160,7 +161,7 @@ def _seated(
     resume: bool,
     on_played: Callable[[FinishedRollout], None],
 ) -> Generator[_Session]:
-    """Hold a run folder for the block, and write its figures at the end. Raises InputError."""
+    """Hold a run folder open for the block, and write its summary at the end. Raises InputError."""
     folder = open_run(out, facts, resume=resume)
     try:
         session = _Session(agent, options, folder, on_played)

@@ -50,10 +50,10 @@ def manifest(*tools: Any, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (manifest({"name": "x"})[:-20], "no JSON"),
-        ('{"mcpServers": {}}', "no manifest"),
-        ("[1]", "no manifest"),
-        ("\x00\x01", "no JSON"),
+        (manifest({"name": "x"})[:-20], "not JSON"),
+        ('{"mcpServers": {}}', "not a manifest"),
+        ("[1]", "not a manifest"),
+        ("\x00\x01", "not JSON"),
         ("[" * 100_000, "the JSON is nested too deeply"),
         (manifest({"name": "x"}).replace(FORMAT, "simtrain-manifest/9"), "'simtrain-manifest/9', not"),
         (manifest(), "no tools"),

@@ -170,8 +170,7 @@ def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
 
 
 def _condition(part: str, words: Wordings) -> Condition:
-    """Return one condition: a compound one if the part matches, else by the matching wording with the most fixed words.
-    """
+    """Return one condition: a compound one if the part matches, else by the matching wording with the most fixed words."""
     best: tuple[tuple[bool, int], Condition] | None = None
     for kind, templates in words.conditions.items():
         for template in templates:

@@ -20,8 +20,7 @@ _TIMES: Final = ("current", "ended", "held_on")
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
-    """A row: the things at its two ends, its first and last day as far as stated, and the words of its line.
-    """
+    """A row: the things at its two ends, its first and last day as far as stated, and the words of its line."""
 
     ends: tuple[Thing, Thing]
     days: tuple[str, ...]

@@ -22,8 +22,7 @@ _ITEM = re.compile(r"\b([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(?:\[-?\d+\]|\|\s*(?:fir
 
 
 def lists_indexed(plan: Plan) -> frozenset[tuple[str, str]]:
-    """Return tool and field of every reply list that the plan indexes: such a list must not be empty.
-    """
+    """Return tool and field of every reply list that the plan indexes: such a list must not be empty."""
     bound: dict[str, set[str]] = {}
     for step in plan.calls():
         if step.bind:

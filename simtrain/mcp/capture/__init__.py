@@ -1,1 +1,1 @@
-"""Real servers captured into manifests: what they show, how they word errors, what they answer to probes."""
+"""Capture real servers as manifests: their surfaces, the wording of their errors, their answers to probes."""

@@ -1,4 +1,4 @@
-"""Captures servers: what each shows to every kind of client, how it words errors, and how it answers probes."""
+"""Capture servers: the surface each shows to every kind of client, the wording of its errors, and its answers to probes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, as_object
 
 AT_ONCE = 8
-"""Servers that are captured at the same time."""
+"""Servers that are captured concurrently."""
 
 SETTLING = 0.2
-"""Seconds of silence before lists are asked for: a server may build them from what it asks its client first."""
+"""Seconds of silence before lists are requested: a server may build them from requests that it first sends to its client."""
 
 Watch: TypeAlias = Callable[[str, str], None]
-"""Told (server, what is being done) as a capture goes on."""
+"""Called with (server, current activity) during a capture."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits in seconds: to start and greet, for one request, for one server in all, for calls with bad arguments together."""
+    """Limits in seconds: for the start and handshake, one request, one server in total, and all calls with bad arguments."""
 
     start: float = 60.0
     request: float = 20.0
@@ -51,13 +51,13 @@ class Patience:
 
 @dataclass(frozen=True)
 class Captured:
-    """What came of it: the manifest of the servers that could be captured, the reason for each of the others, remarks by server."""
+    """The result: a manifest of the servers that could be captured, the reason for each of the others, and remarks by server."""
 
     manifest: Manifest
     failures: Mapping[str, InputError]
     remarks: Mapping[str, tuple[str, ...]]
     seconds: Mapping[str, float]
-    """How long each server took that could be captured."""
+    """The time that each captured server took, in seconds."""
 
 
 async def capture_all(
@@ -68,7 +68,7 @@ async def capture_all(
     patience: Patience | None = None,
     watch: Watch | None = None,
 ) -> Captured:
-    """Capture several servers at once; one that fails takes nobody along. Raises InputError for probes that fit no server.
+    """Capture several servers concurrently; a failure affects only that server. Raises InputError for probes that fit no server.
 
     With `writes`, tools that may change something are called with bad arguments too.
     """
@@ -112,7 +112,7 @@ class _Take:
     versions: JsonObject = field(default_factory=dict[str, JsonValue])
 
     async def run(self, target: Target | InputError) -> ServerManifest | InputError:
-        """Return the manifest of the server, or why there is none."""
+        """Return the manifest of the server, or the error that prevented it."""
         if isinstance(target, InputError):
             return target
         begun = monotonic()
@@ -142,7 +142,7 @@ class _Take:
             except NotSpoken as refusal:
                 refusals.append(refusal)
             except InputError as problem:
-                # It does not start at all, unless it has shown that it does.
+                # Without any surface so far the server does not start at all; otherwise only this era fails.
                 if not self.surfaces:
                     raise
                 self._remark(f"not captured whole in {era}: {problem.problem}")
@@ -168,7 +168,7 @@ class _Take:
         )
 
     async def _show_era(self, target: Target, era: str, limit: float) -> None:
-        """Show one surface for each set of capabilities that makes a difference, and the built-in mistakes."""
+        """Capture a surface for each set of client capabilities that makes a difference, and the built-in mistakes."""
         self.watch(self.name, f"listing, {era}")
         async with connect(target, era=era, timeout=limit) as client:
             plain = await self._show(client)
@@ -177,7 +177,7 @@ class _Take:
             if not left and "bad_arguments" not in self.profile:
                 await self._misuse(client, sure_mistakes(plain, self.profile))
         while left:
-            # A new connection after each mistake that a server did not survive.
+            # A server may die of a mistake: the next one gets a new connection.
             async with connect(target, era=era, timeout=limit) as client:
                 left = await self._misuse(client, left)
         if era == HANDSHAKE:
@@ -185,7 +185,7 @@ class _Take:
         await self._show_to_able(target, era, plain, limit)
 
     async def _show_to_able(self, target: Target, era: str, plain: Surface, limit: float) -> None:
-        """Show a surface for each set of capabilities that makes a difference: for all of them, and for clients with
+        """Capture a surface for each set of capabilities that makes a difference: for all of them, and for clients with
         a single one.
         """
         sets: list[JsonObject] = [ALL_CAPABILITIES, {"elicitation": {"form": {}}}, {"sampling": {}}]
@@ -196,14 +196,14 @@ class _Take:
         if era == HANDSHAKE and "tasks" in as_object(plain.greeting.get("capabilities")):
             further.append(ALL_CAPABILITIES | TASKS)
         seen += [await self._show_to(target, era, capabilities, limit) for capabilities in further]
-        # Twice, since one that is kept may be the nearest for a client that had another before.
+        # Two passes: keeping a surface can make it the nearest one for a client that matched another before.
         for surface in (*seen, *seen):
             expected = ServerManifest(self.name, {}, tuple(self.surfaces)).surface(era, surface.capabilities)
             if not _alike(surface, expected):
                 self.surfaces.append(surface)
 
     async def _negotiate(self, target: Target, plain: Surface, limit: float) -> None:
-        """Ask for each revision of the handshake era, and for one that never was, on a connection of its own."""
+        """Request each revision of the handshake era, and one that never existed, each on a connection of its own."""
         self.versions[HANDSHAKE] = plain.greeting.get("protocolVersion")
         for version in (*HANDSHAKE_VERSIONS[1:], NO_VERSION):
             self.watch(self.name, f"asking for revision {version}")
@@ -211,7 +211,7 @@ class _Take:
                 async with connect(target, era=version, timeout=limit) as client:
                     self.versions[version] = client.version
             except NotSpoken:
-                # It refused, or named a revision that nobody knows.
+                # The server refused, or named an unknown revision.
                 continue
 
     async def _show_to(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
@@ -230,7 +230,7 @@ class _Take:
         return surface
 
     async def _misuse(self, client: Client, left: list[WrongRequest]) -> list[WrongRequest]:
-        """Make mistakes until one is not answered; returns those that are still to be made."""
+        """Make mistakes until one is not answered; return those still to be made."""
         self.watch(self.name, f"making mistakes, {client.era}")
         begun = monotonic()
         for number, mistake in enumerate(left):
@@ -244,7 +244,7 @@ class _Take:
                 return [other for other in rest if not (mistake.protocol and other.protocol)]
             response: JsonObject = exchange.response
             if mistake.kind == "bad_cursor" and exchange.result is not None:
-                # It takes any cursor for none, and has shown its list.
+                # The server ignores invalid cursors and returned its list.
                 response = {"result": {}}
             elif mistake.params is not None:
                 self.mistaken.append(exchange)
@@ -252,7 +252,7 @@ class _Take:
         return []
 
     async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:
-        """Play the probes in order, those of each set of capabilities on a connection of their own."""
+        """Play the probes in order, with one connection per set of capabilities."""
         by_client: dict[tuple[str, ...] | None, list[Probe]] = {}
         for probe in probes.of(self.name, self.surfaces):
             able = None if probe.capabilities is None else tuple(probe.capabilities)
@@ -269,12 +269,12 @@ class _Take:
             async with connection as client:
                 await client.quiet(SETTLING)
                 if era == MODERN:
-                    # From the schemas the client learns which arguments travel in headers as well.
+                    # The client needs the schemas: they say which arguments are also sent as headers.
                     await client.list("tools/list", timeout=self.patience.request)
                 await self._play(client, played)
 
     async def _play(self, client: Client, played: list[Probe]) -> None:
-        """Play probes; the first that is not answered ends them, since those after it may build on it."""
+        """Play probes; stop at the first that is not answered, since later ones may depend on it."""
         for done, probe in enumerate(played, 1):
             self.watch(self.name, f"probing, {client.era}, {done} of {len(played)}")
             method, params = probe.request()
@@ -286,7 +286,7 @@ class _Take:
                 return
 
     def _refused(self, client: Client, method: str, error: JsonObject) -> None:
-        """Keep a list that was declared and refused, once for each era: the stand-in refuses it as well."""
+        """Record a list that was declared but refused, once for each era: the stand-in refuses it too."""
         if any(each.method == method and each.era == client.era for each in self.mistaken):
             return
         self.mistaken.append(Exchange(method, {}, {"error": error}, client.era, client.capabilities))
@@ -317,4 +317,4 @@ def _exchange_without_secrets(exchange: Exchange, hidden: Redactor) -> Exchange:
 
 
 def _ignore(server: str, doing: str) -> None:
-    """Show nothing."""
+    """Ignore progress."""

@@ -1,4 +1,4 @@
-"""Suspicious words in what a server says of itself: text that is meant for the model and not for the person who trusts the server.
+"""Find suspicious text in a server's descriptions: text aimed at the model rather than at the person who trusts the server.
 
 The patterns follow published attacks on MCP clients: tool poisoning, hidden characters, shadowing of other servers' tools.
 """
@@ -17,7 +17,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 SHOWN = 100
 LONGEST = 200_000
-"""Letters of one text that are looked at."""
+"""Maximum characters of one text that are examined."""
 
 PROSE = frozenset({"description", "title", "instructions", "name", "text", "message", "const", "default", "$comment"})
 
@@ -69,7 +69,7 @@ _FORBIDDEN = re.compile(
 _AFTER_ALL = re.compile(r"\b(?:except|but|unless|only|other than|apart from|besides)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.;\n]*")
 
-# The joiner and the selectors that make up emoji are in ordinary use beside them.
+# Next to emoji, the joiner and variation selectors are in ordinary use.
 _JOINED = re.compile("(?<=[\u2600-\U0001faff])[\ufe0e\ufe0f\u200d]+|(?<=[0-9#*])\ufe0f\u20e3?")
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -82,7 +82,7 @@ _INSTEAD = re.compile(
 
 
 def lint(servers: Mapping[str, ServerManifest]) -> list[LintFinding]:
-    """Return what is suspicious about these servers, each thing once."""
+    """Return the suspicious passages of these servers, each once."""
     found = [finding for server in servers.values() for finding in _findings(server)]
     found += _shadows(servers)
     return list(dict.fromkeys(found))
@@ -115,12 +115,12 @@ def _suspicions(server: str, place: str, text: str) -> Iterator[LintFinding]:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """Yield the words that match, but for what a text forbids: "do not include any passwords" warns where "include all passwords"
-    attacks.
+    """Yield the matching words, except in prohibitions: "do not include any passwords" is a warning, "include all passwords"
+    an attack.
     """
     begin = 0
     while (match := pattern.search(text, begin)) is not None:
-        # What is forbidden may hold what is asked for: only its first word is left behind.
+        # A prohibition may contain a request: skip only its first word, then search on.
         begin = match.start() + 1
         if not _is_forbidden(text, match):
             yield match[0]
@@ -171,7 +171,7 @@ def _schema_problem(schema: JsonValue) -> str | None:
 
 
 def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
-    """Yield tools that take the name of another server's tool, and descriptions that talk about another server's tool."""
+    """Yield tools with the name of another server's tool, and descriptions that mention another server's tool."""
     tools = {name: server.tools for name, server in servers.items()}
     for name, own in tools.items():
         others = {str(tool.get("name")): other for other, theirs in tools.items() if other != name for tool in theirs}
@@ -182,7 +182,7 @@ def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
                 yield LintFinding(name, f"tool {_shown(label)}", "has the name of another server's tool", others[label])
             description = str(tool.get("description") or "")
             for other, where in others.items():
-                # Plain words such as `search` are in every description; a name of several words is meant.
+                # Single words such as `search` occur in every description; a name of several words is a reference to the tool.
                 if other in mine or not re.search(r"[_\-.]|[a-z][A-Z]", other):
                     continue
                 if re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", description) and _INSTEAD.search(description):
@@ -192,7 +192,7 @@ def _shadows(servers: Mapping[str, ServerManifest]) -> Iterator[LintFinding]:
 
 
 def _texts(value: JsonValue, place: str, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield all texts in a descriptor that a model may come to read, with their places."""
+    """Yield all texts in a descriptor that a model may read, with their places."""
     if isinstance(value, str):
         if key in PROSE or key == "":
             yield place, value

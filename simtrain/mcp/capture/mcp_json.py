@@ -1,7 +1,7 @@
 """`mcp.json` files as Claude, Cursor, VS Code, Windsurf and Gemini write them: servers by name, variables filled in.
 
 Sources: the clients' documentation of `mcpServers` (Claude, Cursor: `${VAR}`, `${VAR:-default}`, `${env:VAR}`) and of `servers` with
-`inputs` (VS Code: `${input:id}`), whose files may hold comments and trailing commas.
+`inputs` (VS Code: `${input:id}`), whose files may contain comments and trailing commas.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ MAX_BYTES = 4_000_000
 
 @dataclass(frozen=True)
 class ConfiguredServer:
-    """A server to capture, by the name it will have. `target` is an InputError where the file does not say enough to start it."""
+    """A server to capture, and its name. `target` is an InputError if the file does not say enough to start it."""
 
     name: str
     target: Target | InputError
 
 
 def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tuple[ConfiguredServer, ...]:
-    """Return the servers of a file, in its order, without those it marks as disabled.
+    """Return the servers in a file, in its order, except disabled ones.
 
-    A server whose variables are not set is given back with the InputError that says so, since the others can still be captured.
-    Raises InputError for a file that cannot be read or that holds no servers.
+    A server with unset variables is returned with the InputError that says so, since the others can still be captured.
+    Raises InputError for a file that cannot be read or has no servers.
     """
     document = _read(path)
     nested = document.get("mcp")
     servers: JsonValue = document.get("mcpServers") or document.get("servers")
     if servers is None and is_object(nested):
-        # VS Code's settings.json.
+        # As in VS Code's settings.json.
         servers = nested.get("servers")
     if not is_object(servers) or not servers:
         raise InputError("the file names no servers", remedy='they stand under "mcpServers" or "servers"', file=path)
@@ -66,7 +66,7 @@ class _Reader:
         }
 
     def target(self, name: str, entry: JsonValue) -> Target | InputError:
-        """Return what an entry starts or connects to."""
+        """Return the command or URL of an entry."""
         try:
             if not is_object(entry):
                 raise InputError("this is no object")
@@ -157,7 +157,7 @@ class _Reader:
 
 _VARIABLE = re.compile(r"\$\{([^{}]+)\}")
 
-# A string, or what is no JSON outside of one: comments, and commas before a closing bracket.
+# A string (matched so that its content is skipped), a comment, or a comma before a closing bracket.
 _BEYOND_JSON = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*[}\]])')
 
 
@@ -167,7 +167,7 @@ def _read(path: Path) -> JsonObject:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
         raise InputError(f"cannot be read: {reason}", file=path) from None
-    # Line breaks of a comment stay, so that errors name the right line.
+    # Keep a comment's line breaks, so that errors name the right line.
     plain = _BEYOND_JSON.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
     try:
         document: JsonValue = json.loads(plain)

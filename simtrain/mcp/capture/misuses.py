@@ -1,4 +1,4 @@
-"""Tool calls with bad arguments, one mistake of each kind: the replies show how a server words its errors."""
+"""Tool calls with bad arguments, covering each kind of mistake: the replies show how a server words its errors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from simtrain.mcp_wire.manifest import NO_ARGUMENT
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_list
 
 MISUSES = 400
-"""So many calls with bad arguments are made of one server at most."""
+"""Maximum calls with bad arguments to one server."""
 
 _TANGLED = 4
-"""So many tools are called with several mistakes at once."""
+"""Tools that are called with several mistakes at once."""
 
 _READS = re.compile(
     r"(?:^|[_\-./])(?:get|list|read|search|find|query|describe|show|fetch|view|lookup|count|status|convert|current"
@@ -33,18 +33,18 @@ _OF_OTHER_TYPE: Mapping[str, JsonValue] = {
     "string": 7_070_707, "integer": "no number", "number": "no number", "boolean": "no answer", "array": "no list",
     "object": "no object",
 }  # fmt: skip
-"""By type, a value of another one; the number is none that a process could have a file open under."""
+"""A wrong-typed value for each JSON type; the number cannot be an open file descriptor."""
 
 _NOT_LISTED = "none of these"
 
 _TEXT = "simtrain_text"
-"""Stands where any text will do: a refusal with this in it is about the text, and not about a mistake elsewhere."""
+"""Placeholder for any text: a refusal that contains it is about the text, not about the mistake being tested."""
 
 Call: TypeAlias = tuple[str, JsonObject]
 
 
 def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
-    """Return calls with bad arguments of the tools that only read, or of all: the most telling first, and MISUSES at most."""
+    """Return at most MISUSES calls with bad arguments to the read-only tools, or to all; the most informative first."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str) and (writes or _only_reads(tool))]
     parts = [_Misused(tool) for tool in named]
     calls = chain(
@@ -56,7 +56,7 @@ def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
 
 
 def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
-    """Return calls without anything that is required, of two tools at most: what a library refuses that checks before it runs a tool."""
+    """Return calls without required arguments, to at most two tools: a library that validates first refuses them before the tool runs."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str)]
     harmless = [tool for tool in named if as_object(tool.get("annotations")).get("destructiveHint") is not True]
     needy = [part for part in map(_Misused, harmless) if part.required]
@@ -64,7 +64,7 @@ def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
 
 
 class _Misused:
-    """The calls of one tool."""
+    """The calls to one tool."""
 
     def __init__(self, tool: JsonObject) -> None:
         self.name = tool["name"]
@@ -75,13 +75,13 @@ class _Misused:
         self._schema = schema
 
     def of_nothing(self) -> Iterator[Call]:
-        """Return calls with nothing: without the required arguments, and with arguments that the tool does not have."""
+        """Yield calls without the required arguments, and with unknown ones."""
         if self.required:
             yield self.name, {}
             yield self.name, {NO_ARGUMENT: 1}
 
     def of_several(self) -> Iterator[Call]:
-        """Yield calls with several mistakes: values of another type, and one of them with required arguments absent."""
+        """Yield calls with several mistakes: wrong-typed values, once with required arguments missing."""
         wrong = {name: value for name in self.required for value in self._wrong(name)[:1]}
         if len(wrong) > 1:
             yield self.name, self._whole | wrong
@@ -89,7 +89,7 @@ class _Misused:
             yield self.name, {name: wrong[name]}
 
     def of_one(self) -> Iterator[Call]:
-        """Yield each required argument left out, and each argument with a value that it does not take."""
+        """Yield calls that omit each required argument, and calls with an invalid value for each argument."""
         for name in self.required if len(self.required) > 1 else ():
             yield self.name, {other: value for other, value in self._whole.items() if other != name}
         for name in self._known:
@@ -103,7 +103,7 @@ class _Misused:
 
 
 def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
-    """Return a value that a schema allows, as far as that is easily seen."""
+    """Return a value that a schema probably allows; only simple constraints are considered."""
     described = resolved(schema, root)
     if "default" in described or described.get("enum") or depth > 8:
         return fitting(described)
@@ -126,7 +126,7 @@ def plausible(schema: JsonValue, root: JsonObject, depth: int = 0) -> JsonValue:
 
 
 def _only_reads(tool: JsonObject) -> bool:
-    """True if a tool declares that it reads, or its name says so and it does not declare the opposite."""
+    """True if a tool declares that it is read-only, or its name suggests it and it does not declare the opposite."""
     hints = as_object(tool.get("annotations"))
     if hints.get("readOnlyHint") is True:
         return True

@@ -36,7 +36,7 @@ class _Strict(BaseModel):
 
 
 class AnswersSpec(_Strict):
-    """What the client says when a server asks it something while the probes are played."""
+    """The client's answers to requests of the server during the probes."""
 
     roots: tuple[str, ...] = Field((), description="URIs of the roots, file:///...")
     text: str = Field("ok", description="The text of a sampled message.")
@@ -45,7 +45,7 @@ class AnswersSpec(_Strict):
     form: JsonObject | None = Field(None, description="Values of a form by field; the others get a fitting one.")
 
     def canned(self) -> Canned:
-        """Return the answers for a client."""
+        """Return these answers in the client's form."""
         return Canned(self.roots, self.text, self.model, self.action, self.form)
 
 
@@ -77,7 +77,7 @@ class Probe(_Strict):
         return self
 
     def request(self) -> tuple[str, JsonObject]:
-        """Return method and params."""
+        """Return the JSON-RPC method and params."""
         if self.call is not None:
             return "tools/call", {"name": self.call, "arguments": self.arguments}
         if self.read is not None:
@@ -87,14 +87,14 @@ class Probe(_Strict):
         return self.method or "", self.params
 
     def fits(self, server: str, surfaces: Sequence[Surface]) -> bool:
-        """True if it is to be played on this server."""
+        """True if the probe applies to this server."""
         if not fnmatchcase(server, self.server):
             return False
         return self.call is None or self.call in _tool_names(surfaces)
 
 
 class ProbeFile(_Strict):
-    """A file of probes, played in order on one connection a server and era."""
+    """A file of probes, played in order on one connection per server and era."""
 
     probes: tuple[Probe, ...] = Field(min_length=1, description="The requests to make.")
     eras: Literal["first", "each"] = Field(
@@ -110,7 +110,7 @@ class ProbeFile(_Strict):
         return [probe for probe in self.probes if probe.fits(server, surfaces)]
 
     def check_servers(self, names: Iterable[str]) -> None:
-        """Raise InputError for a probe of a server that is not among those to capture."""
+        """Raise InputError for a probe of a server that is not being captured."""
         known = list(names)
         for number, probe in enumerate(self.probes):
             if not any(fnmatchcase(name, probe.server) for name in known):
@@ -118,7 +118,7 @@ class ProbeFile(_Strict):
                 raise InputError(problem, remedy=nearest(probe.server, known), place=f"probes[{number}].server")
 
     def check_tools(self, surfaces: dict[str, Sequence[Surface]]) -> None:
-        """Raise InputError for a call of a tool that none of the captured servers has."""
+        """Raise InputError for a call to a tool that none of the captured servers has."""
         for number, probe in enumerate(self.probes):
             fitting = [shown for name, shown in surfaces.items() if fnmatchcase(name, probe.server)]
             tools = [tool for shown in fitting for tool in _tool_names(shown)]
@@ -136,7 +136,7 @@ def read_probes(path: Path) -> ProbeFile:
 class WrongRequest:
     """A request that is wrong on purpose; `kind` is its key in the profile.
 
-    After one of the `protocol` that gets no answer the others of that sort are not made: each would cost as long a wait.
+    Once a `protocol` mistake gets no answer, the others of that kind are skipped: each would cost the same timeout.
     """
 
     kind: str
@@ -146,8 +146,8 @@ class WrongRequest:
 
 
 def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
-    """Return requests that show a server's error style. Tools that only read are called with bad arguments, and with
-    `writes` the others too.
+    """Return requests that show a server's error style. Read-only tools are called with bad arguments, with
+    `writes` all tools.
     """
     capabilities = as_object(surface.greeting.get("capabilities"))
     found = [WrongRequest("unknown_method", NO_METHOD, {})]
@@ -163,7 +163,7 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
 
 
 def sure_mistakes(surface: Surface, profile: JsonObject) -> list[WrongRequest]:
-    """Return calls with bad arguments that are refused before anything runs, since the server's library looks at them first."""
+    """Return calls with bad arguments that the server's library refuses before any tool runs."""
     tools = surface.items("tools/list")
     schemas = {str(tool.get("name")): as_object(tool.get("inputSchema")) for tool in tools}
     return _calls(sure_misuses(tools)) if checks_first(unknown_tool(profile), schemas) else []
@@ -174,8 +174,8 @@ def _calls(calls: Iterable[tuple[str, JsonObject]]) -> list[WrongRequest]:
 
 
 def protocol_mistakes(surface: Surface) -> list[WrongRequest]:
-    """Return requests that show how a server words protocol errors: a flawed request of each method, and requests for
-    unknown names.
+    """Return requests that show how a server words protocol errors: an invalid request of each method, and requests
+    for unknown names.
     """
     prompt: JsonObject = {"type": "ref/prompt", "name": NO_PROMPT}
     template: JsonObject = {"type": "ref/resource", "uri": NO_RESOURCE}
@@ -195,7 +195,7 @@ def protocol_mistakes(surface: Surface) -> list[WrongRequest]:
 
 
 def latency(exchanges: Iterable[Exchange]) -> JsonObject:
-    """Return how long the tools took, by tool: `{"count", "p50", "p95"}`, in seconds."""
+    """Return the latency of each tool: `{"count", "p50", "p95"}`, in seconds."""
     seconds: dict[str, list[float]] = {}
     for exchange in exchanges:
         if exchange.method == "tools/call" and exchange.seconds is not None:
@@ -211,6 +211,6 @@ def _tool_names(surfaces: Sequence[Surface]) -> list[str]:
 
 
 def _quantile(values: list[float], share: float) -> float:
-    """Return the value that `share` of all values do not exceed."""
+    """Return the smallest value that `share` of all values do not exceed."""
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 6)

@@ -1,4 +1,4 @@
-"""The secrets of one server: its headers, secret arguments and variables, and our own keys."""
+"""The secrets of one server: its headers, secret arguments and variables, and API keys in our own environment."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target
 from simtrain.values.types import JsonObject
 
 _FOLDERS = frozenset({"PWD", "OLDPWD"})
-"""Variables in which shells keep where they are; no passwords, in spite of their names."""
+"""Variables in which shells keep the working folder; not passwords, in spite of their names."""
 _KEY = re.compile(r"(?:^|_)KEY$", re.IGNORECASE)
-"""A variable of the environment that ends so holds a secret; a member of a JSON object may be any key."""
+"""An environment variable with such a suffix is secret; a JSON member named `key` may be any key."""
 
 
 def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the values that nothing written about a server may hold, those of our own environment among them."""
+    """Return the values that must not appear in anything written about a server, including those of our own environment."""
     variables = dict(os.environ if environ is None else environ)
     found = _in_url(target) if isinstance(target, HttpTarget) else _in_command(target)
     if isinstance(target, StdioTarget):
@@ -29,7 +29,7 @@ def secrets_of(target: Target, *, environ: Mapping[str, str] | None = None) -> l
 
 
 def source_of(target: Target, hidden: Redactor) -> JsonObject:
-    """Return where a server is, as a manifest says it: names of headers and variables only, and no secret."""
+    """Return a server's source in the form of a manifest: only the names of headers and variables, no secrets."""
     if isinstance(target, HttpTarget):
         return {"url": hidden.url(target.url), "headers": sorted(target.headers)}
     return {"command": hidden.command(target.command), "env": sorted(target.env or {})}

@@ -1,1 +1,1 @@
-"""Drafts: service worlds made from captured manifests and recordings, for an author to go on with."""
+"""Drafts: service worlds made from captured manifests and recordings, as a starting point for an author."""

@@ -1,4 +1,4 @@
-"""Making a draft with a model: it proposes, checks accept or object, for a limited number of rounds; without a model, a skeleton."""
+"""Draft with a model: it proposes, and checks accept or object, for a limited number of rounds. Without a model: a skeleton."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
 Ask: TypeAlias = Callable[[Sequence[JsonObject]], Awaitable[str]]
-"""Sends chat messages and returns what the model says. Raises ModelFault."""
+"""Send chat messages and return the model's reply. Raises ModelFault."""
 
 Watch: TypeAlias = Callable[[str], None]
-"""Told in a line how it goes."""
+"""Called with one line of progress."""
 
 ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Drafted:
-    """A draft: the proposal that is kept, how far it is in words, and the objections to what the model said last.
+    """A draft: the proposal that is kept, its state in words, and the objections to the model's last reply.
 
-    `accepted`: the checks have nothing against the proposal as the model made it.
+    `accepted`: the checks have no objection to the model's own proposal.
     """
 
     proposal: Proposal
@@ -40,16 +40,16 @@ class Drafted:
 
 
 def without_model(observed: Observed) -> Drafted:
-    """Return the skeleton: all tools are there, and open."""
+    """Return the skeleton: all tools, all open."""
     return Drafted(skeleton(observed), ProposalVerdict((), {}), SKELETON)
 
 
 async def with_model(
     observed: Observed, ask: Ask, *, name: str, manifest: Path, rounds: int = ROUNDS, watch: Watch
 ) -> Drafted:
-    """Return the first proposal that the checks accept; after the last round the best one, its faulty tools left open.
+    """Return the first proposal that the checks accept; after the last round, the best one with its faulty tools left open.
 
-    Raises ModelFault when the model cannot be asked.
+    Raises ModelFault if the model is unavailable.
     """
     messages = asked(observed)
     best: tuple[Proposal, ProposalVerdict] | None = None
@@ -64,7 +64,7 @@ async def with_model(
             objections = (Objection("form", None, str(error)),)
         else:
             judged = await judge(proposal, observed, name=name, manifest=manifest, excused=excused)
-            # A tool that is left open again, after it was asked for, is one that the model cannot write.
+            # A tool that stays open although it was requested is one that the model cannot write.
             excused = frozenset(proposal.open)
             objections = judged.objections
             if not objections:
@@ -86,7 +86,7 @@ async def with_model(
 async def _sound_part(
     proposal: Proposal, observed: Observed, name: str, manifest: Path
 ) -> tuple[Proposal, ProposalVerdict]:
-    """Return the proposal without the tools that are objected to: what one tool wrote others may have shown, so that it is judged anew."""
+    """Return the proposal without the rejected tools, and a new verdict: other tools may depend on what those wrote."""
     judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
     while judged.objections:
         faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}

@@ -1,4 +1,4 @@
-"""What a proposal is judged by, none of it the model's own word: its form, loading, the recorded replies, and words given anew."""
+"""Judge a proposal without relying on the model's claims: by its form, loading, the recorded replies, and renamed recordings."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from simtrain.values.types import JsonObject, encode
 Check: TypeAlias = Literal["form", "open", "load", "reads", "replay", "held out", "read after write"]
 
 HELD_OUT = 4
-"""One in so many calls is kept from the model, but for the first of each tool that went this way."""
+"""One in this many calls is held out from the model, except the first of each tool and channel."""
 
 SHOWN = 1_200
-"""Letters of a call that an objection shows."""
+"""Maximum characters of a call in an objection."""
 
 _TOOL = re.compile(r"tools\[(\d+)\]")
 
 
 @dataclass(frozen=True)
 class Objection:
-    """Why a proposal is sent back: the check that it fails, the tool if there is one, and what to change."""
+    """Why a proposal is rejected: the failed check, the tool if there is one, and what to change."""
 
     check: Check
     tool: str | None
@@ -42,19 +42,19 @@ class Objection:
 
 @dataclass(frozen=True)
 class ProposalVerdict:
-    """What came of a proposal. `replies`: of each tool, how many recorded replies come out, and how many there are."""
+    """The verdict on a proposal. `replies`: by tool, how many recorded replies it reproduces, and how many there are."""
 
     objections: tuple[Objection, ...]
     replies: Mapping[str, tuple[int, int]]
 
     @property
     def loads(self) -> bool:
-        """True if the draft could be played at all."""
+        """True if the draft could be played."""
         return all(objection.check not in ("form", "load") for objection in self.objections)
 
 
 def held_out(observed: Observed) -> set[int]:
-    """Return the numbers of the calls that a model is not shown."""
+    """Return the numbers of the calls that are held out from the model."""
     seen: set[tuple[str, str | int]] = set()
     found: set[int] = set()
     for call in observed.calls:
@@ -68,7 +68,7 @@ def held_out(observed: Observed) -> set[int]:
 async def judge(
     proposal: Proposal, observed: Observed, *, name: str, manifest: Path, excused: Collection[str] = ()
 ) -> ProposalVerdict:
-    """Play a proposal, and say what is wrong with it. `excused`: tools that may stay open although recorded calls show what they do."""
+    """Play a proposal and object to its faults. `excused`: tools that may stay open although there are recorded calls to them."""
     text = world_text(observed, proposal, name=name, manifest=str(manifest.resolve()), state="being judged")
     try:
         played = await rehearse(text, observed.calls)
@@ -82,7 +82,7 @@ async def judge(
     found += [
         Objection("read after write", one.call.tool, f"with other words in the recorded calls, {_about(one)}")
         for one in again
-        # What is wrong with the recorded words already is said once.
+        # Faults that the recording itself shows are reported only once.
         if one.problem is not None and one.call.number in right and one.call.tool in proposal.bound
     ]
     replies = {tool: _replies(played, tool) for tool in observed.tools}
@@ -99,7 +99,7 @@ def _unloadable(error: InputError | SimulatorFault, observed: Observed) -> Objec
 
 
 def _writing_reads(proposal: Proposal, observed: Observed) -> list[Objection]:
-    """Return a tool that says that it only reads must not write."""
+    """Object to tools that declare themselves read-only but write."""
     reading = [
         tool
         for tool, raw in observed.tools.items()
@@ -127,7 +127,7 @@ def _objection(one: RehearsedCall, proposal: Proposal, hidden: bool) -> Objectio
     if one.problem is None or one.call.tool not in proposal.bound:
         return None
     if hidden:
-        # The recorded reply stays unsaid: a proposal that is told it could learn it by heart.
+        # The recorded reply is not quoted: a proposal could hard-code it.
         return Objection("held out", one.call.tool, f"a recorded call that you were not shown: {_about(one)}")
     words = "it carries out what the server refused; " if one.let_through else ""
     reply = encode(one.call.response)[:SHOWN]
@@ -144,6 +144,6 @@ def _replies(played: Sequence[RehearsedCall], tool: str) -> tuple[int, int]:
 
 
 def shown_calls(observed: Observed) -> list[RecordedCall]:
-    """Return the calls that a model is shown."""
+    """Return the calls that the model is shown."""
     hidden = held_out(observed)
     return [call for call in observed.calls if call.number not in hidden]

@@ -1,4 +1,4 @@
-"""What is known of a server before it is drafted: its tools, and the calls that were recorded, in order."""
+"""The input of a draft: a server's tools, and its recorded calls in order."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from simtrain.worlds.recorded.recorded_sessions import RecordedSession, read_ses
 from simtrain.worlds.recorded.replay_index import CALL
 
 Channel: TypeAlias = str | int
-"""How a reply came: `result`, `error` (an error result), or the code of a JSON-RPC error."""
+"""The channel of a reply: `result`, `error` (an error result), or the code of a JSON-RPC error."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedCall:
-    """One recorded call. `number` counts through all recordings, `course` says which of them it belongs to."""
+    """One recorded call. `number` counts across all recordings, `course` is the recording that it belongs to."""
 
     number: int
     recorded_session: int
@@ -31,7 +31,7 @@ class RecordedCall:
 
     @cached_property
     def channel(self) -> Channel:
-        """How the reply came."""
+        """Return the channel of the reply."""
         if "error" in self.response:
             return self.response["error"].get("code", 0)
         return "error" if self._result.get("isError") is True else "result"
@@ -44,7 +44,7 @@ class RecordedCall:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """A server: its captured manifest, its raw tool descriptors by name, and the calls of its tools."""
+    """A server: its captured manifest, its raw tool descriptors by name, and the calls to its tools."""
 
     manifest: ServerManifest
     tools: dict[str, JsonObject]
@@ -52,7 +52,7 @@ class Observed:
 
 
 def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequence[Path] = ()) -> Observed:
-    """Return what a manifest and recordings tell of one server; `server` names it where the manifest has several. Raises InputError."""
+    """Read a manifest and recordings of one server; `server` names it if the manifest has several. Raises InputError."""
     servers = read_manifest(manifest).servers
     if server is None and len(servers) > 1:
         raise InputError(
@@ -69,7 +69,7 @@ def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequ
         raise InputError(f"the server {name!r} has no tools", file=manifest)
     recorded_sessions = [RecordedSession(name, found.exchanges, {})]
     for path in recordings:
-        # A manifest given as a recording holds other servers as well; a relay's recording is of one, whatever it is called.
+        # A manifest used as a recording may hold other servers too; a relay's recording is of a single server under any name.
         recorded_sessions += [
             recorded_session
             for recorded_session in read_sessions(path)

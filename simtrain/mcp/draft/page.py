@@ -1,4 +1,4 @@
-"""The YAML of a draft: written to be read and gone on with, the same bytes for the same draft."""
+"""The YAML of a draft: readable and editable, and byte-identical for the same draft."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH = 140
 
 
 def block(key: str, value: JsonValue, indent: int = 0) -> list[str]:
-    """Return the lines of one key: texts of several lines as blocks, short lists and objects on one line."""
+    """Return the lines of one key: multi-line texts as blocks, short lists and objects on one line."""
     space = " " * indent
     if isinstance(value, str) and "\n" in value and _is_block(value):
         return [f"{space}{scalar(key)}: |-", *(f"{space}  {line}" if line else "" for line in value.split("\n"))]
@@ -55,7 +55,7 @@ _MISREAD = re.compile(r"true|false|null|yes|no|on|off|nan|inf|y|n|~", re.IGNOREC
 
 
 def scalar(value: JsonValue) -> str:
-    """Return a single value: bare where nothing could misread it, else in double quotes."""
+    """Return a scalar: bare if YAML cannot misread it, else in double quotes."""
     if isinstance(value, str):
         bare = (
             _BARE.fullmatch(value) and not value.endswith(" ") and not _MISREAD.fullmatch(value) and " #" not in value
@@ -68,12 +68,12 @@ def scalar(value: JsonValue) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, with nothing in it that a file could not hold or that would end a comment."""
+    """Return a text on one line, without characters that a file cannot hold or that would end a comment."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
 
 
 def comment(texts: Sequence[str], indent: int = 0) -> list[str]:
-    """Comment lines, wrapped."""
+    """Return comment lines, wrapped."""
     space = " " * indent
     lines: list[str] = []
     for text in texts:
@@ -89,8 +89,8 @@ def comment(texts: Sequence[str], indent: int = 0) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """True if a text can be written as a block: no line ends with a space, the first begins with none, and every
-    character is printable.
+    """True if a text can be written as a block: no trailing spaces, no leading space on the first line, and only
+    printable characters.
     """
     lines = text.split("\n")
     plain = all(line == line.rstrip() for line in lines) and bool(lines[0].strip()) and bool(lines[-1])

@@ -1,5 +1,5 @@
-"""The prompt for the model: the form of a proposal, the server's tools, the recorded calls, and the errors of the
-last proposal.
+"""The prompt for the model: the form of a proposal, the server's tools, the recorded calls, and the objections to
+the last proposal.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def asked(observed: Observed) -> list[JsonObject]:
 
 
 def answered(messages: Sequence[JsonObject], reply: str, objections: Sequence[Objection]) -> list[JsonObject]:
-    """Return the messages with the last proposal and what is wrong with it; those between the first ones and it are left out."""
+    """Return the first messages with the last proposal and the objections to it; earlier rounds are dropped."""
     lines = [f"- {str(objection)[:OBJECTION_LETTERS]}" for objection in objections[:OBJECTIONS]]
     more = len(objections) - len(lines)
     lines += [f"- and {more} more"] if more > 0 else []
@@ -94,7 +94,7 @@ def _line(call: RecordedCall) -> str:
 
 
 def _clipped(lines: Sequence[str]) -> str:
-    """Return the lines that fit, the first ones."""
+    """Return as many of the first lines as fit."""
     room, kept = ALL_LETTERS, list[str]()
     for line in lines:
         room -= len(line) + 1

@@ -1,4 +1,4 @@
-"""What a model proposes for a server: tables, rows, and for each tool SQL or a reason why it stays open. Nothing else is its to say."""
+"""A model's proposal for a server: tables, rows, and for each tool SQL or a reason why it stays open, nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_
 
 PARTS = ("schema", "rows", "tools")
 KEYS = ("let", "refuse", "ids", "write", "read", "text", "each", "structured", "page")
-"""What a proposal may say of a tool besides its name, or `open` with a reason."""
+"""Keys of a tool in a proposal besides its name; alternatively `open` with a reason."""
 
 LONGEST = 200_000
 MOST_ROWS = 2_000
@@ -24,7 +24,7 @@ _FENCED = re.compile(r"```(?:ya?ml)?[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposal whose form is right. `bound` holds the keys of the tools that SQL answers, `open` why the others stay open."""
+    """A well-formed proposal. `bound` holds the keys of the tools that SQL answers, `open` the reasons why the others stay open."""
 
     schema: str
     rows: JsonObject
@@ -32,13 +32,13 @@ class Proposal:
     open: Mapping[str, str]
 
     def without(self, tools: Mapping[str, str]) -> Proposal:
-        """Return the proposal with some tools left open, each for a reason."""
+        """Return the proposal with these tools left open, each with its reason."""
         bound = {name: keys for name, keys in self.bound.items() if name not in tools}
         return replace(self, bound=bound, open={**self.open, **tools})
 
 
 def read_proposal(reply: str, tools: Mapping[str, JsonObject]) -> Proposal:
-    """Return the proposal in a model's reply, for the tools of a server. Raises InputError for one of the wrong form."""
+    """Parse the proposal in a model's reply, for the tools of a server. Raises InputError for a malformed one."""
     if len(reply) > LONGEST:
         raise InputError(f"the reply has {len(reply)} characters", remedy=f"{LONGEST} at most", file=FILE)
     fenced = _FENCED.search(reply)
@@ -55,7 +55,7 @@ def read_proposal(reply: str, tools: Mapping[str, JsonObject]) -> Proposal:
 def _rows(value: JsonValue) -> JsonObject:
     rows = as_object(value)
     flat = [items for items in rows.values() if is_list(items)]
-    # Generated rows would be a cheap way to be huge, and a recording shows rows one by one.
+    # Row generators are not allowed: they could be huge, and recordings show single rows anyway.
     if not is_object(value) or len(flat) != len(rows):
         raise InputError("rows are lists of rows, by table", file=FILE, place="rows")
     if sum(map(len, flat)) > MOST_ROWS:

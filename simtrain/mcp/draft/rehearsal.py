@@ -1,4 +1,4 @@
-"""Recorded calls played against a draft, through the door that MCP clients use: which of the replies does it give?"""
+"""Play recorded calls against a draft, through the MCP interface, and compare its replies with the recorded ones."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TOKENS = {
 
 @dataclass(frozen=True, slots=True)
 class RehearsedCall:
-    """One recorded call, and what is wrong with the draft's reply; None if it is the recorded one.
+    """One recorded call, and how the draft's reply differs; None if it is the recorded one.
 
-    `let_through`: the server refused the call, and the draft carried it out.
+    `let_through`: the server refused the call, but the draft carried it out.
     """
 
     call: RecordedCall
@@ -42,7 +42,7 @@ class RehearsedCall:
 
 
 async def rehearse(text: str, calls: Sequence[RecordedCall]) -> list[RehearsedCall]:
-    """Play calls against a draft, each recording from the initial state; ids are mapped one to one, moments count as the same.
+    """Play calls against a draft, each recording from the initial state; ids are mapped one to one, all times count as equal.
 
     `text` names its manifest by an absolute path. Raises InputError for a draft that does not load.
     """
@@ -64,7 +64,7 @@ async def _play(calls: Sequence[RecordedCall], opened: OpenStandIn) -> list[Rehe
         moment += STEP
         own = await opened.call(call.tool, pairing.from_real(call.arguments), moment=moment)
         if opened.breakdown is not None:
-            # The episode is over: what comes after it would be blamed on tools that are sound.
+            # The episode is over: differences after this point would be blamed on sound tools.
             return [*found, RehearsedCall(call, f"the draft breaks down: {opened.breakdown}")]
         problem = difference(_without_moments(call.response), _without_moments(own), pairing, other="draft")
         found.append(RehearsedCall(call, problem, let_through=_is_refusal(call.response) and not _is_refusal(own)))
@@ -77,7 +77,7 @@ def _is_refusal(response: JsonObject) -> bool:
 
 
 def _without_moments(value: JsonValue) -> JsonValue:
-    """Return a value in which all moments are the same."""
+    """Return a value in which all times are replaced by the same one."""
     if is_object(value):
         return {key: _without_moments(item) for key, item in value.items()}
     if is_list(value):

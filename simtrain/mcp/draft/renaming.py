@@ -1,6 +1,6 @@
-"""Recordings with their words replaced: what was written must be read back unchanged, whatever it was.
+"""Recordings with replaced words: a text that was written must be read back, whatever it is.
 
-A draft that knows the recorded replies by heart gives those; one that keeps what it is told gives the new words.
+A draft with hard-coded replies returns the old words; one that stores its input returns the new ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 SHORTEST = 5
 SUFFIX = " anew"
-"""After the old words, so that searches and orders stay what they were."""
+"""Appended to the old words, so that searches and sort orders stay the same."""
 
 _WORDS = re.compile(r"[^\W\d_][\w '&,-]*", re.ASCII)
 
 
 def renamed(observed: Observed) -> list[RecordedCall]:
-    """Return the recorded calls with the free texts that writing calls were given, and that came back, under other words."""
+    """Return the recorded calls with new words for the free texts that write calls received and later replies returned."""
     return [
         call
         for recorded_session in sorted({call.recorded_session for call in observed.calls})
@@ -50,7 +50,7 @@ def _values(response: JsonObject, change: object) -> JsonObject:
 
 
 def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
-    """Return texts that a call gave first and that a later reply holds: free ones, not the words of an enumeration, an id or a search."""
+    """Return texts that first occur in a call and then in a later reply: free text, not enum values, ids or search terms."""
     fixed = {text for tool in observed.tools.values() for text in _texts(tool)}
     found: set[str] = set()
     seen = ""
@@ -61,7 +61,7 @@ def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
             if free and text not in seen and text in later:
                 found.add(text)
         seen += "\n" + _reply_text(call.response)
-    # A word that is given alone elsewhere and stands within a text is searched for: both would have to change together.
+    # A text that contains another call's argument may be the target of a search: both would have to change together.
     given = {text for call in calls for text in _texts(call.arguments)}
     return {text for text in found if not any(text != other and text in other for other in given)}
 

@@ -1,4 +1,4 @@
-"""The YAML of a drafted world: the surface and the errors from what was captured, the rest from a proposal, or open."""
+"""The YAML of a drafted world: surface and errors come from the capture, everything else from a proposal, or stays open."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_]+")
 
 
 def world_name(name: str) -> str:
-    """Return a name that a world may have."""
+    """Return a valid world name."""
     plain = _REFUSED.sub("_", name).strip("_").lower()
     return plain if plain[:1].isalpha() else f"w_{plain}"
 
 
 def relative(manifest: Path, out: Path) -> str:
-    """Return the path of the manifest as the world file names it."""
+    """Return the path of the manifest relative to the world file."""
     return Path(relpath(manifest.resolve(), out.resolve().parent)).as_posix()
 
 
 def skeleton(observed: Observed) -> Proposal:
-    """Return what is proposed without a model: nothing, and every tool left open."""
+    """Return the proposal without a model: no tables, every tool left open."""
     return Proposal("", {}, {}, dict.fromkeys(observed.tools, "nobody has written it yet"))
 
 
 def world_text(observed: Observed, proposal: Proposal, *, name: str, manifest: str, state: str) -> str:
-    """Return the YAML of a world; `manifest` is the path of the captured manifest as the file names it, `state` how far the draft is."""
+    """Return the YAML of a world; `manifest` is the path of the captured manifest as the file names it, `state` says how finished it is."""
     server, tools = observed.manifest.name, observed.tools
     schemas = {tool: _input(raw.get("inputSchema")) for tool, raw in tools.items()}
     lines = comment([f"A draft of the server {server}: {state}. Read it, correct it, go on with it."])

@@ -24,7 +24,7 @@ _METRICS = {
     "cost_usd": "cost",
 }
 
-# What has a place of its own in ATIF, or is a wall-clock fact; everything else of a trajectory travels in `extra`.
+# Fields that ATIF has a place for, and wall-clock facts; everything else in a trajectory goes to `extra`.
 _PLACED = ("system", "prompt", "turns", "timing")
 
 
@@ -90,7 +90,7 @@ class Atif(Exporter):
 
 
 def from_atif(row: JsonObject) -> Trajectory:
-    """Return the trajectory in a row that `Atif` wrote, less `timing`, and less what perturbations did unless `labels` was set.
+    """Return the trajectory in a row that `Atif` wrote, without `timing`, and without perturbation events unless `labels` was set.
 
     Raises InputError for an ATIF document that does not come from simtrain.
     """
@@ -161,7 +161,7 @@ def _step_back(call: JsonObject, result: JsonObject, native: dict[str, str]) -> 
 
 
 def _without_none(row: JsonObject) -> JsonObject:
-    """Drop unknown values, as ATIF does; only keys of the format, never JSON that came from a world."""
+    """Drop null values, as ATIF does; only for keys of the format, never in JSON that came from a world."""
     agent = {key: value for key, value in row["agent"].items() if value is not None}
     steps = [{key: value for key, value in step.items() if value is not None} for step in row["steps"]]
     return row | {"agent": agent, "steps": steps}

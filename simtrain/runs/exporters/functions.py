@@ -1,4 +1,4 @@
-"""The tools of a trajectory as OpenAI-style function definitions, under names that the wire allows."""
+"""The tools of a trajectory as OpenAI-style function definitions, under names that the API allows."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from simtrain.values.types import JsonObject
 
 
 def definitions(trajectory: Trajectory, names: dict[str, str]) -> list[JsonObject]:
-    """Return the tools that were offered, as function definitions."""
+    """Return the offered tools as function definitions."""
     return [definition(tool, names[tool.name]) for tool in trajectory.tools]

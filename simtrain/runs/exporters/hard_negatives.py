@@ -1,4 +1,4 @@
-"""Hard negatives: episodes that something on purpose led astray, and that read like successes."""
+"""Hard negatives: failed episodes that a perturbation led astray and that read like successes."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.values.types import JsonObject, encode
 
 Arguments: TypeAlias = Literal["text", "object"]
-"""How the arguments of calls are written: as JSON text, as OpenAI does, or as objects, as most chat templates read them."""
+"""The form of call arguments: JSON text, as OpenAI writes them, or objects, as most chat templates expect."""
 
 
 def opening(trajectory: Trajectory) -> list[JsonObject]:
-    """Return what the agent read before its first turn."""
+    """Return the messages that the agent read before its first turn."""
     system: list[JsonObject] = [{"role": "system", "content": trajectory.system}] if trajectory.system else []
     return [*system, {"role": "user", "content": trajectory.prompt}]
 
@@ -29,7 +29,7 @@ NOTHING_SAID = "in which the agent said nothing"
 def assistant_message(
     turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
 ) -> JsonObject:
-    """Return the assistant message of a turn; `names` maps tools to names for the wire."""
+    """Return the assistant message of a turn; `names` maps tools to names in the API's format."""
     message: JsonObject = {"role": "assistant", "content": turn.text or None}
     if reasoning and turn.reasoning:
         message["reasoning_content"] = turn.reasoning
@@ -46,7 +46,7 @@ def replies(turn: Turn) -> list[JsonObject]:
 def conversation(
     turns: Sequence[Turn], names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
 ) -> list[JsonObject]:
-    """Return turns with their replies; those after the last message are cut, since a row must end on the agent's side."""
+    """Return turns with their replies; replies after the last message are cut, since a row must end with the agent."""
     messages: list[JsonObject] = []
     for turn in turns:
         messages.append(assistant_message(turn, names, reasoning=reasoning, arguments=arguments))
@@ -56,7 +56,7 @@ def conversation(
 
 
 def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
-    """Return one call as a message holds it."""
+    """Return one call in the form of a message's `tool_calls`."""
     action = step.action
     written = encode(action.arguments) if arguments == "text" else action.arguments
     given = written if action.malformed is None else action.malformed

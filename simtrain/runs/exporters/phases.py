@@ -1,4 +1,4 @@
-"""Label each turn of a trajectory: before a fault, the fault, a retry, a diagnosis, the recovery; and whether it was a mistake."""
+"""Label each turn of a trajectory: before a fault, the fault, a retry, a diagnosis, the recovery; and mark mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A turn with what it was."""
+    """A turn with its phase, and whether it was a mistake."""
 
     turn: Turn
     phase: Phase
@@ -31,7 +31,7 @@ def noticeable(trajectory: Trajectory) -> int | None:
     """Return the first step whose reply differs from the unperturbed one; -1 before its first call."""
     if trajectory.noticeable is not None:
         return trajectory.noticeable
-    # Records of earlier versions say only which replies were bent.
+    # Records of earlier versions only say which replies were changed.
     if any(event.changed for step in trajectory.steps for event in step.events):
         return None
     perturbed = (
@@ -46,7 +46,7 @@ def faulted(trajectory: Trajectory) -> bool:
 
 
 def deserves(trajectory: Trajectory) -> bool:
-    """True if an end that did not earn all may be held up as wrong: declining only where it is known that the task can be done."""
+    """True if an ending without full reward may be shown as wrong; declining is wrong only if the task is known to be solvable."""
     return trajectory.stop.reason != "abstained" or trajectory.solvability == "solvable"
 
 
@@ -58,12 +58,12 @@ def _amiss(step: Step) -> bool:
 def labelled(trajectory: Trajectory) -> list[Labelled]:
     """Return the turns in which the agent spoke, each with its phase.
 
-    What the agent cannot notice is not yet a fault: turns before the first sign of one are `before`, that which met it aside. A fault
-    stays open until its tool gives a clean reply. Where that tool is not called again and the episode earned all, another
-    tool's clean reply closes it too, and so does the last message. While a fault is open, calling its tool is a `retry`, calling
-    others is `diagnosis`; what closes it is the `recovery`.
-    A mistake is a call that no tool could carry out, one that the world refused while no fault was open, and the last message
-    of an episode that did not earn all.
+    A fault counts only once the agent can notice it: turns before its first sign are `before`, except the one that met it. A
+    fault stays open until its tool gives a clean reply. If that tool is not called again and the episode earned full reward,
+    another tool's clean reply closes it too, and so does the last message. While a fault is open, calling its tool is a `retry`,
+    calling others is `diagnosis`; the turn that closes it is the `recovery`.
+    A mistake is a call that no tool could carry out, one that the world refused while no fault was open, or the last message
+    of an episode without full reward.
     """
     turns, sign = spoken(trajectory), noticeable(trajectory)
     recovered, seen, opened = earned(trajectory), sign is not None and sign < 0, set[str]()
@@ -84,7 +84,7 @@ def labelled(trajectory: Trajectory) -> list[Labelled]:
 
 
 def _closed(turn: Turn, opened: set[str], later: set[str], *, recovered: bool) -> set[str]:
-    """Return the open faults that a turn makes an end of."""
+    """Return the open faults that a turn closes."""
     if not turn.steps:
         return opened if recovered else set()
     clean = {step.action.tool for step in turn.steps if not _amiss(step) and not step.observation.is_error}

@@ -30,7 +30,7 @@ _Case: TypeAlias = tuple[str, str, int]
 
 @dataclass(slots=True)
 class _Extremes:
-    """The best and the worst trajectory seen; among equals the first by what it is, so that files may come in any order."""
+    """The best and the worst trajectory seen; ties are broken by content, so that the order of files does not matter."""
 
     best: Trajectory
     worst: Trajectory | None
@@ -59,7 +59,7 @@ class Preference(Exporter):
     arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """None: a pair takes two."""
+        """Yield nothing: a pair takes two trajectories."""
         return iter(())
 
     def lacking(self, trajectory: Trajectory) -> str | None:
@@ -70,12 +70,12 @@ class Preference(Exporter):
         )
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
-        """Yield the pairs, case by case. Of each arm of a case two trajectories are held."""
+        """Yield the pairs, case by case. Two trajectories are held in memory per arm of a case."""
         cases: dict[_Case, dict[bytes, _Extremes]] = {}
         for trajectory in trajectories:
             if trajectory.reward is None or not spoken(trajectory):
                 continue
-            # Whoever declined what is not known to be possible is never the rejected one.
+            # Declining a task that is not known to be solvable is never the rejected side.
             settings = cases.setdefault((trajectory.scenario, trajectory.episode, trajectory.seed), {})
             setting = canonical([trajectory.scenario_digest, faulted(trajectory), _read(trajectory)])
             if setting in settings:
@@ -99,7 +99,7 @@ class Preference(Exporter):
                 yield from self._pair("twin", twin, found.worst, [])
 
     def _parting(self, kind: Kind, good: Trajectory, bad: Trajectory) -> Iterator[JsonObject]:
-        """Yield a pair of one perturbed episode, from the turn on in which they differ; a `step` needs a fault before that."""
+        """Yield a pair of one perturbed episode, from the first differing turn on; a `step` needs a fault before that."""
         both = zip(spoken(good), spoken(bad), strict=False)
         shared = [ours for ours, _ in takewhile(lambda turns: _alike(*turns), both)]
         sign = noticeable(good)
@@ -132,7 +132,7 @@ class Preference(Exporter):
 
 
 def _read(trajectory: Trajectory) -> list[object]:
-    """Return what the agent was given before its first turn."""
+    """Return everything that the agent was given before its first turn."""
     return [trajectory.system, trajectory.prompt, trajectory.tools]
 
 
@@ -141,7 +141,7 @@ def _identity(trajectory: Trajectory) -> tuple[int, bytes]:
 
 
 def _alike(ours: Turn, theirs: Turn) -> bool:
-    """True if two turns call the same and read the same replies; words beside calls may differ, last words may not."""
+    """True if two turns have equal calls and replies; text beside calls may differ, final messages may not."""
     return (bool(ours.steps) or ours.text == theirs.text) and _seen(ours) == _seen(theirs)
 
 

@@ -13,7 +13,7 @@ from simtrain.runs.exporters.functions import definitions, names_of
 from simtrain.runs.exporters.messages import NOTHING_SAID
 from simtrain.values.types import JsonObject, encode
 
-# What LLaMA-Factory itself writes between the replies of one turn when it reads OpenAI messages (data/converter.py).
+# The separator that LLaMA-Factory itself writes between the replies of one turn (data/converter.py).
 _BETWEEN_REPLIES = "\n</tool_response>\n<tool_response>\n"
 
 

@@ -1,4 +1,4 @@
-"""Plain JSON lines, one per step, for data frames and for whoever trains on single steps."""
+"""Plain JSON lines, one per step, for data frames and for training on single steps."""
 
 from __future__ import annotations
 

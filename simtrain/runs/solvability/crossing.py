@@ -1,4 +1,4 @@
-"""Carry out one call of a plan: make it, then try whatever helps until the world is right and the reply is known."""
+"""Get one call of a plan through: make it, then try what may help until the world is right and the reply is known."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -37,11 +37,11 @@ RECORDS, WITNESSES = 40, 2
 PAGES = 6
 
 REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
-"""Why a call was not got across: all that was tried is refused; nothing shows what is wrong; values are not to be had; the world is."""
+"""Why a call did not get through: everything tried is refused; nothing shows the fault; values are unavailable; the world is wrong."""
 
 
 async def cross(episode: Episode, playing: Playing, start: Line, planned: Planned, scope: AsyncExitStack) -> Line:
-    """Return the line with a call made and the reply that the plan may go on with. `scope` closes its environments."""
+    """Return the line after a call, with the reply that the plan may continue with. `scope` closes its environments."""
     truth = truth_of(start.environment, planned)
     if truth is None:
         line = await playing.play(start, planned, scope)
@@ -71,8 +71,8 @@ class _Attempt:
         self.first: Line | None = None
 
     async def result(self) -> Line:
-        """Return the line after all that helps; with doubts where the call is not got across."""
-        # The cheapest first, and waiting last: it costs most calls, and every call moves the clock on.
+        """Return the line after everything that helps; with doubts if the call did not get through."""
+        # Cheapest first; waiting comes last, since it costs most calls and every call advances the clock.
         measures: tuple[Callable[[], Awaitable[None]], ...] = (
             self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
             self._undone, self._read, self._waited,
@@ -87,7 +87,7 @@ class _Attempt:
             if self.settled or self.planned.tool in self.playing.closed:
                 break
         if not self.settled and self.received.is_error and self.line.outcome == self.before and self._perturbed:
-            # Nothing helped: the plan goes on from the first refusal.
+            # Nothing helped: the plan continues from the first refusal.
             self.playing.closed.add(self.planned.tool)
             if self.first is not None:
                 self.line, self.received = self.first, self.first.last
@@ -95,7 +95,7 @@ class _Attempt:
 
     @property
     def belief(self) -> Believed:
-        """Return the reply as far as it can be trusted by now."""
+        """Return the reply as far as it can be believed by now."""
         return self.line.evidence.believe(self.planned, self.reply, self.received)
 
     @property
@@ -105,12 +105,12 @@ class _Attempt:
 
     @property
     def settled(self) -> bool:
-        """True if the world is right, and all of the reply is known."""
+        """True if the world is right and the whole reply is known."""
         return self.landed and not self.belief.gaps and not self.unseen
 
     @property
     def _perturbed(self) -> bool:
-        """True if the latest reply is not the world's own."""
+        """True if a perturbation changed the latest reply."""
         return bool(self.line.environment.steps and self.line.environment.steps[-1].events)
 
     def _doubts(self) -> tuple[str, ...]:
@@ -143,13 +143,13 @@ class _Attempt:
             self.unseen = True
 
     async def _followed(self) -> None:
-        """Go where an error says that a page has moved."""
+        """Follow a page that has moved to where the error says."""
         onward = followed(self.planned, self.received.text) if self.received.is_error else None
         if onward is not None:
             await self._repeat(self.line, onward)
 
     async def _played(self, base: Line, planned: Planned) -> Line:
-        """Return the line with a call more, and those by which a page is followed that has moved."""
+        """Return the line with one more call, and the calls that follow redirects."""
         line = await self.playing.play(base, planned, self.scope)
         for _ in range(MOST):
             onward = followed(planned, line.last.text) if line.last.is_error else None
@@ -167,11 +167,11 @@ class _Attempt:
 
     @property
     def landed_write(self) -> bool:
-        """True if the call wrote and its effect is there: to repeat it would do it twice."""
+        """True if the call wrote and took effect: repeating it would do it twice."""
         return self.landed and self.right != self.before
 
     async def _shown_again(self) -> None:
-        """Repeat the reads that showed a thing before, and the call, where the thing is not known any more."""
+        """If a record is not found any more, repeat the reads that showed it before, then the call."""
         if not self.received.is_error or self.landed_write:
             return
         before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
@@ -182,11 +182,11 @@ class _Attempt:
                 return
 
     async def _repeat(self, base: Line, planned: Planned) -> None:
-        """Make the call once more; where that leaves the world neither as it was nor as it should be, it was not made."""
+        """Repeat the call; if the world is then neither as before nor as it should be, discard the repetition."""
         fresh = truth_of(base.environment, self.planned)
         reply, right = self.reply, self.right
         if fresh is not None:
-            # Ids and moments follow the time at which the call is made.
+            # Ids and times depend on the time of the call.
             if fresh.reply.is_error is self.truth.reply.is_error:
                 reply = fresh.reply
             if base.outcome == self.before:
@@ -235,14 +235,14 @@ class _Attempt:
         return self.line.outcome not in (self.before, self.right)
 
     def _better(self, line: Line, received: Observation) -> bool:
-        """True if a line has the world right, and knows more of the reply."""
+        """True if a line has the right world and knows more of the reply."""
         if line.outcome != self.right:
             return False
         gaps = line.evidence.believe(self.planned, self.reply, received).gaps
         return not self.landed or len(gaps) < len(self.belief.gaps)
 
     async def _refreshed(self) -> None:
-        """Use what a perturbation offers beside the world's tools where calls are refused, and repeat."""
+        """If calls are refused, use the tools that a perturbation added, and repeat."""
         if not self.received.is_error or self.landed_write:
             return
         spare = Remedies([*self.offered.values()], frozenset(self.own))
@@ -257,7 +257,7 @@ class _Attempt:
                     return
 
     async def _undone(self) -> None:
-        """Complete a write that took effect in part or twice, or undo it and repeat."""
+        """Complete a write that took effect partly or twice, or undo it and repeat."""
         if not self._damaged:
             return
         known = self.line.evidence.known()
@@ -274,7 +274,7 @@ class _Attempt:
                 return
 
     async def _paged(self) -> None:
-        """Follow the cursor that the reply names and the true one does not."""
+        """Follow a cursor that the reply has and the true reply does not."""
         page = next_page(self.planned, self.received.content)
         for _ in range(MOST_PAGES):
             if page is None or self.settled or page == next_page(self.planned, self.truth.reply.content):
@@ -286,7 +286,7 @@ class _Attempt:
             page = next_page(self.planned, line.last.content)
 
     async def _read(self) -> None:
-        """Read elsewhere what is missing; only reads that tell some of it are made."""
+        """Read missing values elsewhere; only reads that return some of them are made."""
         if not self.landed or self.unseen:
             return
         wanted = frozenset(key for key, _ in self.belief.gaps)
@@ -306,7 +306,7 @@ class _Attempt:
                     return
 
     async def _read_on(self, read: Planned) -> None:
-        """Make a read, and turn its pages until one tells more of the reply."""
+        """Make a read, and go through its pages until one tells more of the reply."""
         line, page = self.line, read
         for _ in range(PAGES):
             line = await self.playing.play(line, page, self.scope)
@@ -319,7 +319,7 @@ class _Attempt:
             page = onward
 
     async def _waited(self) -> None:
-        """Let time go by with harmless reads, and repeat."""
+        """Let time pass with harmless reads, and repeat."""
         if self.landed_write or self.unseen or self.planned.tool not in self.offered:
             return
         for waits in WAITS:
@@ -331,10 +331,10 @@ class _Attempt:
                 return
 
     async def later(self, line: Line, count: int = 2) -> Line | None:
-        """Return the line after some harmless reads; None if there is none to make."""
+        """Return the line after some harmless reads; None if there are none."""
         known = line.evidence.known()
         candidates = reads(self.planned, self.offered.values(), known, frozenset(self.truth.reply.content or ()))
-        # Time goes by in refused reads as well, where there are no others.
+        # If there are no other reads, refused ones let time pass too.
         fresh = [read for read in candidates if not line.evidence.refused(read)]
         before = [read for read in line.evidence.answered() if not self._writes(read)]
         candidates = (fresh or before or candidates)[:READS]
@@ -345,7 +345,7 @@ class _Attempt:
         return line
 
     async def _can_be_noticed(self) -> bool:
-        """True if some read distinguishes the actual world from the intended one; the first such read is made."""
+        """True if some read distinguishes the actual world from the intended one; makes the first such read."""
         known = self.line.evidence.known()
         true = self.reply.content
         if true is not None:
@@ -359,7 +359,7 @@ class _Attempt:
         return False
 
     def _rightly(self, read: Planned) -> Observation | None:
-        """Return what a read would tell were the world right."""
+        """Return the reply that a read would get if the world were right."""
         tool = self.own.get(read.tool)
         if tool is None:
             return None

@@ -1,7 +1,7 @@
-"""Decide which values of a true reply an agent has seen in the replies that it got, and may therefore act on.
+"""Decide which values of a true reply an agent has seen in its own replies, and may therefore act on.
 
-A checker knows every true reply. It may act on a value only once the episode has shown it: in the reply itself, in a repetition, or in
-another reply that speaks of the same record.
+The checker knows every true reply, but may act on a value only once the episode has shown it: in the reply itself, in a
+repetition, or in another reply about the same record.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 
 SHORT = 3
-"""Texts shorter than this, and numbers below TELLING, name no record."""
+"""Texts shorter than this, and numbers below TELLING, do not identify a record."""
 TELLING = 100
 
-# A comma may divide thousands or cells: a text says both readings.
+# A comma may separate thousands or cells: both readings count.
 _NUMBERS = (
     re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,2})?(?!\d)"),
     re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
@@ -35,7 +35,7 @@ Scalar = str | float | bool | None
 
 
 def same_reply(first: Observation, second: Observation) -> bool:
-    """True if two replies say the same: both errors or neither, and equal in content, or in text where they have none."""
+    """True if two replies are equal: both errors or neither, with equal content, or equal text if they have no content."""
     if first.is_error is not second.is_error:
         return False
     one, other = first.content, second.content
@@ -44,7 +44,7 @@ def same_reply(first: Observation, second: Observation) -> bool:
 
 @dataclass(frozen=True)
 class AnsweredCall:
-    """One reply with the arguments of its call."""
+    """A reply with the arguments of its call."""
 
     planned: Planned
     observation: Observation
@@ -57,7 +57,7 @@ class AnsweredCall:
         return frozenset(_leaves("", parsed))
 
     def tells(self, key: str, value: Scalar) -> bool:
-        """True if a key has a value, possibly as another type: a truth value or null as text, an instant in seconds."""
+        """True if a key has a value, possibly as another type: a boolean or null as text, a time in seconds."""
         return any((key, form) in self.leaves for form in (value, *_other_forms(value)))
 
     @cached_property
@@ -88,13 +88,13 @@ class AnsweredCall:
         return value in self.values
 
     def speaks_of(self, names: frozenset[Scalar]) -> bool:
-        """True if the call or its reply names one of these; true where there is nothing to name."""
+        """True if the call or its reply names one of these, or if `names` is empty."""
         return not names or not names.isdisjoint(self.given) or any(self.says(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A reply as far as it may be believed, and the (key, value) pairs of the true one that nothing has shown."""
+    """A reply as far as it may be believed, and the (key, value) pairs of the true one that no reply has shown."""
 
     observation: Observation
     gaps: frozenset[tuple[str, Scalar]]
@@ -107,11 +107,11 @@ class HeardReplies:
     heard: tuple[AnsweredCall, ...] = ()
 
     def with_reply(self, planned: Planned, observation: Observation) -> HeardReplies:
-        """Return the evidence with one reply more."""
+        """Return the evidence with one more reply."""
         return replace(self, heard=(*self.heard, AnsweredCall(planned, observation)))
 
     def known(self) -> JsonObject:
-        """Return the latest value that was told under each name; the `id` of a record in a list also as the id of its kind."""
+        """Return the latest value seen under each name; the `id` of a record in a list is also given as the id of its kind."""
         found: JsonObject = {}
         for item in self.heard:
             content = item.observation.content
@@ -120,8 +120,8 @@ class HeardReplies:
         return found
 
     def answered(self, *texts: str) -> list[Planned]:
-        """Return the calls that were answered, if texts are given with a reply that holds one of them; the latest
-        first, each once.
+        """Return the calls that were answered, with `texts` only those whose reply contains one of them; the latest first,
+        each once.
         """
         found: list[Planned] = []
         for item in reversed(self.heard):
@@ -132,17 +132,17 @@ class HeardReplies:
         return found
 
     def refused(self, planned: Planned) -> bool:
-        """True if the call was made, and never answered."""
+        """True if the call was made but never answered."""
         made = [item.observation.is_error for item in self.heard if item.planned == planned]
         return bool(made) and all(made)
 
     def telling_of(self, planned: Planned) -> list[Planned]:
-        """Return the other calls whose replies hold a text of this call, the latest first, each once."""
+        """Return the other calls whose replies contain a text of this call, the latest first, each once."""
         texts = [value for value in planned.arguments.values() if isinstance(value, str) and len(value) >= SHORT]
         return [call for call in (self.answered(*texts) if texts else []) if call != planned]
 
     def believe(self, planned: Planned, true: Observation, received: Observation) -> Believed:
-        """Return the true reply to a call, so far as the episode has shown it; where it has not, what was told instead."""
+        """Return the true reply to a call as far as the episode has shown it; elsewhere, the values actually received."""
         if same_reply(true, received):
             return Believed(received, frozenset())
         content = true.content
@@ -187,7 +187,7 @@ class _Judging:
         self.shown = 0
 
     def value(self, key: str, true: JsonValue, received: JsonValue, names: frozenset[Scalar]) -> JsonValue:
-        """Return a part of the reply as it may be believed; `names` are the scalars that tell its record."""
+        """Return the believable part of a value in the reply; `names` are the scalars that identify its record."""
         if is_object(true):
             other = as_object(received)
             telling = frozenset(_telling(true)) or names
@@ -222,7 +222,7 @@ _NOTHING = object()
 
 
 def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
-    """Return what a value may be written as that is still read as it."""
+    """Return the other forms in which a value may be written."""
     if isinstance(value, bool):
         return ("true", "yes") if value else ("false", "no")
     if value is None:
@@ -234,7 +234,7 @@ def _other_forms(value: Scalar) -> tuple[Scalar, ...]:
 
 
 def _telling(value: JsonValue) -> Iterator[Scalar]:
-    """Yield the scalars of a record, one level deep, that tell it from others."""
+    """Yield the scalars of a record, one level deep, that identify it."""
     members = value.values() if is_object(value) else ()
     for item in members:
         if not isinstance(item, dict | list) and _is_telling(found := _scalar(item)):
@@ -265,7 +265,7 @@ def _leaves(key: str, value: JsonValue) -> Iterator[tuple[str, Scalar]]:
 
 
 def _parsed(text: str) -> JsonValue:
-    """Return what a text holds where it is JSON; else the text."""
+    """Return the value of a text that is JSON; else the text."""
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Find out whether an episode can be done: by what the family declares, by its own end, or by search."""
+"""Find out whether an episode can be solved: from the family's declaration, from its own ending, or by search."""
 
 import asyncio
 from collections import OrderedDict
@@ -13,7 +13,7 @@ from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import SimulatorFault
 
 KEPT = 2_000
-"""Solutions that a process remembers: attempts at one case, and agents that are compared, share them."""
+"""Solutions cached per process: shared by the attempts at one case, and by agents that are compared."""
 
 _Key: TypeAlias = tuple[str, tuple[str, ...], str, Variant, int]
 
@@ -22,10 +22,10 @@ _sought: dict[_Key, asyncio.Future[Solution]] = {}
 
 
 def foretold(episode: Episode) -> Solvability | None:
-    """Return what is known without a search; None if one can tell more.
+    """Return what is known without a search; None if a search can tell more.
 
-    Where nothing is armed it is what the family says of itself, which `simtrain validate` proves. Of a world that a model or a
-    recording answers for nothing is known.
+    Without perturbations it is the family's own declaration, which `simtrain validate` proves. Nothing is known about a world
+    that a model or a recording answers.
     """
     spec = episode.scenario.spec
     if spec.impossible:
@@ -38,7 +38,7 @@ def foretold(episode: Episode) -> Solvability | None:
 
 
 def provable(episode: Episode) -> bool:
-    """True if a way through can be searched for at all."""
+    """True if a search for a path to success is possible."""
     spec = episode.scenario.spec
     return (
         (spec.reference is not None or paradigm_of(episode.scenario).plans)
@@ -48,7 +48,7 @@ def provable(episode: Episode) -> bool:
 
 
 async def solvability_of(episode: Episode) -> Solvability:
-    """Return what a search finds of an episode in which something is armed."""
+    """Return the result of a search in an episode with perturbations."""
     try:
         label = (await solution_of(episode)).label
     except SimulatorFault:
@@ -57,7 +57,7 @@ async def solvability_of(episode: Episode) -> Solvability:
 
 
 async def solution_of(episode: Episode) -> Solution:
-    """Return the solution of an episode, searched for once. Attempts at a case share it, since what goes wrong is the same in all."""
+    """Return the solution of an episode, searched for once. Attempts at a case share it, since their perturbations are the same."""
     scenario = episode.scenario
     key = (
         scenario.digest,
@@ -70,10 +70,10 @@ async def solution_of(episode: Episode) -> Solution:
         _found.move_to_end(key)
         return _found[key]
     if key not in _sought:
-        # The search lets nobody wait.
+        # Virtual time only: a search must not sleep through the episode's delays.
         _sought[key] = asyncio.ensure_future(solve(replace(episode, real_time=False)))
         _sought[key].add_done_callback(lambda _: _sought.pop(key))
-    # Others may wait for it when this episode is dropped.
+    # Shielded: others may be waiting for it when this episode is cancelled.
     solution = _found[key] = await asyncio.shield(_sought[key])
     if len(_found) > KEPT:
         _found.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Lines of play: an episode so far, with its calls, replies and what is believed of them."""
+"""Lines of play: an episode so far, with its calls, its replies, and how far they are believed."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from simtrain.values.types import Action, Observation
 
 
 class OutOfBounds(Exception):
-    """The search has made all the calls that it may make."""
+    """The search has used up its calls."""
 
 
 class LineIsLong(Exception):
-    """The line has made all the calls that its episode allows."""
+    """The line has used up the calls of its episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may not be right.
+    """One line of play. `believed` are the replies that the plan was given, `doubts` why some of them may be wrong.
 
-    `settled` are the calls that were got across, with the replies to believe, `lost` those that were not. On a detour the plan is
-    another one, which is given the replies `known` by then, and asks for no such call once more.
+    `settled` are the calls that got through, with the replies to believe, `lost` those that did not. On a detour the plan is
+    another one, which is given the replies `known` by then and does not repeat those calls.
     """
 
     environment: Proxy
@@ -42,12 +42,12 @@ class Line:
 
     @property
     def last(self) -> Observation:
-        """The latest reply."""
+        """Return the latest reply."""
         return self.environment.steps[-1].observation
 
     @property
     def outcome(self) -> bytes:
-        """The changes of this line to the world, timestamps aside."""
+        """Return the changes of this line to the world, without timestamps."""
         return outcome(self.environment.state.changes())
 
     def believing(self, observation: Observation, *doubts: str) -> Line:
@@ -57,11 +57,11 @@ class Line:
 
 @dataclass(slots=True)
 class Playing:
-    """Plays calls on copies of episodes, and counts them.
+    """Plays calls on copies of episodes and counts them.
 
-    `most` bounds the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply gives away,
-    `closed` the tools that were refused whatever was tried: there it is not tried all over again; `switched` those for which another
-    tool stood in.
+    `most` limits the whole search, `longest` one line. `quiet` are the labels of perturbations that no reply reveals,
+    `closed` the tools that were refused whatever was tried, so that nothing is tried again, and `switched` those replaced by an
+    equivalent tool.
     """
 
     most: int
@@ -72,12 +72,12 @@ class Playing:
     made: int = 0
 
     def silent(self, line: Line) -> bool:
-        """True if the latest reply was perturbed, and does not show it."""
+        """True if the latest reply was perturbed without showing it."""
         fired = {event.label for event in line.environment.steps[-1].events}
         return not line.last.is_error and (not fired or not fired.isdisjoint(self.quiet))
 
     async def play(self, line: Line, planned: Planned, scope: AsyncExitStack) -> Line:
-        """Return the line with one call more, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
+        """Return the line with one more call, in an environment that `scope` closes. Raises OutOfBounds or LineIsLong."""
         if self.made >= self.most:
             raise OutOfBounds
         if len(line.calls) >= self.longest:

@@ -1,4 +1,4 @@
-"""Alternatives to a call, and calls that support it: stand-ins, reads, arguments filled from what is known."""
+"""Alternatives to a call, and calls that support it: equivalent tools, reads, arguments filled from known values."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -16,7 +16,7 @@ MOST_PAGES = 40
 def stand_ins(
     planned: Planned, offered: Mapping[str, ToolSpec], own: Mapping[str, ToolSpec], equivalents: Mapping[str, list[str]]
 ) -> Iterator[Planned]:
-    """Yield the same call of other tools: those that the scenario names as equivalent, then those that a perturbation offers.
+    """Yield the same call to other tools: those that the scenario declares equivalent, then those that a perturbation added.
 
     `own` are the tools of the world itself.
     """
@@ -31,26 +31,26 @@ def stand_ins(
         if tool.writes is original.writes:
             same = translated(planned, original, tool)
             yield same
-            # What is asked for beside the tool's own arguments comes after them.
+            # Arguments added by a perturbation come after the tool's own.
             added = list(properties_of(tool.input_schema).items())[len(properties_of(original.input_schema)) :]
             if added:
                 yield Planned(same.tool, {**{name: allowed_value(schema) for name, schema in added}, **same.arguments})
 
 
 def translated(planned: Planned, original: ToolSpec, other: ToolSpec) -> Planned:
-    """Return a call in the terms of another tool: parameters of the same name, else those in the same place of the schema."""
+    """Translate a call to another tool: parameters match by name, else by their place in the schema."""
     theirs, ours = list(properties_of(other.input_schema)), list(properties_of(original.input_schema))
     if set(planned.arguments) <= set(theirs):
         return Planned(other.name, planned.arguments)
     if len(theirs) < len(ours):
         return Planned(other.name, mend(planned.arguments, other.input_schema))
-    # What a server asks for beside the tool's own arguments comes after them.
+    # Arguments added by a server come after the tool's own.
     names = dict(zip(ours, theirs, strict=False))
     return Planned(other.name, {names.get(name, name): value for name, value in planned.arguments.items()})
 
 
 def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planned:
-    """Return the call with a value for every argument that the tool has beyond those of the world's own: one that its schema allows."""
+    """Return the call with an allowed value for every argument that the tool has in addition to the world's own."""
     own = properties_of(original.input_schema)
     more = {
         name: allowed_value(schema) for name, schema in properties_of(offered.input_schema).items() if name not in own
@@ -59,13 +59,13 @@ def completed(planned: Planned, original: ToolSpec, offered: ToolSpec) -> Planne
 
 
 def next_page(planned: Planned, content: JsonObject | None) -> Planned | None:
-    """Return the call for the next page, where a reply names one."""
+    """Return the call for the next page, if the reply names one."""
     cursor: JsonValue = (content or {}).get(NEXT_CURSOR)
     return None if cursor is None else Planned(planned.tool, {**planned.arguments, "cursor": cursor})
 
 
 def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, wanted: frozenset[str]) -> list[Planned]:
-    """Return reads that may tell the wanted fields, whose required arguments are known, the likeliest first."""
+    """Return reads that may have the wanted fields and whose required arguments are known, most likely first."""
     server = planned.tool.partition(".")[0]
     found: list[tuple[int, Planned]] = []
     for tool in offered:
@@ -81,7 +81,7 @@ def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, want
 
 
 def records_of(content: JsonValue) -> list[JsonObject]:
-    """Return the records in the lists of a reply, each as what is known of it: its fields, and its id as that of its kind."""
+    """Return the records in the lists of a reply, each with its fields and its id also as the id of its kind."""
     found: list[JsonObject] = []
     for key, value in (as_object(content)).items():
         for item in value if is_list(value) else []:
@@ -93,12 +93,12 @@ def records_of(content: JsonValue) -> list[JsonObject]:
 
 
 def names_one(read: Planned, own: frozenset[str]) -> bool:
-    """True if a read is asked with what one record says of itself."""
+    """True if a read's arguments identify one record by its own values."""
     return any(isinstance(value, str) and value in own for value in read.arguments.values())
 
 
 def filled(tool: ToolSpec, planned: Planned, known: Mapping[str, JsonValue]) -> JsonObject | None:
-    """Return arguments for a tool: those of the call that it shares, and the other required ones as last seen; None if one is unknown."""
+    """Return arguments for a tool: those shared with the call, other required ones as last seen; None if one is unknown."""
     arguments: JsonObject = {
         name: planned.arguments[name] for name in properties_of(tool.input_schema) if name in planned.arguments
     }

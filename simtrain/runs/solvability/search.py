@@ -1,4 +1,4 @@
-"""The search for a way through one perturbed episode: the plan, each call got across, and the grade at its end."""
+"""Search for a path to success in one perturbed episode: follow the plan, get each call through, and grade the end."""
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from simtrain.values.types import Action, Message, Observation, encode
 Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
 
 MOST_CALLS = 600
-"""Calls that one search may make."""
+"""Maximum calls of one search."""
 
 _BOUND, _LONG, _WRONG, _CRASH = "bound", "long", "wrong", "crash"
 
@@ -30,8 +30,8 @@ _BOUND, _LONG, _WRONG, _CRASH = "bound", "long", "wrong", "crash"
 class Solution:
     """The result of a search in one perturbed episode.
 
-    `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, and that can be
-    seen, so that to abstain is right. `unnoticeable`: what is wrong shows nowhere. `unproved`: neither was found.
+    `proved`: the trace earned full reward in a fresh episode. `unsolvable`: every path is blocked, visibly, so that
+    abstaining is right. `unnoticeable`: the fault shows nowhere. `unproved`: none of these was established.
     `fired` are the labels that perturbed the task, a tool or a reply; without one the task is unperturbed. `calls` is
     the number of calls that the search made.
     """
@@ -44,7 +44,7 @@ class Solution:
 
 
 async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
-    """Search for a way to full reward. Raises InputError for an episode that has no plan or cannot be forked."""
+    """Search for a path to full reward. Raises InputError for an episode that has no plan or cannot be forked."""
     plan = paradigm_of(episode.scenario).reference(episode)
     if plan is None:
         raise InputError(f"{episode.scenario.name} has no `reference` plan to search along")
@@ -73,7 +73,7 @@ class _Search:
         self.reason = ""
 
     async def solution(self) -> Solution:
-        """Return the proof, or the label of its lack."""
+        """Return the solution: the proof, or the label that says why there is none."""
         async with paradigm_of(self.episode.scenario).open(self.episode) as environment:
             scenario = self.episode.scenario
             clean = scenario.prompt.render(self.episode.case)
@@ -96,19 +96,19 @@ class _Search:
 
     def _label(self) -> Label:
         if self.obstacles <= {REFUSED, WITHHELD}:
-            # Of trouble that passes it is the search that found no way.
+            # For transient faults the failure is the search's, not the task's.
             return "unsolvable" if self._may_be_hopeless() else "unproved"
         return "unnoticeable" if self.obstacles <= {REFUSED, WITHHELD, UNSEEN} else "unproved"
 
     def _may_be_hopeless(self) -> bool:
-        """True if one of the perturbations that fired says of itself that abstaining may be all that is left."""
+        """True if a perturbation that fired declares that abstaining may be all that is left."""
         return any(
             armed.label in self.fired and "abstain" in armed.perturbation.traits.recoverable_by
             for armed in self.episode.scenario.perturbations
         )
 
     async def _go(self, line: Line) -> Trace | None:
-        """Return the proof that goes on from a line; None if there is none."""
+        """Return a proof that continues from a line; None if there is none."""
         move = self._next(line)
         if move is None:
             self.obstacles |= line.doubts or {_WRONG}
@@ -123,7 +123,7 @@ class _Search:
             return None
 
     async def _go_on(self, line: Line, move: Planned, way: Line) -> Trace | None:
-        """Return the proof that goes on after a call; where it was not got across, by a detour first."""
+        """Return a proof that continues after a call; if the call did not get through, try a detour first."""
         if way.doubts == line.doubts:
             return await self._go(replace(way, settled={**way.settled, move.key: way.believed[-1]}))
         if move not in way.lost:
@@ -137,7 +137,7 @@ class _Search:
         return await self._go(way)
 
     def _next(self, line: Line) -> Planned | Message | None:
-        """Return what the plan does next, given the replies; None if it cannot go on."""
+        """Return the plan's next move, given the replies; None if it cannot go on."""
         scenario = self.episode.scenario
         stated = {name: value for name, value in self.episode.case.items() if name in scenario.stated}
         walking = Walk(line.plan or self.plan, stated).run()
@@ -155,7 +155,7 @@ class _Search:
             return None
 
     async def _judge(self, line: Line, message: Message) -> Trace | None:
-        """Return the line as a proof, if it earns full reward in a fresh episode."""
+        """Return the line as a proof if it earns full reward in a fresh episode."""
         trace = Trace(line.calls, message.answer, message.abstain)
         played = await retrace(self.episode, trace)
         if _succeeds(played):
@@ -176,7 +176,7 @@ def _trace(trajectory: Trajectory) -> Trace:
 
 
 def _fired(episode: Episode, trajectory: Trajectory) -> tuple[str, ...]:
-    """Return the labels of all that perturbed a reply, or the task or the tools where that is what they are for, in order."""
+    """Return the labels of the perturbations that changed a reply, or (if that is their kind) the task or tools, in order."""
     fired = {event.label for step in trajectory.steps for event in step.events}
     fired |= {
         armed.label

@@ -1,4 +1,4 @@
-"""Survey perturbations over scenario families, each alone and all together: how many cases can be solved, and which agents do."""
+"""Survey perturbations over scenario families, each alone and all together: how many cases can be solved, and by which agents."""
 
 import asyncio
 from collections import Counter
@@ -22,14 +22,14 @@ from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject
 
 CASES = 3
-"""Cases of each family that are tried where nothing else is asked."""
+"""Default number of cases tried per family."""
 
 TOGETHER = "(together)"
 
 
 @dataclass(frozen=True, slots=True)
 class PackArm:
-    """Perturbations that are armed together: one of a pack, or all of it. `recoverable`: an agent can do more than abstain."""
+    """Perturbations that are armed together: one of a pack, or the whole pack. `recoverable`: an agent can do more than abstain."""
 
     pack: str
     label: str
@@ -39,7 +39,7 @@ class PackArm:
 
 @dataclass(frozen=True, slots=True)
 class AgentEnding:
-    """How an agent's episode ended: with success or not, and whether it declined the task."""
+    """How an agent's episode ended: whether it succeeded, and whether the agent declined the task."""
 
     success: bool
     abstained: bool
@@ -47,7 +47,7 @@ class AgentEnding:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One case under one arm, and what was found out; nothing is to be proved where nothing fired. `played`: by agent, how it ended."""
+    """One case under one arm, and the result; nothing is proved if nothing fired. `played`: the ending by agent."""
 
     family: str
     pack: str
@@ -60,7 +60,7 @@ class Pair:
 
     @property
     def counts(self) -> bool:
-        """True if the case was perturbed at all."""
+        """True if the case was perturbed."""
         return bool(self.solution.fired)
 
     def facts(self) -> JsonObject:
@@ -95,9 +95,9 @@ class Job:
 
 
 def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[PackArm]:
-    """Yield every perturbation of a pack alone and, unless only that is asked for, the pack as a whole, over a family.
+    """Yield every perturbation of a pack alone and, without `alone`, the whole pack, over a family.
 
-    Raises InputError for a pack that does not fit.
+    Raises InputError for a pack that does not fit the family.
     """
     load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
     (bundle,) = bundles(scenario, (pack,))
@@ -174,12 +174,12 @@ class SurveyRow:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs that count: those in which it fired."""
+        """Return the number of pairs in which the perturbation fired."""
         return self.labels.total()
 
     @property
     def share(self) -> float | None:
-        """The share of the pairs that is proved; None if it fired in none."""
+        """Return the share of these pairs that is proved; None if it fired in none."""
         return self.labels["proved"] / self.pairs if self.pairs else None
 
     def facts(self) -> JsonObject:
@@ -198,7 +198,7 @@ class SurveyRow:
 
 
 def rows_of(pairs: Sequence[Pair]) -> list[SurveyRow]:
-    """Return one row for each perturbation of each pack, in the order in which they come."""
+    """Return one row for each perturbation of each pack, in order of appearance."""
     grouped: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         grouped.setdefault((pair.pack, pair.label), []).append(pair)
@@ -226,7 +226,7 @@ def earned_share(pairs: Iterable[Pair], agent: str) -> float | None:
 
 
 def declined_share(pairs: Iterable[Pair], agent: str) -> float | None:
-    """Return the share of the unsolvable pairs in which an agent says that it cannot be done."""
+    """Return the share of the unsolvable pairs in which an agent declines."""
     return _share(pair.played[agent].abstained for pair in _played(pairs, agent, "unsolvable"))
 
 
@@ -245,5 +245,5 @@ def _share(held: Iterable[bool]) -> float | None:
 
 
 def proved_share(pairs: Sequence[Pair]) -> float | None:
-    """Return the share that is proved of all pairs with a recoverable perturbation that fired, those of whole packs included."""
+    """Return the proved share of all pairs with a recoverable perturbation that fired, whole packs included."""
     return _share(pair.solution.label == "proved" for pair in pairs if pair.counts and pair.recoverable)

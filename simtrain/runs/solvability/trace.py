@@ -15,7 +15,7 @@ FORMAT = "simtrain-proof/1"
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A way to full reward in an episode: calls, one a turn, then an answer or a reason to decline."""
+    """A path to full reward in an episode: calls, one per turn, then an answer or a reason to decline."""
 
     calls: tuple[Planned, ...]
     answer: str | None
@@ -54,8 +54,8 @@ class Retracing(Policy):
 
 
 def _walked(trace: Trace) -> Walking:
-    """Yield the calls, then the end. Raises AgentFault where the trace is over and says nothing."""
-    # Replies are sent in, which the iterator of a tuple does not take.
+    """Yield the calls, return the final message. Raises AgentFault if the trace has no ending."""
+    # A generator, since replies are sent in: the iterator of a tuple has no `send`.
     for planned in trace.calls:  # noqa: UP028
         yield planned
     if trace.answer is None:

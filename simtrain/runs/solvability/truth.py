@@ -1,4 +1,4 @@
-"""The effect of a call if nothing went wrong: the world's own reply and state, tried on a copy."""
+"""The unperturbed effect of a call: the world's own reply and state, computed on a copy."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The reply that the world itself gives, and the state that this leaves; `close` frees the state."""
+    """The world's own reply to a call, and the state after it; `close` frees the state."""
 
     reply: Observation
     state: WorldState
@@ -27,7 +27,7 @@ class Truth:
 
 
 def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
-    """Return the effect of a call on the present world; None for a tool that it does not have, or arguments that do not fit."""
+    """Return the effect of a call on the current world; None for a tool that it does not have, or invalid arguments."""
     world = environment.world
     tool = next((tool for tool in world.tools if tool.name == planned.tool), None)
     if tool is None:
@@ -42,7 +42,7 @@ def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
 
 
 def outcome(changes: Changes) -> bytes:
-    """Return the rows that were changed, moments aside: the same deed done later counts as the same."""
+    """Return the changed rows without times: the same effect at a later time counts as equal."""
     rows = {
         table: sorted(canonical([_timeless(change.before), _timeless(change.after)]).decode() for change in found)
         for table, found in changes.items()

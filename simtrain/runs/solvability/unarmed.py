@@ -1,4 +1,4 @@
-"""Play the calls of an episode again without perturbations, to find the first reply that differs."""
+"""Replay the calls of an episode without perturbations, to find the first reply that differs."""
 
 import re
 from dataclasses import replace
@@ -12,17 +12,17 @@ from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import Observation
 
 BEFORE = -1
-"""The place of what an agent reads before its first call."""
+"""The index that stands for everything that an agent reads before its first call."""
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
 
 
 async def first_difference(episode: Episode, trajectory: Trajectory) -> int | None:
-    """Return the first step whose reply the same calls do not get where nothing is armed; None if there is none.
+    """Return the first step whose reply differs from the unperturbed one; None if there is none.
 
-    Moments of the episode itself are set aside, since what is armed takes time. It is -1 where the task, or a tool as an agent reads
-    it, was other than it is. Before it the agent cannot know that anything is wrong: a write that was lost in silence shows in a
-    later read or nowhere. Where the world cannot be asked the record is: the first reply that it says was perturbed.
+    Times within the episode are ignored, since perturbations take time. The result is -1 if the task, or a tool as the agent
+    reads it, differed. Before that step the agent cannot know that anything is wrong: a silently lost write shows only in a later
+    read, if at all. If the world cannot be replayed, the record decides: the first reply that it marks as perturbed.
     """
     if not trajectory.bent and not any(step.events for step in trajectory.steps):
         return None
@@ -67,7 +67,7 @@ async def _unarmed_reply(environment: Environment, step: Step) -> Observation:
 
 
 def _timeless(observation: Observation, began: str, ended: str) -> tuple[str, bool]:
-    """Return what a reply says, less the moments between the first call and the last."""
+    """Return the content of a reply without the times between the first call and the last."""
 
     def now(found: re.Match[str]) -> str:
         return "" if began[:16] <= found[0][:16].replace(" ", "T") <= ended[:16] else found[0]

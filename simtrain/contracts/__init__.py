@@ -1,1 +1,1 @@
-"""One noun a file: what the members of the plural folders must do. Imports files, values and the plug-in table."""
+"""One file per contract: the interface that members of the plural folder implement. Imports files, values and the plug-in table."""

@@ -1,4 +1,4 @@
-"""The contract of agents: whoever decides what to call next and what to answer."""
+"""The contract of agents, which decide what to call next and what to answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Briefing:
     """What an agent knows when an episode begins: never the labels, never the gold.
 
-    `stated` holds the case parameters that the prompt states, which is all that a plan may use. The plans serve the
+    `stated` holds the case parameters that the prompt states; a plan may use no others. The plans are for the
     policies that walk one (oracle, naive, resilient, wrong); `equivalents` maps a tool to the tools that can replace
     it. `heard` are the turns so far, where the episode goes on from a recorded one.
     """
@@ -42,7 +42,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The expected briefing of an agent: that of the first episode of a scenario, unperturbed, with its limits."""
+    """The briefing that an agent can expect: that of a scenario's first episode, unperturbed, with its limits."""
 
     scenario: str
     briefing: Briefing
@@ -50,26 +50,26 @@ class Outlook:
 
 
 class Player(Protocol):
-    """A policy at work in one episode."""
+    """A policy playing one episode."""
 
     async def think(self, journal: Journal) -> Message:
-        """Return the next assistant message. Raises AgentFault when there can be none."""
+        """Return the next assistant message. Raises AgentFault if there can be none."""
         ...
 
 
 StepFunction: TypeAlias = Callable[[str, JsonObject], Awaitable[Observation]]
-"""Makes one tool call by name and arguments, for agents that bring their own loop."""
+"""Make one tool call by name and arguments, for agents that bring their own loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abstain:
-    """What an agent with a loop of its own may return instead of an answer: that the task cannot be done, and why."""
+    """What an agent with its own loop may return instead of an answer: the reason why the task cannot be done."""
 
     reason: str
 
 
 class Agent(Plugin):
-    """Plays episodes: a `Policy`, which only decides, a `Loop`, which brings its own loop, or an `Outsider`.
+    """Plays episodes: a `Policy` only decides, a `Loop` brings its own loop, an `Outsider` plays from another process.
 
     `planned` says whether it carries out plans.
     """
@@ -80,7 +80,7 @@ class Agent(Plugin):
     """Whether it can go on from turns that it did not write: its players decide by `journal.turns` alone, or it reads `heard`."""
 
     def check(self, scenario: Scenario) -> None:
-        """Refuse, with an InputError, a scenario that this agent cannot play: asked before anything is played."""
+        """Raise InputError for a scenario that this agent cannot play; called before a run."""
         return
 
     async def ready(self) -> None:
@@ -88,15 +88,15 @@ class Agent(Plugin):
         return
 
     async def ready_for(self, outlooks: Sequence[Outlook]) -> None:
-        """Check once, before any episode, that the agent can take in what the scenarios will tell it. Raises InputError."""
+        """Check once, before any episode, that the scenarios' prompts and tools fit the agent. Raises InputError."""
         return
 
     async def close(self) -> None:
-        """Free what was opened on the way."""
+        """Release the agent's resources."""
         return
 
     def facts(self) -> JsonObject:
-        """Return what a trajectory records of the agent beside its name: model, sampling; never a key."""
+        """Return what a trajectory records about the agent besides its name: model and sampling, never an API key."""
         return {}
 
 
@@ -109,19 +109,19 @@ class Policy(Agent):
 
 
 Play: TypeAlias = "Callable[[Episode], Awaitable[Trajectory]]"
-"""Plays an episode to its end and grades it; what goes wrong inside it is in the trajectory's `stop`."""
+"""Play an episode to its end and grade it; failures inside the episode are recorded in the trajectory's `stop`."""
 
 
 class Outsider(Agent):
-    """An agent that plays whole episodes from outside, such as a program that is given the address of each."""
+    """An agent that plays whole episodes from outside, such as a program that gets the URL of each."""
 
     @abstractmethod
     def hosted(self, *, name: str) -> AbstractAsyncContextManager[Play]:
-        """Return a block in which what all its episodes share (a server, say) is up; trajectories call the agent `name`."""
+        """Return a context manager for resources shared by all episodes (such as a server); trajectories record the agent as `name`."""
 
 
 class Loop(Agent):
-    """An agent with a loop of its own; it meets the environment as tools and one step function."""
+    """An agent with its own loop; it sees the environment as tools and one step function."""
 
     @abstractmethod
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:

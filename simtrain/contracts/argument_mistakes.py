@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a call at their outermost level, one mistake after another."""
+"""Find the mistakes in the arguments of a call, at their outermost level."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A required argument that is absent, one that the tool does not have, or one with a value of the wrong type or outside its list.
+    """A missing required argument, an unknown argument, or a value of the wrong type or outside its enum.
 
     `wanted` is the type in the schema, or `enum`; `given` is the JSON type of the value.
     """
@@ -32,7 +32,7 @@ class Mistake:
     options: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the mistake without its value; of what the tool does not have, the name does not matter either."""
+        """Return the mistake without its value; an unknown argument also without its name."""
         return (
             "unknown" if self.kind == "unknown" else " ".join((self.kind, self.field, self.wanted, self.given)).strip()
         )
@@ -81,7 +81,7 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
 
 
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
-    """Return a schema with references into its document followed; empty for what is none."""
+    """Return a schema with local references followed; empty for an invalid one."""
     described = as_object(schema)
     for _ in range(_MAX_DEPTH):
         reference = described.get("$ref")
@@ -97,7 +97,7 @@ def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
 
 
 def types_of(schema: JsonObject, root: JsonObject) -> list[str]:
-    """Return the types that a schema allows, null aside; none if it allows any."""
+    """Return the types that a schema allows, without null; empty if it allows any."""
     return [kind for kind in dict.fromkeys(_types(schema, root, 0)) if kind != "null"]
 
 
@@ -113,7 +113,7 @@ def _types(schema: JsonObject, root: JsonObject, depth: int) -> Iterator[str]:
 
 
 def _fits(value: JsonValue, schema: JsonObject, root: JsonObject) -> bool:
-    """False for a value of a type that is not allowed, or outside its list."""
+    """True if a value has an allowed type and is in its enum."""
     options: JsonValue = schema.get("enum")
     if is_list(options):
         return value in options

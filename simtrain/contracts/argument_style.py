@@ -1,4 +1,4 @@
-"""The contract of argument styles: how a server checks the arguments of a call, and how it words what is wrong with them."""
+"""The contract of argument styles: how a server validates the arguments of a call, and how it words the errors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class CheckedArguments:
-    """Arguments after the check: as the tool sees them (a style may coerce, strip or fill in), or what is wrong with them."""
+    """Validated arguments: as the tool sees them (a style may coerce, strip or fill in), or the error."""
 
     arguments: JsonObject
     problem: str | None = None
 
 
 Check: TypeAlias = Callable[[JsonObject], CheckedArguments]
-"""Checks the arguments of one tool."""
+"""Check the arguments of one tool."""
 
 ArgumentStyle: TypeAlias = Callable[[str, JsonObject], Check]
-"""Compiles the check of one tool from its name and its input schema. Raises ValueError for an invalid JSON Schema."""
+"""Compile the check of one tool from its name and input schema. Raises ValueError for an invalid JSON Schema."""

@@ -12,7 +12,7 @@ from simtrain.values.types import Observation, ToolSpec
 
 
 class Domain(Plugin):
-    """One kind of tool call. The parts of a world model's prompt come in the order of the method `system_prompt`."""
+    """One kind of tool call. The parts of a world model's prompt are in the order of the parameters of `system_prompt`."""
 
     @abstractmethod
     def system_prompt(
@@ -37,10 +37,10 @@ class Domain(Plugin):
         """Return an observation as the world model writes it."""
 
     volatile: ClassVar[tuple[str, ...]] = ()
-    """Globs of fields that may differ between replies that speak of the same thing."""
+    """Globs of fields that may differ between replies about the same record."""
 
     def settled(self, request: Request) -> str | None:
-        """Return what identifies a call whose answer never changes in an episode; None if it may."""
+        """Return a key for a call whose answer never changes in an episode; None if it may change."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The contract of environments: the one door between an agent and its world, open for one episode."""
+"""The contract of environments: the single interface between an agent and its world, open for one episode."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from simtrain.values.types import Action, Observation, ToolSpec
 
 
 class Environment(Protocol):
-    """An async context manager without a reset: who wants a new episode opens a new environment."""
+    """An async context manager without a reset: every episode opens a new environment."""
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools that the agent is shown."""
+        """Return the tools that the agent is shown."""
         ...
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps so far."""
+        """Return the steps so far."""
         ...
 
     @property
     def perturbed(self) -> tuple[str, ...]:
-        """The labels of the perturbations that changed the task or the tools before the first turn."""
+        """Return the labels of the perturbations that changed the task or the tools before the first turn."""
         ...
 
     def asks(self, prompt: str) -> str:
-        """Return the task as the agent reads it: the prompt, or what perturbations of the request make of it."""
+        """Return the task as the agent reads it: the prompt, changed by perturbations of the request."""
         ...
 
     async def step(self, action: Action) -> Observation:
-        """Carry out one action. An agent's mistake comes back as an error observation; SimulatorFault means nobody could answer."""
+        """Carry out one action. An agent's mistake yields an error observation; SimulatorFault means that nothing could answer."""
         ...
 
     async def read(self, action: Action, answer: Answer) -> Observation:
-        """Carry out a request other than a tool call: a resource that is read, a prompt that is filled in. It changes nothing.
+        """Carry out a request other than a tool call: read a resource or fill in a prompt. It does not change the world.
 
         `answer` gives the reply. It is a step like any other: perturbations may change it, and it is recorded. Raises SimulatorFault.
         """
@@ -58,11 +58,11 @@ class Environment(Protocol):
         ...
 
     def finished(self) -> FinishedWorld:
-        """Return the world in its initial and in its present state, for the graders; it is never shown to an agent."""
+        """Return the world in its initial and its current state, for the graders; never shown to an agent."""
         ...
 
     async def fork(self) -> Environment:
-        """Return an entered, independent copy in its present state. Raises InputError if a world model cannot be
+        """Return an entered, independent copy in its current state. Raises InputError if a world model cannot be
         copied.
         """
         ...

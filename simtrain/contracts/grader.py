@@ -18,22 +18,22 @@ class Grader(Plugin):
     gates: ClassVar[bool] = False
 
     of_world: ClassVar[bool] = False
-    """Whether it looks at what became of the world alone: its 1 says that the task was done, whatever the agent says of it."""
+    """Whether it reads only the final world: its 1 says that the task was done, whatever the agent says."""
 
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        """Return the answer, its `grader`, `weight` and `gate` to be filled in by the caller. Exceptions become recorded failures."""
+        """Return the reward; the caller fills in `grader`, `weight` and `gate`. Exceptions are recorded as failures of the grader."""
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
-        """Return what this grader says where the agent declined what cannot be done: 0 for harm; None if it has no say in that."""
+        """Return the reward if the agent declined an impossible task: 0 for harm; None if this grader does not judge that."""
         return None
 
     def gold(self, world: World, case: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the right answer that this grader computes for a case; None for one that compares no answer. Raises InputError."""
+        """Return the right answer that this grader computes for a case; None if it compares no answer. Raises InputError."""
         return None
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
-        """Refuse, with an InputError, knobs that cannot work: SQL that does not compile, a table that is not there."""
+        """Raise InputError for knobs that cannot work: SQL that does not compile, a missing table."""
         return
 
     async def ready(self) -> None:
@@ -42,6 +42,6 @@ class Grader(Plugin):
 
 
 def score(value: float, **detail: JsonValue) -> Reward:
-    """Return a reward that a grader returns; the caller adds label, weight and gate."""
+    """Return a reward with this value; the caller adds label, weight and gate."""
     found: JsonObject = detail
     return Reward(grader="", value=value, detail=found)

@@ -13,7 +13,7 @@ HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 
 
 class ToolError(SimtrainError):
-    """The tool refuses the call: its text is the error reply, and all changes of the call are undone."""
+    """Raised when the tool refuses the call: its text is the error reply, and all changes by the call are undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Reply:
     """A reply whose text is not simply its structured content written as JSON.
 
     `blocks` are MCP content blocks (images, audio, resources) that replace the text block. `is_error` marks an error
-    reply that keeps what the call did; raise ToolError to undo it. `updated` are the URIs of resources that the call
+    reply that keeps the call's changes; raise ToolError to undo them. `updated` are the URIs of resources that the call
     changed.
     """
 
@@ -33,16 +33,16 @@ class Reply:
 
 
 class HandlerContext(Protocol):
-    """What a handler sees of the call: arguments (with defaults filled in), virtual time, and the world's database."""
+    """A handler's view of the call: arguments (with defaults filled in), virtual time, and the world's database."""
 
     @property
     def arguments(self) -> JsonObject:
-        """The call's arguments; absent optional ones are None."""
+        """Return the call's arguments; absent optional ones are None."""
         ...
 
     @property
     def now(self) -> str:
-        """Virtual time, `2031-03-03T09:00:20Z`."""
+        """Return virtual time, such as `2031-03-03T09:00:20Z`."""
         ...
 
     def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
@@ -50,7 +50,7 @@ class HandlerContext(Protocol):
         ...
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        """Carry out a writing statement within the call's transaction; the number of rows. Refused in a tool without `writes: true`."""
+        """Run a writing statement in the call's transaction and return its row count. Refused in a tool without `writes: true`."""
         ...
 
     def new_id(self, pattern: str) -> str:
@@ -59,10 +59,10 @@ class HandlerContext(Protocol):
 
 
 def takes_time(handler: HandlerT) -> HandlerT:
-    """Mark a handler whose time the agent decides, such as one that carries out its SQL: served worlds answer others meanwhile."""
+    """Mark a handler whose running time depends on the agent, such as one that runs its SQL: a server answers others meanwhile."""
     handler.takes_time = True  # pyright: ignore[reportFunctionMemberAccess]
     return handler
 
 
 Handler: TypeAlias = Callable[[HandlerContext], JsonObject | Reply]
-"""A registered function from the call to the structured reply, or to a Reply. Raises ToolError to refuse."""
+"""A registered function that takes the call and returns its structured reply, or a Reply. It raises ToolError to refuse."""

@@ -16,7 +16,7 @@ from simtrain.values.types import CUT, Action, Message, Usage
 
 
 class Limits(BaseModel):
-    """When an episode ends whether it is done or not. `wall` is in real seconds; episodes that it stops are not reproducible."""
+    """The limits that end an episode, done or not. `wall` is in real seconds; episodes that it stops are not reproducible."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,7 +50,7 @@ class Journal:
         self.started = perf_counter()
 
     def take_over(self, other: Journal) -> None:
-        """Begin with the transcript of another journal, whose environment this one's is a fork of."""
+        """Start with the transcript of another journal; this one's environment is a fork of the other's."""
         self.turns = [replace(turn, steps=list(turn.steps)) for turn in other.turns]
         self.message, self.stop, self.usage = other.message, other.stop, other.usage
         self.timings = list(other.timings)
@@ -87,14 +87,14 @@ class Journal:
         self.environment.begin_turn()
 
     def unsay(self) -> None:
-        """Take back the last message, none of whose calls was carried out."""
+        """Remove the last message, whose calls must not have been carried out."""
         self.turns.pop()
         self.pending = ()
 
     async def act(self, answer: Answer | None = None) -> Stop | None:
-        """Carry out the pending calls in order; a Stop when a limit or the simulator ends the episode.
+        """Carry out the pending calls in order; return a Stop if a limit or the simulator ends the episode.
 
-        With `answer` they are reads, and it gives their replies.
+        With `answer`, which gives their replies, they are reads of resources or prompts.
         """
         for action in self.pending:
             if len(self.environment.steps) >= self.limits.calls:

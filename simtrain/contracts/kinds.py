@@ -1,4 +1,4 @@
-"""The kinds of plug-in: the word for one, the contract that it keeps, and where the file of one that ships belongs."""
+"""The kinds of plug-in: their names, their contracts, and the folders of the built-in ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PluginKind:
 
     @property
     def contract(self) -> type[Plugin] | None:
-        """The class that plug-ins of the kind extend; None for functions and for files of a kind."""
+        """Return the class that plug-ins of the kind extend; None for functions and data files."""
         found = getattr(import_module(f"simtrain.contracts.{self.singular}"), self.base)
         return found if isinstance(found, type) and issubclass(found, Plugin) else None
 
@@ -44,7 +44,7 @@ KINDS = {
 
 
 def kind_of(word: str) -> PluginKind:
-    """Return the kind for a word in the singular or the plural. Raises InputError with the nearest one."""
+    """Return the kind named by a word in the singular or the plural. Raises InputError with the nearest one."""
     for kind in KINDS.values():
         if word in (kind.name, kind.singular):
             return kind

@@ -15,13 +15,13 @@ from simtrain.values.types import Action
 
 
 class Paradigm(Plugin):
-    """Turns a scenario into episodes and each episode into an environment. `plans` says whether it knows a plan for every case itself."""
+    """Turns a scenario into episodes and each episode into an environment. `plans`: it derives a plan for every case itself."""
 
     plans: ClassVar[bool] = False
 
     @abstractmethod
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
-        """Return the episodes in the order they are dealt: cases first, then world variants, then attempts. Raises InputError."""
+        """Return the episodes in playing order: by case, then world variant, then attempt. Raises InputError."""
 
     @abstractmethod
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
@@ -30,9 +30,9 @@ class Paradigm(Plugin):
         """
 
     def reference(self, episode: Episode) -> Plan | None:
-        """Return the plan by which an episode's task is done: the scenario's own, unless `plans`. Raises InputError."""
+        """Return the plan that solves an episode's task: the scenario's own, unless `plans`. Raises InputError."""
         return episode.scenario.spec.reference
 
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
-        """Return another plan for the same task, which does without the calls that are lost; None if there is none."""
+        """Return another plan for the same task that avoids the `lost` calls; None if there is none."""
         return None

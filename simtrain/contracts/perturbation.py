@@ -1,4 +1,4 @@
-"""The contract of perturbations: something that goes wrong on purpose, and when it does."""
+"""The contract of perturbations: a fault injected on purpose, and the trigger that decides when."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 class Ramp(BaseModel):
     """A probability that changes with the progress of training, from 0 to 1.
 
-    `exponential` is ZeroSearch's curve (2505.04588): start + (4^p - 1) / 3 * (end - start).
+    `exponential` is ZeroSearch's curve (arXiv 2505.04588): start + (4^p - 1) / 3 * (end - start).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,17 +49,17 @@ class Ramp(BaseModel):
     curve: Literal["linear", "exponential"] = "linear"
 
     def at(self, progress: float) -> float:
-        """Return the probability at a point of the training."""
+        """Return the probability at a training progress from 0 to 1."""
         share = progress if self.curve == "linear" else (4**progress - 1) / 3
         return self.start + share * (self.end - self.start)
 
     def times(self, share: float) -> Ramp:
-        """Return the ramp with this share of each probability."""
+        """Return the ramp with each probability multiplied by this share."""
         return Ramp(start=self.start * share, end=self.end * share, curve=self.curve)
 
 
 class When(BaseModel):
-    """The trigger: all that is named must hold for the perturbation to fire on a call.
+    """The trigger: every condition given must hold for the perturbation to fire on a call.
 
     `tools` globs, `writes` and `args` say which calls match; the others choose among the matching ones.
     """
@@ -95,7 +95,7 @@ _NONE_KEPT: Mapping[str, WorldState] = MappingProxyType({})
 
 
 class Snapshots:
-    """Copies of the world that a perturbation keeps for later; they are forked and closed with the episode."""
+    """Copies of the world that a perturbation keeps; they are forked and closed with the episode."""
 
     __slots__ = ("_dropped", "kept")
 
@@ -105,7 +105,7 @@ class Snapshots:
         self._dropped: tuple[WorldState, ...] = ()
 
     def keep(self, name: str, state: WorldState) -> None:
-        """Keep a copy (of `WorldState.fork`) under a name, in place of one that is there."""
+        """Keep a copy (from `WorldState.fork`) under a name; it replaces an existing one."""
         self.drop(name)
         self.kept = {**self.kept, name: state}
 
@@ -114,7 +114,7 @@ class Snapshots:
         return self.kept.get(name)
 
     def drop(self, name: str) -> None:
-        """Do without a copy, which `settle` frees; dropping one that is not there is fine."""
+        """Drop a copy, which `settle` frees; dropping an unknown name does nothing."""
         state = self.kept.get(name)
         if state is not None:
             self.kept = {other: kept for other, kept in self.kept.items() if other != name}
@@ -130,7 +130,7 @@ class Snapshots:
         self.kept, self._dropped = there, ()
 
     def fork(self) -> Snapshots:
-        """Return independent copies of all copies."""
+        """Return an independent copy of everything."""
         other = Snapshots()
         other.kept = {name: state.fork() for name, state in self.kept.items()}
         return other
@@ -143,15 +143,15 @@ class Snapshots:
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One call as a perturbation meets it.
+    """One call in the form that a perturbation receives.
 
-    `rng` depends on seed, episode, label, tool and the index of the matching call alone. `memory` is this perturbation's
+    `rng` depends only on seed, episode, label, tool and the index of the matching call. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None if the proxy has no world behind it.
     `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
     itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
     it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's
-    server words its errors (simtrain.perturbations.error_wordings). `root` is for draws that belong to a thing rather than to a call,
-    whenever it is met: it depends on seed, episode and label alone.
+    server words its errors (simtrain.perturbations.error_wordings). `root` is for draws that belong to a record rather than to a call:
+    it depends only on seed, episode and label.
     """
 
     request: Request
@@ -170,28 +170,28 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What a perturbation declares of itself: where it acts, what an agent can see of it, and what the right response is."""
+    """A perturbation's declarations: where it acts, what an agent can see of it, and what the right response is."""
 
     side: Side
     """Where it acts: on the task, the list of tools, the call, its reply, or the state behind it."""
     layer: Layer
     """The layer of the catalogue: protocol, data, manipulation or horizon."""
     effect: Effect | None = None
-    """What became of a call that fails: nothing yet (`before`), all of it (`after`); unset, what is usual of its side."""
+    """Whether a failing call took effect: not (`before`) or fully (`after`); unset, the default of its side."""
     visible: bool = True
     """Whether an agent can see from a single reply that something is wrong."""
     permanent: bool = False
-    """Whether trying again is in vain."""
+    """Whether retrying is pointless."""
     semantic: bool = True
-    """Whether an agent meets it at all; client libraries raise at the others."""
+    """Whether an agent sees it at all; client libraries raise an exception for the others."""
     recoverable_by: tuple[Recovery, ...] = ()
     needs_world: bool = False
     attacks: bool = False
-    """Whether it plants instructions for an agent to follow: the arms of a drill then ask the grader `attack` too."""
+    """Whether it plants instructions for an agent to follow: drills then also use the grader `attack` in its arms."""
     conflicts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Perturbations that make no sense beside this one -> why; who asks for both is refused, unless one pack holds them."""
+    """Perturbations that make no sense together with this one -> why; the combination is refused, unless it is one pack's."""
     follows: Follows = "never"
-    """Whether it reaches further than the calls on which it fires: `follow` then meets the others, all or those that come later."""
+    """Whether it affects calls on which it does not fire: `follow` then receives all others, or only later ones."""
 
     def __post_init__(self) -> None:
         if self.effect is None:
@@ -212,7 +212,7 @@ class Perturbation(Plugin):
     )
 
     def check(self, world: World) -> None:
-        """Refuse, with an InputError, knobs that cannot work in a world, such as SQL that does not compile."""
+        """Raise InputError for knobs that cannot work in a world, such as SQL that does not compile."""
         return
 
     async def ready(self) -> None:
@@ -220,11 +220,11 @@ class Perturbation(Plugin):
         return
 
     def reaches(self, tool: ToolSpec) -> bool:
-        """True if it could do anything to some call of a tool; a drill leaves it out where it reaches none."""
+        """True if it could affect some call of a tool; a drill leaves it out of scenarios where it reaches no tool."""
         return True
 
     def concerns(self, request: Request) -> bool:
-        """True if it could do anything to a call; others neither count as matching ones nor meet it."""
+        """True if it could affect a call; other calls neither count as matching nor reach `apply`."""
         return True
 
     def ask(self, prompt: str, rng: Stream) -> str:
@@ -232,13 +232,13 @@ class Perturbation(Plugin):
         return prompt
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
-        """Return the tools as the agent is shown them."""
+        """Return the tools that the agent is shown."""
         return tools
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
-        """Answer a call on which this fires; `proceed` is the way on, to be taken never, once or several times.
+        """Answer a call on which this fires; `proceed` continues the call and may be awaited never, once or several times.
 
-        It has fired where reply, rows or virtual time are other than without it; else it is asked again on the next call that may be.
+        It counts as fired if reply, rows or virtual time differ from the unperturbed call; else the next matching call is tried.
         """
         return await proceed(call.request)
 
@@ -249,7 +249,7 @@ class Perturbation(Plugin):
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer a call of a tool that `offer` added or renamed; `proceed` takes a Request for a tool of the world.
 
-        It is asked whenever such a tool is called: triggers play no part. What it passes on meets the perturbations like any call.
+        Every call to such a tool arrives here, regardless of triggers. Calls passed on meet the perturbations like any other.
         """
         raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")
 
@@ -268,6 +268,6 @@ _RESPONSE = re.compile(r"\b[Aa]n agent should (.+?)\.(?= [A-Z`]|$)")
 
 
 def right_response(plugin: type[Perturbation]) -> str:
-    """Return what an agent should do about a perturbation, as its docstring says; empty where it does not."""
+    """Return the right response to a perturbation, from its docstring; empty if that does not state one."""
     found = _RESPONSE.search(" ".join((getdoc(plugin) or "").split()))
     return found[1] if found else ""

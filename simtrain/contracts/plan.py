@@ -1,4 +1,4 @@
-"""The contract of plans: the steps by which a task is done, as a scenario file states them."""
+"""The contract of plans: the steps that solve a task, as written in a scenario file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AbstainStep(_Part):
     abstain: str = Field(description="The reason, a template.")
 
 
-# The tags stand in the locations of pydantic, so none of them may be a key of a step.
+# Pydantic puts the tags into error locations, so no tag may equal a key of a step.
 _TAGS = {"call": "a call", "for": "a loop", "set": "a name", "read": "a passage", "abstain": "an end"}
 
 
@@ -93,7 +93,7 @@ class Plan(BaseModel):
     abstain: str | None = Field(default=None, description="Template; the plan ends by declining the task.")
 
     def calls(self) -> Iterator[CallStep]:
-        """Yield every call step, nested ones included, in order of writing."""
+        """Yield every call step, nested ones included, in source order."""
         yield from _calls(self.steps)
 
 

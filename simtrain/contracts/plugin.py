@@ -1,4 +1,4 @@
-"""What every plug-in is: a frozen set of knobs with a docstring and an example."""
+"""The base of every plug-in: a frozen set of knobs with a docstring and an example."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def _beside(path: Path, info: ValidationInfo) -> Path:
 
 
 BesidePath: TypeAlias = Annotated[Path, AfterValidator(_beside)]
-"""A file or folder that a YAML file names: a relative path lies beside that file, and in Python in the working folder."""
+"""A file or folder named in a YAML file: a relative path starts from that file's folder; in Python, from the working folder."""
 
 
 class Plugin(BaseModel):
-    """The base of every plug-in: its fields are the knobs that `with:` sets, its docstring is what lists and tables show of it.
+    """The base of every plug-in: its fields are the knobs that `with:` sets, its docstring is its description in lists and tables.
 
-    A plug-in holds knobs only. What happened is in the trajectory; what must stay open lives in a session.
+    A plug-in holds only knobs. Events are in the trajectory; open resources live in a session.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
 
     example: ClassVar[JsonObject] = {}
-    """What stands beside `use:` in an example (`with`, `when`). Needed where the defaults alone do not show the plug-in at work."""
+    """Keys next to `use:` in an example (`with`, `when`). Needed if the defaults alone do not show the plug-in at work."""
 
 
 def about(plugin: object) -> str:
-    """Return what a plug-in is, in one line: the first paragraph of its docstring."""
+    """Return a one-line description of a plug-in: the first paragraph of its docstring."""
     return " ".join((getdoc(plugin) or "").partition("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""The contract of questions over search worlds: what is asked, the SQL of the gold table, and how each column is compared."""
+"""The contract of questions over search worlds: the wording, the SQL of the gold table, and how each column is compared."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ What a search returns are excerpts: open the pages that matter, and follow lists
 
 When you are done, reply without any tool call: a line that starts with "ANSWER:", and after it the whole answer, such as the table
 that is asked for. If the question cannot be answered, do not guess: end with a line that starts with "CANNOT:", followed by the reason."""
-"""What an agent is told before a question, unless its scenario says otherwise."""
+"""Default system prompt of questions."""
 
 MISSING: Final = "N/A"
-"""What stands in a gold cell, and what a question asks to be written, where a fact does not exist."""
+"""The content of a gold cell, and the text that a question asks for, if a fact does not exist."""
 
 
 UNANSWERABLE: Final = "unanswerable"
 """The kind of answer that there is none; under `compose`, the kind of question that has none."""
 
 UNANSWERABLE_SHARE: Final = 0.08
-"""The share of composed questions that have no answer, unless it is said otherwise."""
+"""Default share of composed questions that have no answer."""
 
 
 class Column(FileModel):
@@ -65,9 +65,9 @@ class Fact(FileModel):
 
 
 class CellSource(Fact):
-    """What a cell of the gold table is read from: one fact, or the facts of all rows that share its key, combined.
+    """The source of a gold cell: one fact, or the combined facts of all rows that share its key.
 
-    With `site`, what that site says of it, be it true or not.
+    With `site`, the value that this site states, true or not.
     """
 
     combine: Literal["value", "count", "sum", "mean"] = "value"
@@ -87,10 +87,10 @@ class Evidence(FileModel):
 
 
 class Difficulty(FileModel):
-    """What answering takes, measured on the path that was found through the search engine.
+    """The effort of answering, measured on a path found through the search engine.
 
     Counts: `searches` and `visits` of the oracle, `facts` to gather, `hops` between entities, gold `rows` and `columns`, `pages` on
-    which the facts stand (1: the answer is readable from one page), `distractors` (entities that miss by one condition).
+    which the facts are stated (1: the answer is readable from one page), `distractors` (entities that fail exactly one condition).
     `conflict` is the share of needed facts that some page states otherwise.
     """
 
@@ -106,15 +106,15 @@ class Difficulty(FileModel):
 
     @property
     def calls(self) -> int:
-        """Searches and visits together: the step budget of the oracle."""
+        """Return the number of searches and visits together: the step budget of the oracle."""
         return self.searches + self.visits
 
 
 class Premise(FileModel):
-    """What an unanswerable question wrongly rests on, and the names that show it when they are looked for.
+    """The false premise of an unanswerable question, and the names whose search reveals it.
 
-    `invented`: nobody has the name. `namesake`: only a thing of another type has it. `apart`: the thing is real, but nothing is tied to it
-    as the question says. `untold`: the things are real, but of what is asked about them no page tells.
+    `invented`: the name does not exist. `namesake`: only an entity of another type has it. `apart`: the entity exists, but has no
+    such relation. `untold`: the entities exist, but no page states the requested facts.
     """
 
     kind: PremiseKind
@@ -125,8 +125,8 @@ class Question(FileModel):
     """A question with a computed answer.
 
     The gold table is what `sql` with `parameters` (`:name`) yields over the facts; its columns are `columns`, in that order.
-    A `single` answer is one row of one column, and a bare value as good as a table. An `unanswerable` question has no gold
-    table: who looks for what its `premise` names, and then abstains, is right.
+    A `single` answer is one row of one column, and a bare value is accepted. An `unanswerable` question has no gold
+    table: an agent is right if it searches for the names in `premise` and then abstains.
     """
 
     id: str = Field(min_length=1)
@@ -207,7 +207,7 @@ class Question(FileModel):
         }
 
     def widesearch(self) -> JsonObject:
-        """Return the question as a line of WideSearch's own file; `evaluation` is JSON text there."""
+        """Return the question as a row of WideSearch's own file, in which `evaluation` is JSON text."""
         return {
             "instance_id": self.id,
             "query": self.query,
@@ -290,7 +290,7 @@ def cell_text(value: JsonValue) -> str:
 
 
 def gold_csv(columns: Sequence[Column], rows: Sequence[JsonObject]) -> str:
-    """Return a gold table as WideSearch keeps it, in `{instance_id}.csv`."""
+    """Return a gold table in WideSearch's format, `{instance_id}.csv`."""
     out = io.StringIO()
     writer = csv.DictWriter(out, [column.name for column in columns], lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""A server's own words for mistakes in arguments: for calls that are known word for word, for single mistakes, and for several at once."""
+"""A server's own wording of mistakes in arguments: for recorded calls verbatim, for single mistakes, and for several at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from simtrain.contracts.argument_mistakes import ArgumentMistakes, Mistake
 
 Channel: TypeAlias = str | int
-"""How a refusal comes: an `error` reply, a plain `result`, or a JSON-RPC error of this code."""
+"""The channel of a refusal: an `error` reply, a plain `result`, or a JSON-RPC error with this code."""
 
 _FORMS: Mapping[str, tuple[str, str, str]] = {
     "": ("", ", ", ", "), "_quoted": ("'", ", ", ", "), "_strings": ('"', ", ", ", "), "_json": ('"', ",", ","),
@@ -20,7 +20,7 @@ _FORMS: Mapping[str, tuple[str, str, str]] = {
     "_comma_or": ("", ", ", ", or "), "_quoted_comma_or": ("'", ", ", ", or "), "_and": ("", ", ", " and "),
     "_quoted_and": ("'", ", ", " and "),
 }  # fmt: skip
-"""Ways to write a list: what stands around each item, between two, and before the last."""
+"""Ways to write a list: the text around each item, between two, and before the last."""
 
 LISTS = ("known", "required", "absent", "options")
 
@@ -35,13 +35,13 @@ SLOTS = (
     "arguments_python",
     *(f"{name}{form}" for name in LISTS for form in _FORMS),
 )
-"""What may be filled in in a text: names, the value that was given, all arguments, and lists of names with the ways to write them."""
+"""The slots of a text: names, the given value, all arguments, and lists of names with the ways to write them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordedText:
-    """A text, its form, and the mistakes it is for: `mistakes` are all those of a call; the others describe a single
-    one.
+    """A text, its form, and the mistakes it is for: `mistakes` are all mistakes of a call; the other fields describe a
+    single one.
     """
 
     text: str
@@ -54,7 +54,7 @@ class WordedText:
     given: str | None = None
 
     def fits(self, tool: str, mistake: Mistake) -> bool:
-        """True if it speaks of this one mistake."""
+        """True if the text is for this single mistake."""
         return (
             self.mistakes is None
             and self.kind == mistake.kind
@@ -76,7 +76,7 @@ class TextFrame:
     after: str
 
     def around(self, tool: str, texts: Sequence[str]) -> str | None:
-        """Return the one text; None if a single one does not begin or end like that."""
+        """Return the combined text; None if a single one lacks the lead or tail."""
         lead, tail, before, between, after = (
             part.format(tool=tool) for part in (self.lead, self.tail, self.before, self.between, self.after)
         )
@@ -87,10 +87,10 @@ class TextFrame:
 
 @dataclass(frozen=True, slots=True)
 class RefusalWords:
-    """Sayings, the more particular first, and what is made of several mistakes.
+    """Texts, the more specific first, and the rule for several mistakes.
 
-    Of several, those of the first of the `stages` are spoken of that has any: all of them, set in the frame of their kinds, where
-    there are `frames`, else the first. Without stages nothing is said of several but what is known word for word.
+    Of several mistakes, the first of the `stages` with any is reported: all of its mistakes in the frame of their kinds if there
+    are `frames`, else only the first. Without stages, several mistakes have words only if they are recorded verbatim.
     """
 
     sayings: tuple[WordedText, ...] = ()
@@ -125,7 +125,7 @@ class RefusalWords:
         return None if saying is None else (saying.text.format_map(slots(tool, mistakes, mistake)), saying.channel)
 
     def reported(self, tool: str, mistakes: ArgumentMistakes) -> list[Mistake]:
-        """Return the mistakes that are spoken of. A server that has no words for what a tool does not have takes no notice of it."""
+        """Return the mistakes that are reported. A server without words for unknown arguments ignores them."""
         noticed = [one for one in mistakes.found if one.kind != "unknown" or self.of_one(tool, mistakes, one)]
         for stage in self.stages:
             found = [one for one in noticed if one.kind in stage]
@@ -139,12 +139,12 @@ NO_WORDS = RefusalWords()
 
 
 def kinds_of(mistakes: Sequence[Mistake]) -> str:
-    """Return the kinds of several mistakes, as frames are kept by them."""
+    """Return the kinds of several mistakes, as the key of their frame."""
     return " and ".join(sorted({mistake.kind for mistake in mistakes}))
 
 
 def all_arguments(mistakes: ArgumentMistakes) -> dict[str, str]:
-    """Return all arguments of the call as a text may repeat them, by slot."""
+    """Return all arguments of the call in the forms that a text may repeat, by slot."""
     given = mistakes.arguments
     return {
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),

@@ -1,4 +1,4 @@
-"""Finding a plug-in by kind and name: the shipped string table first, then entry points of other packages."""
+"""Find a plug-in by kind and name: first in the built-in table, then among entry points of other packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
 
 
 def foreign() -> list[EntryPoint]:
-    """Return the entry points of other packages that are meant for simtrain, of whatever kind they say they are."""
+    """Return the entry points of other packages in simtrain's groups, whatever kind they claim."""
     points = {
         (point.group, point.name, point.value): point
         for package in distributions()

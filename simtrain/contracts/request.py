@@ -1,4 +1,4 @@
-"""What reaches a world model: one checked tool call."""
+"""The input of a world model: one checked tool call."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Request:
 
 
 READ, FILL = "resources/read", "prompts/get"
-"""What steps are called that are no tool calls, but a resource that is read and a prompt that is filled in over MCP; in front stands
-the server, where it has a name."""
+"""Tool names of steps that are not tool calls but reads over MCP (of a resource, of a prompt); prefixed with the server's name if it
+has one."""
 
 
 def no_tool(name: str) -> ToolSpec:
@@ -35,7 +35,7 @@ def no_tool(name: str) -> ToolSpec:
 
 
 class NotAnswered(SimulatorFault):
-    """This world model has no answer; the next one of the scenario's chain whose globs match the tool is asked."""
+    """Raised by a world model without an answer; the next one in the scenario whose globs match the tool is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Caller:
     capabilities: frozenset[str] = frozenset()
 
     def misfit(self, other: Caller) -> tuple[bool, int, int]:
-        """Return how badly a reply recorded for `other` fits this client. A capability that this client lacks weighs
-        more than an unused one.
+        """Return a sort key: how badly a reply recorded for `other` fits this client. A capability that this client
+        lacks weighs more than an unused one.
         """
         return (
             other.era != self.era,
@@ -57,7 +57,7 @@ class Caller:
 
 
 caller: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039
-"""Who calls, where a call came over MCP: what was recorded with several clients is replayed to the one most alike."""
+"""The MCP client that makes the current call: recordings of several clients are replayed to the most similar one."""
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Observation]]
-"""Answers a request with the observation that the tool returns. Raises SimulatorFault when it cannot, NotAnswered to pass it on."""
+"""Answer a request with the tool's observation. Raises SimulatorFault if it cannot, NotAnswered to pass it on."""

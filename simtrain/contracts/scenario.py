@@ -1,4 +1,4 @@
-"""The contract of scenarios: the task, the world, who answers, what goes wrong, what counts as success, the limits."""
+"""The contract of scenarios: task, world, world models, perturbations, graders and limits."""
 
 from __future__ import annotations
 
@@ -118,22 +118,22 @@ def _world(value: object) -> object:
 
 
 def _use_or_pack(value: Any) -> str:
-    """Return the form that was meant, a pack or a perturbation, so that an error message explains that one."""
+    """Return the intended form, a pack or a perturbation, so that an error message explains that one."""
     keys = value if is_object(value) else getattr(value, "model_fields_set", ())
     return "a pack" if "pack" in keys else "a perturbation"
 
 
 MOST_CALLS: Final = 400
-"""Calls that a question allows where nothing else is said: wide tables take many."""
+"""Default limit of calls for a question: wide tables take many."""
 
 LEAST_CALLS: Final = 6
-"""Calls that a budget leaves even where the oracle needs fewer."""
+"""Minimum calls of a budget, even if the oracle needs fewer."""
 
 _TASK = ("prompt", "rubric")
 
 
 def _with_defaults(data: object) -> object:
-    """Return the scenario with what questions bring along: each is its own prompt, and is graded by its own rules."""
+    """Return the scenario with the defaults for questions: each is its own prompt and is graded by its own rules."""
     written = as_object(data)
     cases = written.get("cases")
     if not is_object(cases) or "questions" not in cases:
@@ -206,9 +206,9 @@ class PackSpec(FileModel):
 
 
 def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
-    """Return why two of these perturbations exclude each other; None if all can.
+    """Return why two of these perturbations exclude each other; None if they are compatible.
 
-    Each comes with the name of its pack: what one pack holds its author has put together, and knows.
+    Each comes with the name of its pack: a pack's author has combined its perturbations on purpose.
     """
     for pack, item in found:
         for other_pack, other in found:
@@ -258,12 +258,12 @@ class Scenario:
 
     @property
     def stated(self) -> frozenset[str]:
-        """The case parameters that the prompt states."""
+        """Return the case parameters that the prompt states."""
         return self.prompt.names
 
     @property
     def progress(self) -> float:
-        """The training's progress, from 0 to 1, which probabilities may depend on."""
+        """Return the training progress, from 0 to 1, which probabilities may depend on."""
         return self.arm.progress if self.arm else 1.0
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
@@ -271,7 +271,7 @@ class Scenario:
         return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
-        """Return the scenario in one arm, with these perturbations; `made_of` is what files say of them, for its digest."""
+        """Return the scenario in one arm, with these perturbations; `made_of` is their source in files, for the digest."""
         digest = blake2b(canonical([self.digest, asdict(arm), made_of]), digest_size=16).hexdigest()
         return replace(self, digest=digest, perturbations=perturbations, arm=arm, unarmed=self)
 
@@ -289,7 +289,7 @@ class Fork:
 class Episode:
     """One episode to be played: a case of a scenario in a variant of its world.
 
-    With `real_time` the delays of perturbations are waited for. With `fork` it begins where a recorded one is left.
+    With `real_time` the delays of perturbations are actually slept. With `fork` it begins where a recorded one is left.
     """
 
     scenario: Scenario
@@ -303,7 +303,7 @@ class Episode:
 
     @property
     def limits(self) -> Limits:
-        """The scenario's limits, narrowed by those of a question's budget."""
+        """Return the scenario's limits, tightened by a question's budget."""
         limits, budget = self.scenario.spec.limits, self.scenario.spec.cases.budget
         if budget is None:
             return limits
@@ -318,5 +318,5 @@ class Episode:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """The identity of an episode: (scenario digest, episode, seed, attempt)."""
+        """Return the identity of the episode: (scenario digest, episode, seed, attempt)."""
         return (self.scenario.digest, self.id, self.seed, self.attempt)

@@ -1,4 +1,4 @@
-"""Globs over tool names: whether one matches, and whether it names anything in a world."""
+"""Globs over tool names: test for a match, and for whether one matches anything in a world."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def named_by(globs: str | Sequence[str], tools: Iterable[ToolSpec]) -> frozenset
 
 
 def step_names(world: World) -> list[str]:
-    """Return what the steps of an episode may be called: the tools, and the reads of every server."""
+    """Return the tool names that the steps of an episode may have: the tools, and the reads of every server."""
     servers = dict.fromkeys(["", *(tool.server for tool in world.tools)])
     reads = [f"{server}.{read}" if server else read for server in servers for read in (READ, FILL)]
     return [*(tool.name for tool in world.tools), *reads]
 
 
 def check_globs(world: World, globs: Sequence[str], *, place: str) -> None:
-    """Refuse, with an InputError, a glob that matches no tool of the world."""
+    """Raise InputError for a glob that matches no tool of the world."""
     names = [tool.name for tool in world.tools]
     for index, glob in enumerate(globs):
         if not any(matches(name, glob) for name in names):

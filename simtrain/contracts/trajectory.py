@@ -1,4 +1,4 @@
-"""The record of one episode, whole: everything downstream reads it and nothing else."""
+"""The complete record of one episode: everything downstream reads only this."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from simtrain.values.types import Action, Change, JsonObject, Observation, ToolS
 FORMAT = "simtrain/1"
 
 SUCCESS = 1 - 1e-9
-"""The reward from which on an episode counts as done."""
+"""The minimum reward at which an episode counts as a success."""
 
-# What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
+# No slots for parts of a trajectory: orjson writes a dataclass from its `__dict__` several times faster than from slots.
 
 StopReason: TypeAlias = Literal["answered", "abstained", "max_turns", "budget", "wall_time", "failed"]
 
 Solvability: TypeAlias = Literal["solvable", "unsolvable", "unproved"]
-"""Whether an episode can be done, whoever plays it: a way is known, it is known that there is none, or neither."""
+"""Whether any agent could solve an episode: known to be solvable, known to be unsolvable, or unknown."""
 
 
 Changed: TypeAlias = Literal["clock", "prompt", "reply", "rows", "tools", "wire"]
 
 
-# Not frozen, since one is made for every firing, and a frozen dataclass costs several times as much to make.
+# Not frozen: one is created for every firing, and creating a frozen dataclass costs several times as much.
 @dataclass
 class Event:
     """One firing of a perturbation: which, on which matching call (0: a later call that it changed), and the reply without and with it.
 
-    `clean` is None if the clean reply could not be had (no world to ask). `changed` says what the call left otherwise than it would
-    have without the perturbation, sorted: it is never empty, but in records of versions that did not look.
+    `clean` is None if there was no world to give the clean reply. `changed` names what differs from the unperturbed call,
+    sorted; it is empty only in records of versions that did not compare.
     """
 
     label: str
@@ -60,7 +60,7 @@ class Step:
 
 @dataclass
 class Turn:
-    """One assistant message: words, thinking, and the steps that its calls became. The last turn of an answer has no steps.
+    """One assistant message: text, reasoning, and the steps that its calls became. The final answer's turn has no steps.
 
     `finish_reason` is why the model stopped, as its server says it. `written` is what the model wrote, where its chat template
     writes the same otherwise, and `tokens` its token ids. `by` is who acted, where several acted in the episode. A record without
@@ -88,9 +88,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why the episode ended, and `detail` where it failed.
+    """Why the episode ended, with `detail` if it failed.
 
-    `blame` is `simulator` where the simulator broke, `agent` where the agent broke or, once graded, did not earn all of what could
+    `blame` is `simulator` if the simulator failed, `agent` if the agent failed or, once graded, did not earn everything that could
     be earned, and None if neither is known to be at fault.
     """
 
@@ -103,7 +103,7 @@ class Stop:
 class Reward:
     """One grader's answer. `value` is in [0, 1], or None if the grader failed (`error` says how).
 
-    A gate multiplies the total by its value; the others are combined as the scenario says.
+    A gate multiplies the total by its value; the others are combined as the scenario's rubric says.
     """
 
     grader: str
@@ -200,7 +200,7 @@ class Trajectory:
 
     @property
     def cost(self) -> float:
-        """The cost of the models of agent and world, in US dollars, as far as prices are known."""
+        """Return the cost of the models of agent and world, in US dollars, as far as prices are known."""
         answers = (step.observation.provenance for step in self.steps)
         return (self.usage.cost if self.usage else 0.0) + sum(
             answer.usage.cost for answer in answers if answer is not None and answer.usage is not None
@@ -208,7 +208,7 @@ class Trajectory:
 
     @property
     def key(self) -> tuple[str, str, int, int]:
-        """The identity of an episode: (scenario digest, episode, seed, attempt)."""
+        """Return the identity of the episode: (scenario digest, episode, seed, attempt)."""
         return (self.scenario_digest, self.episode, self.seed, self.attempt)
 
 
@@ -226,7 +226,7 @@ def from_line(line: bytes | str) -> Trajectory:
 
 
 def trajectory_of(value: object) -> Trajectory:
-    """Return the trajectory in a JSON value; what older versions did not write has its default. Raises InputError when it is not one."""
+    """Return the trajectory in a JSON value; fields that older versions lack get their defaults. Raises InputError if it is not one."""
     header = as_object(value)
     form = header.get("format", FORMAT)
     if form != FORMAT:

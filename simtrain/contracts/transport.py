@@ -1,4 +1,4 @@
-"""The contract of transports: how an agent's calls reach its environment, where they do not go straight."""
+"""The contract of transports: how an agent's calls reach its environment indirectly, such as over MCP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simtrain.contracts.environment import Environment
 from simtrain.contracts.plugin import Plugin
 
 Connect: TypeAlias = Callable[[Environment], AbstractAsyncContextManager[Environment]]
-"""Puts itself between an agent and an entered environment: what the block receives is the environment as seen through it."""
+"""Wrap an entered environment: the block receives the environment as seen through the transport."""
 
 
 class Transport(Plugin):
@@ -19,4 +19,4 @@ class Transport(Plugin):
 
     @abstractmethod
     def running(self) -> AbstractAsyncContextManager[Connect]:
-        """Return a block in which what all episodes of a process share (a server, say) is up."""
+        """Return a context manager for the resources shared by all episodes of a process (such as a server)."""

@@ -22,14 +22,14 @@ ASKING = ToolSpec(
         "additionalProperties": False,
     },
 )
-"""The tool by which a user is asked; it belongs to no server, and perturbations of servers do not meet it."""
+"""The tool that asks the user; it belongs to no server, so perturbations of servers do not affect it."""
 
 _USER = Provenance("user")
 _SPELLING = re.compile(r"[\W_]+")
 
 
 class UserFact(BaseModel):
-    """What the user says when asked about something."""
+    """What the user says when asked about one topic."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class UserFact(BaseModel):
 
 
 class UserSpec(BaseModel):
-    """A user who can be asked. Besides the facts, they repeat the parameters that the prompt states, each by its name."""
+    """A user who can be asked. Besides the facts, they repeat the parameters stated in the prompt, each by its name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,7 +75,7 @@ _text = lru_cache(maxsize=1024)(Text)
 
 
 def _words(text: str) -> str:
-    """Return the words of a text in small letters, a space around each; underscores part words too."""
+    """Return the words of a text in lower case, with a space around each; underscores separate words too."""
     return f" {_SPELLING.sub(' ', text.lower()).strip()} "
 
 

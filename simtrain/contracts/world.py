@@ -22,7 +22,7 @@ from simtrain.values.types import Changes, JsonObject, JsonValue, Observation, T
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How a world is built: its seed (None: the one in the file) and row counts by table that replace the file's."""
+    """A variant of a world: its seed (None: the one in the file), and row counts by table that replace the file's."""
 
     seed: int | None = None
     rows: tuple[tuple[str, int], ...] = ()
@@ -30,13 +30,13 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class ErrorStyle:
-    """How a world's servers word the errors that come before any tool runs; `{tool}` and `{detail}` are filled in.
+    """How a world's servers word errors that occur before any tool runs; `{tool}` and `{detail}` are filled in.
 
     `arguments` names the style (simtrain.argument_styles) in which arguments are checked and `{detail}` is worded.
     Unknown tools and bad arguments are answered as `unknown_tool_as` and `bad_arguments_as` say: `error` reply, plain
     `result`, or a JSON-RPC error of that code. `words` are the server's own and take precedence over those of the
-    style. `unknown_tool_empty` is said of an unknown tool that is called without arguments, where that is something
-    else.
+    style. `unknown_tool_empty` is the text for an unknown tool that is called without arguments, if that
+    differs.
     """
 
     unknown_tool: str = "Unknown tool: {tool}"
@@ -53,7 +53,7 @@ class ErrorStyle:
         return text.format(tool=tool)
 
     def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
-        """Return the text for bad arguments, and its form."""
+        """Return the text for bad arguments, and its channel."""
         own = self.words.refusal(tool, mistakes) if mistakes.found else None
         return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
 
@@ -79,9 +79,9 @@ class HeldRows:
 class WorldState(ABC):
     """A world open for one episode. It changes only through `answer`, `execute` and `partial`; `close` frees it.
 
-    Any thread may call it: it sees to it that calls are carried out one after the other.
+    It may be called from any thread: calls are serialized.
 
-    `version` is another number whenever rows may have been written, or writes undone: as long as it stays, no row has changed.
+    `version` changes whenever rows may have been written, or writes undone: while it is equal, no row has changed.
     """
 
     clock: Clock
@@ -92,12 +92,12 @@ class WorldState(ABC):
         """Carry out a tool call as one transaction: an error leaves no trace. Raises SimulatorFault."""
 
     def takes_time(self, request: Request) -> bool:
-        """True if a call may take so long, by what the agent asks for, that nobody else should wait for it."""
+        """True if a call may take so long, depending on the agent's request, that others should not wait for it."""
         return False
 
     @abstractmethod
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """Return the rows of one SELECT over the present state. Raises InputError for SQL that does not run."""
+        """Return the rows of one SELECT over the current state. Raises InputError for SQL that does not run."""
 
     @abstractmethod
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
@@ -105,7 +105,7 @@ class WorldState(ABC):
 
     @abstractmethod
     def partial(self, request: Request, statements: int) -> Observation:
-        """Carry out the first `statements` writing statements of a tool call and commit them; returns what the call would have said."""
+        """Carry out the first `statements` writing statements of a tool call and commit them; return the full call's reply."""
 
     @abstractmethod
     def statements(self, request: Request) -> int:
@@ -120,20 +120,20 @@ class WorldState(ABC):
         """Return the rows that differ from the base, ordered by table and row id."""
 
     def held(self) -> HeldRows:
-        """Return the present rows, for `differs`."""
+        """Return the current rows, for `differs`."""
         return HeldRows(self.version, self.changes())
 
     def differs(self, held: HeldRows) -> bool:
-        """True if the rows are other ones than when they were held."""
+        """True if the rows differ from those held."""
         return self.version != held.version and self.changes() != held.rows
 
     @abstractmethod
     def fork(self) -> WorldState:
-        """Return an independent copy of the present state, clock included."""
+        """Return an independent copy of the current state, clock included."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Return the present state in a few lines of text, for the prompt of a language world model."""
+        """Return the current state in a few lines of text, for the prompt of a language world model."""
 
     def tell(self, tool: ToolSpec, content: JsonObject) -> str | None:
         """Return the text of a tool's reply with this structured content; None if the text is the content as JSON, or
@@ -142,7 +142,7 @@ class WorldState(ABC):
         return None
 
     def age(self, date: str) -> bool:
-        """Answer reads as on an earlier date from now on; False where the world knows no other way than to lose its newest records."""
+        """Answer reads as of an earlier date from now on; return False if the world could do that only by losing its newest records."""
         return False
 
     def read_resource(self, uri: str, *, server: str = "") -> JsonObject | None:
@@ -150,12 +150,12 @@ class WorldState(ABC):
         return None
 
     def fill_prompt(self, name: str, arguments: JsonObject, *, server: str = "") -> JsonObject | None:
-        """Return the MCP GetPromptResult of a prompt; None if there is none. Raises ToolError for arguments that do not fit."""
+        """Return the MCP GetPromptResult of a prompt; None if there is none. Raises ToolError for invalid arguments."""
         return None
 
     @abstractmethod
     def close(self) -> None:
-        """Free what the state holds; closing twice is fine."""
+        """Release the state's resources; closing twice is allowed."""
 
 
 class World(ABC):
@@ -168,16 +168,16 @@ class World(ABC):
     tools: tuple[ToolSpec, ...]
     errors: ErrorStyle
     server_errors: Mapping[str, ErrorStyle] = MappingProxyType({})
-    """Server -> its own style, where it is not the world's."""
+    """Server -> its own style, if it differs from the world's."""
     descriptors: Mapping[str, JsonObject]
-    """Tool name -> what its MCP descriptor says beyond the ToolSpec: title, annotations, icons, _meta."""
+    """Tool name -> fields of its MCP descriptor that a ToolSpec lacks: title, annotations, icons, _meta."""
     manifest: Path | None
-    """The manifest whose surface is served verbatim, where the world names one."""
+    """The manifest whose surface is served verbatim, if the world names one."""
     resources: tuple[Offer, ...] = ()
     prompts: tuple[Offer, ...] = ()
 
     def errors_of(self, tool: str) -> ErrorStyle:
-        """Return the error style of the server that a tool's name belongs to, whether there is such a tool or not."""
+        """Return the error style of the server that a tool's name belongs to, even if there is no such tool."""
         return self.server_errors.get(tool.partition(".")[0], self.errors)
 
     def spoken_name(self, tool: str) -> str:
@@ -199,15 +199,15 @@ class World(ABC):
 
     @abstractmethod
     def columns(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the tables and, for each, the columns that can be written."""
+        """Return the writable columns of each table."""
 
     @abstractmethod
     def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> World:
-        """Return a copy of the world with one writing statement applied to its base, constraints aside. Raises InputError."""
+        """Return a copy of the world with one writing statement applied to its base, constraints not checked. Raises InputError."""
 
     @abstractmethod
     def backwards(self) -> World:
-        """Return a copy that yields the rows of a query backwards wherever the query does not order them."""
+        """Return a copy that yields rows in reverse wherever a query does not order them."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -216,7 +216,7 @@ class World(ABC):
 
 @dataclass(frozen=True, slots=True)
 class FinishedWorld:
-    """The initial and the present state of an episode's world, and the rows that differ."""
+    """The initial and the current state of an episode's world, and the rows that differ."""
 
     initial: World
     final: WorldState
@@ -239,7 +239,7 @@ class WorldSource(Protocol):
         ...
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> WorldSource:
-        """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
+        """Return the same world, configured by a scenario's knobs. Raises InputError with their place in the scenario."""
         ...
 
     def build(self, variant: Variant = ...) -> World:

@@ -1,4 +1,4 @@
-"""The contract of world models: whoever predicts the observation that the real tool would have returned."""
+"""The contract of world models, which predict the observation that the real tool would have returned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WorldModel(Plugin):
     """Answers tool calls for one episode at a time."""
 
     stateless: ClassVar[bool] = False
-    """Whether a session knows nothing beyond the world's state, so that an episode can be forked."""
+    """Whether a session keeps nothing besides the world's state, so that an episode can be forked."""
 
     repeatable: ClassVar[bool] = False
     """Whether the same calls in the same order get the same replies in every session, without any effect outside it."""
@@ -26,12 +26,12 @@ class WorldModel(Plugin):
     def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AbstractAsyncContextManager[Answer]:
-        """Open one episode; the answers come from the callable that the block receives."""
+        """Open one episode; the block receives a callable that answers requests."""
 
     async def ready(self) -> None:
-        """Check once, before any episode, that what answers can be reached. Raises InputError when it cannot."""
+        """Check once, before any episode, that the model behind it can be reached. Raises InputError if it cannot."""
         return
 
     def sources(self) -> JsonValue:
-        """Return what the files behind the knobs say, for the scenario's digest; None if there are none."""
+        """Return the contents of the files behind the knobs, for the scenario's digest; None if there are none."""
         return None

@@ -1,1 +1,1 @@
-"""How hard what comes next is: stages of a run, and levels over search worlds. Imports scenarios, grading and below."""
+"""Curricula: stages of a run, and levels of difficulty over search worlds. Imports scenarios, grading and below."""

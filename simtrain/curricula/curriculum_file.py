@@ -20,7 +20,7 @@ SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Measured: TypeAlias = Literal[
     "searches", "visits", "calls", "facts", "hops", "rows", "columns", "pages", "distractors", "conflict"
 ]
-"""What can be measured of a question: simtrain.contracts.question.Difficulty."""
+"""The measures of a question: fields of simtrain.contracts.question.Difficulty."""
 
 
 class Level(FileModel):

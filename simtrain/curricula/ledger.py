@@ -1,4 +1,4 @@
-"""Ledgers: files of lines that say what was dealt and what came of it, by which a stream of tasks can be replayed."""
+"""Ledgers: JSON-lines files of dealt tasks and their rewards, from which a stream of tasks can be replayed."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +12,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def read_line(model: type[ModelT], line: tuple[int, bytes], path: Path) -> ModelT:
-    """Return a line of a ledger (its number and its text). Raises InputError."""
+    """Parse a line of a ledger, given its number and its text. Raises InputError."""
     number, text = line
     return parse_line(model, text, file=path, line=number, what="not a line of a ledger")
 

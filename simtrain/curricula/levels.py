@@ -1,4 +1,4 @@
-"""The families of a ladder: for each level and world a scenario, and the episodes that are as hard as the level asks."""
+"""The families of a ladder: a scenario for each level and world, and the episodes with the level's difficulty."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 @dataclass(frozen=True)
 class LevelScenario:
-    """One level in one world. The questions are made when they are first asked for. `drawn` is the seed of samples and faults.
+    """One level in one world. The questions are generated on first use. `drawn` is the seed of samples and faults.
 
-    `document` is the ladder file, `named` the place in it that names the world, and `later` are the families of all worlds of later splits.
+    `document` is the ladder file, `named` the place in it where the world is named, `later` the families of all worlds of later splits.
     """
 
     document: Document
@@ -60,7 +60,7 @@ class LevelScenario:
 
     @cached_property
     def clean(self) -> tuple[Episode, ...]:
-        """Those of the episodes that say no name of a later split's worlds. Raises InputError."""
+        """Return the episodes that mention no name from a later split's worlds. Raises InputError."""
         names = frozenset[str]().union(*(family.names for family in self.later))
         return tuple(
             episode for episode in self.episodes if not is_contaminated(episode, [SplitTexts(names, frozenset())])
@@ -106,7 +106,7 @@ class Ladder:
         ]
 
     def _check_worlds(self) -> None:
-        """Search worlds all, none of them under two names, and no name for two of them. Raises InputError."""
+        """Raise InputError unless all are search worlds, each under one name, and each name for one world."""
         known: dict[str, str] = {}
         for split, worlds in self.spec.worlds.items():
             for place, world in enumerate(worlds):
@@ -166,7 +166,7 @@ def load_ladder(name: str | Path) -> Ladder:
 
 
 def _fits(level: Level, question: Question) -> bool:
-    """True if a question is as hard as a level asks; of one without an answer only its hops and columns can be measured."""
+    """True if a question has a level's difficulty; for an unanswerable one only hops and columns can be measured."""
     measured = question.difficulty
     bounds = level.difficulty.items()
     if question.answer == UNANSWERABLE:
@@ -176,7 +176,7 @@ def _fits(level: Level, question: Question) -> bool:
 
 @contextmanager
 def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
-    """Let InputErrors of the block name the place in the ladder file, not the one in a level's scenario."""
+    """Make InputErrors in the block name the place in the ladder file, not in a level's scenario."""
     try:
         yield
     except InputError as error:
@@ -187,7 +187,7 @@ def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
 
 
 def _written_at(place: Place, level: int, named: Place) -> Place:
-    """Return the place in the ladder file that became a place of a level's scenario."""
+    """Map a place in a level's scenario back to the ladder file."""
     match place:
         case ("world", "with", *inner):
             return ("levels", level, "web", *inner)
@@ -211,7 +211,7 @@ def question_of(episode: Episode) -> Question:
 
 
 def is_contaminated(episode: Episode, later: Sequence[SplitTexts]) -> bool:
-    """True if the question of an episode, or its gold, says a name of a later split, or asks one of its questions."""
+    """True if an episode's question, or its gold, mentions a name of a later split, or equals one of its questions."""
     question = question_of(episode)
     gold = question.gold(episode.scenario.source.build(episode.variant).query)
     cells = [str(cell) for row in gold for cell in row.values()]
@@ -219,7 +219,7 @@ def is_contaminated(episode: Episode, later: Sequence[SplitTexts]) -> bool:
 
 
 def no_questions(families: Sequence[LevelScenario]) -> InputError:
-    """Return why the families of a level have nothing to ask."""
+    """Return the error that the families of a level have no questions, with the reason."""
     family = families[0]
     if any(found.episodes for found in families):
         return family.error(

@@ -25,7 +25,7 @@ FORMAT = "simtrain-ladder/1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One task dealt: its `place` in the stream, its level, and the episode to play (`rollout` and `open_episode` take it apart)."""
+    """One task dealt: its `place` in the stream, its level, and the episode to play (`rollout` and `open_episode` accept a task)."""
 
     place: int
     level: int
@@ -33,7 +33,7 @@ class Task:
 
 
 class _Head(FileModel):
-    """The first line of a ledger: what the stream was made of. `scenarios` is the digest of the scenarios of all levels."""
+    """The first line of a ledger: the arguments of the stream. `scenarios` is the digest of the scenarios of all levels."""
 
     format: Literal["simtrain-ladder/1"] = FORMAT
     ladder: LadderSpec
@@ -43,7 +43,7 @@ class _Head(FileModel):
 
 
 class Dealt(FileModel):
-    """A task was dealt, and which."""
+    """A task was dealt."""
 
     dealt: int = Field(ge=0, description="Place in the stream.")
     level: int = Field(ge=0)
@@ -53,7 +53,7 @@ class Dealt(FileModel):
 
 
 class Rewarded(FileModel):
-    """The reward of a task came in."""
+    """The reward of a task was reported."""
 
     rewarded: int = Field(ge=0, description="Place in the stream.")
     reward: float = Field(ge=0, le=1)
@@ -63,8 +63,8 @@ class Climb:
     """An endless stream of tasks: `for task in climb`, or `deal()`; `reward(task, value)` reports the reward of one.
 
     The same ladder, split, seed and rewards in the same order give the same tasks. With a `ledger`, everything is
-    written down as it happens: opened again, the stream continues where it was left, tasks without a reward first.
-    One process at a time writes it.
+    written down as it happens: reopened, the stream continues where it stopped, with unrewarded tasks first.
+    Only one process at a time may write it.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class Climb:
         return task
 
     def reward(self, task: Task | int, value: float | None) -> None:
-        """Take back the reward of a task, or of the task at a place of the stream; 0 to 1. Each counts once. Raises InputError.
+        """Record the reward (0 to 1) of a task, or of the task at this place in the stream; once per task. Raises InputError.
 
-        None, as of a trajectory that the simulator or a model server has failed, counts for nothing: the task is dealt again.
+        None (the simulator or a model server failed) does not count: the task is dealt again.
         """
         place = task if isinstance(task, int) else task.place
         if place not in self._open:
@@ -120,12 +120,12 @@ class Climb:
 
     @property
     def success(self) -> float | None:
-        """The mean reward that decides when to climb; None before the first reward."""
+        """Return the mean reward that decides when to climb; None before the first reward."""
         return sum(self._recent) / len(self._recent) if self._recent else None
 
     @property
     def example(self) -> Episode:
-        """An episode of the easiest level, which is not dealt by being looked at. Raises InputError where it has none."""
+        """Return an episode of the easiest level without dealing it. Raises InputError if there is none."""
         family = next((family for family in self._families[0] if family.clean), None)
         if family is None:
             raise no_questions(self._families[0])
@@ -156,7 +156,7 @@ class Climb:
         return self.level
 
     def _chosen(self, level: int, stream: Stream) -> LevelScenario:
-        """Return one of the families of a level that have episodes. Raises InputError where none has."""
+        """Return one of a level's families that have episodes. Raises InputError if none has."""
         family = next(
             (family for family in stream.shuffled(self._families[level]) if family.clean),
             None,
@@ -166,7 +166,7 @@ class Climb:
         return family
 
     def _next(self, family: LevelScenario) -> Episode:
-        """Return the next episode of a family: all of them in an order of their own, then all again as the next attempt."""
+        """Return the next episode of a family: all in a random order of the family's own, then all again as the next attempt."""
         name, episodes = family.scenario.name, family.clean
         attempt, place = divmod(self._used[name], len(episodes))
         self._used[name] += 1
@@ -189,7 +189,7 @@ class Climb:
             self._recent.clear()
 
     def _resume(self, path: Path, head: _Head) -> None:
-        # A file that is no ledger is not touched: opened for writing, it would lose a torn last line.
+        # Checked before opening for writing, which would cut off the last line of a file that is not a ledger.
         begun = next(iter(whole_lines(path)), None) if path.exists() else None
         if begun is not None:
             self._check_head(path, begun, head)
@@ -218,7 +218,7 @@ class Climb:
             )
 
     def _repeat(self, path: Path, line: tuple[int, bytes]) -> None:
-        """Repeat what a line of the ledger records."""
+        """Replay one line of the ledger."""
         number, text = line
         if text.startswith(b'{"rewarded"'):
             entry = read_line(Rewarded, line, path)

@@ -1,4 +1,4 @@
-"""De-contamination: the splits of training, validation and test share no entity, and no task says what another split says."""
+"""De-contamination: the training, validation and test splits share no entities, and no task mentions names or questions of another one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from simtrain.curricula.curriculum_file import SPLITS, Split
 
 @dataclass(frozen=True, slots=True)
 class SplitTexts:
-    """What a split says: the names of all entities of its worlds, aliases included, and its questions."""
+    """The texts of a split: the names of all entities in its worlds, aliases included, and its questions."""
 
     names: frozenset[str]
     questions: frozenset[str]
 
     def stands_in(self, question: Question, cells: Iterable[str]) -> bool:
-        """True if a question of another split, or its gold, says one of these names, or asks one of these questions."""
-        # One text, since there are thousands of names; no name holds a line break.
+        """True if another split's question, or its gold, mentions one of these names, or equals one of these questions."""
+        # One joined text is searched, since there are thousands of names; no name contains a line break.
         text = "\n".join((question.query, *cells))
         return wording(question) in self.questions or any(name in text for name in self.names)
 
@@ -32,7 +32,7 @@ class SplitOverlap:
 
 
 def names_in_world(world: World) -> frozenset[str]:
-    """Return the names of all entities of a search world, their aliases with them."""
+    """Return the names of all entities in a search world, aliases included."""
     types = world.query("select name from _types where kind = 'entity' order by position")
     found = [row["name"] for kind in types for row in world.query(f'select name from "{kind["name"]}"')]
     aliases = [row["alias"] for row in world.query("select alias from _aliases")]
@@ -40,7 +40,7 @@ def names_in_world(world: World) -> frozenset[str]:
 
 
 def overlaps(texts: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
-    """Return what each two splits share, in the order of SPLITS."""
+    """Return the overlap of every pair of splits, in the order of SPLITS."""
     present: list[Split] = [split for split in SPLITS if split in texts]
     return [
         SplitOverlap(
@@ -54,5 +54,5 @@ def overlaps(texts: Mapping[Split, SplitTexts]) -> list[SplitOverlap]:
 
 
 def wording(question: Question) -> str:
-    """Return a question's words, whatever their case and the space between them."""
+    """Return a question's wording with case and white space normalised."""
     return " ".join(question.query.casefold().split())

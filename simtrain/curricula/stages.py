@@ -42,7 +42,7 @@ class ProgressBand(FileModel):
         return self
 
     def next(self, level: int, *, succeeded: int, played: int) -> int:
-        """Return the level after a stage; the same where nothing was graded."""
+        """Return the level after a stage; unchanged if nothing was graded."""
         if not played:
             return level
         rate = succeeded / played
@@ -68,7 +68,7 @@ class CurriculumSpec(FileModel):
 
 
 class Learnt(FileModel):
-    """One family in one stage: how hard it was played, and what came of it. `progress` decides, the rest is for reading."""
+    """One family in one stage: its difficulty and results. Only `progress` affects later stages, the rest is for readers."""
 
     progress: Probability
     severity: float | None
@@ -95,21 +95,21 @@ class _Head(FileModel):
 
 @dataclass(frozen=True)
 class Curriculum:
-    """A curriculum ready to be followed; `replayed` are the stages of a ledger that it repeats, whatever the agent does."""
+    """A curriculum ready to run; `replayed` are the stages of a ledger that it repeats, whatever the agent does."""
 
     spec: CurriculumSpec
     path: Path
     replayed: tuple[LedgerEntry, ...] = ()
 
     def facts(self, *, episodes: int) -> JsonObject:
-        """Return what run.json says of it; a run that goes on must say the same."""
+        """Return its entry in run.json, which must be the same when a run is resumed."""
         stages = [{name: one.progress for name, one in entry.families.items()} for entry in self.replayed]
         return {**self.spec.model_dump(), "episodes": episodes, **({"replayed": stages} if stages else {})}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a run: the positions of the deal to play now, and the scenarios at their present difficulty."""
+    """One stage of a run: the positions of the deal to play now, and the scenarios at their current difficulty."""
 
     number: int
     places: range
@@ -139,10 +139,10 @@ def read_ledger(path: Path) -> tuple[CurriculumSpec, tuple[LedgerEntry, ...]]:
 
 
 class StagedRun:
-    """A curriculum followed in one run folder: stages as they come, each written into the ledger when it is finished."""
+    """A curriculum applied to one run folder: each finished stage is written to the ledger."""
 
     def __init__(self, curriculum: Curriculum, scenarios: Sequence[Scenario], *, episodes: int, attempts: int) -> None:
-        """`episodes` is the number dealt over all families. Raises InputError where curriculum and run do not fit together."""
+        """`episodes` is the number dealt over all families. Raises InputError if curriculum and run do not fit."""
         self._curriculum = curriculum
         self._spec = curriculum.spec
         self._scenarios = scenarios
@@ -200,7 +200,7 @@ class StagedRun:
             self._ledger.close()
 
     def finish(self, stage: Stage, outcomes: Iterable[tuple[str, bool]]) -> None:
-        """Write down what came of a stage: for each graded episode its family and whether it succeeded. Once written it stays.
+        """Record the outcomes of a stage, for each graded episode its family and success; a stage is recorded once.
 
         Raises InputError when the folder cannot be written.
         """

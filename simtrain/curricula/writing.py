@@ -53,7 +53,7 @@ async def emit(
 ) -> Emitted:
     """Write a ladder into a new folder; its index, `curriculum.json`, is written last.
 
-    A task of an earlier split that says a name of a later one, or asks the same, is left out. Raises InputError for a
+    A task of an earlier split that mentions a name of a later one, or asks the same question, is left out. Raises InputError for a
     folder that is not empty, for a level for which no world has a question, and for one that has no task left.
     """
     if folder.exists() and any(folder.iterdir()):
@@ -93,7 +93,7 @@ def _later(texts: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
 def _without(
     levels: Sequence[Sequence[LevelScenario]], later: Sequence[SplitTexts]
 ) -> list[tuple[LevelScenario, list[Question]]]:
-    """Return the families with the questions that share nothing with a later split. Raises InputError where a level is left with none."""
+    """Return the families with the questions that share nothing with a later split. Raises InputError if a level has none left."""
     kept: list[tuple[LevelScenario, list[Question]]] = []
     for level in levels:
         families = [
@@ -107,7 +107,7 @@ def _without(
 
 
 async def _write(folder: Path, split: Split, family: LevelScenario, kept: Sequence[Question]) -> WrittenFamily:
-    """Return one family: its scenario file, its questions beside it, and a prompt for each of them."""
+    """Write one family: its scenario file, its questions next to it, and a prompt for each of them."""
     name = family.scenario.name
     file = Path("scenarios") / split / f"{name}.yaml"
     dropped = len(family.episodes) - len(kept)
@@ -119,7 +119,7 @@ async def _write(folder: Path, split: Split, family: LevelScenario, kept: Sequen
         written = _standing_in(family, folder / file)
         write_whole(folder / file, yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=150))
         with closing(LineWriter(folder / "prompts" / f"{split}.jsonl")) as prompts:
-            # As the file gives them: the questions that were left out are no episodes there.
+            # Numbered as in the written file, which lacks the questions that were left out.
             scenario = load_scenario_file(folder / file, name)
             for episode in paradigm_of(scenario).episodes(scenario, seed=family.drawn, attempts=1):
                 prompts.write(_line(await _prompt(episode, family, str(file))))
@@ -127,7 +127,7 @@ async def _write(folder: Path, split: Split, family: LevelScenario, kept: Sequen
 
 
 def _standing_in(family: LevelScenario, file: Path) -> JsonObject:
-    """Return the scenario of a family as its own file writes it: questions beside it, and the files that it names seen from there."""
+    """Return the scenario of a family for its own file: questions next to it, and paths relative to it."""
     cases = family.written["cases"]
     written: JsonObject = {**family.written, "cases": {**cases, "questions": file.with_suffix(".jsonl").name}}
 
@@ -147,7 +147,7 @@ def _standing_in(family: LevelScenario, file: Path) -> JsonObject:
 
 
 async def _prompt(episode: Episode, family: LevelScenario, file: str) -> JsonObject:
-    """Return what an agent reads of an episode, and where to play it."""
+    """Return the agent's prompt for an episode, and the reference for playing it."""
     async with paradigm_of(episode.scenario).open(episode) as environment:
         briefing = brief(episode, environment)
     names = wire_names(tool.name for tool in briefing.tools)

@@ -1,1 +1,1 @@
-"""What is read and written: YAML with line numbers, JSON lines, templates, schemas, redaction. Imports values."""
+"""Reading and writing files: YAML with line numbers, JSON lines, templates, schemas, redaction. Imports values."""

@@ -1,4 +1,4 @@
-"""Reading files that anybody may have named: never more of one than a limit, whatever kind of file it is."""
+"""Read files from untrusted paths: never beyond a limit, whatever kind of file it is."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import BinaryIO
 from simtrain.values.errors import InputError
 
 MOST_BYTES = 256_000_000
-"""Bytes of a file that is read whole, and of one line of a file of lines."""
+"""Maximum bytes of a file that is read whole, and of one line of a file of lines."""
 
 
 WRITER_WAIT = 1.0
-"""Seconds that the writer of a pipe has to come."""
+"""Seconds to wait for the writer of a pipe."""
 
 
 def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """Return the content of a file. Raises InputError where it is larger, or is what `opened` refuses, OSError where it cannot be read."""
-    # Asked of the file itself as it is read: a device tells a size of 0.
+    """Return the content of a file. Raises InputError if it is larger or `opened` refuses it, OSError if it cannot be read."""
+    # Checked while reading, since devices report a size of 0.
     with opened(path, most=most) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -31,9 +31,9 @@ def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 
 def opened(path: Path, *, most: int = MOST_BYTES) -> BinaryIO:
-    """Return a file, open for reading; of a pipe what comes through it, up to a byte more than the limit.
+    """Return a file, open for reading; for a pipe its content so far as needed, up to one byte more than the limit.
 
-    Raises InputError for a pipe that nobody writes to, OSError for what cannot be opened.
+    Raises InputError for a pipe without a writer, OSError if the file cannot be opened.
     """
     if "\0" in str(path):
         raise InputError("the name of a file holds no null character", file=path)
@@ -48,7 +48,7 @@ def opened(path: Path, *, most: int = MOST_BYTES) -> BinaryIO:
 
 
 def _at_once(path: str, flags: int) -> int:
-    # A pipe would be opened only when a writer has come.
+    # Non-blocking, since opening a pipe blocks until it has a writer.
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -83,7 +83,7 @@ def _too_large(what: str, path: Path, most: int) -> InputError:
 
 
 def unreadable_json(error: ValueError | RecursionError) -> str:
-    """Return why Python cannot read a JSON text, where it is not a mistake of syntax."""
+    """Describe why Python cannot read a JSON text, for reasons other than syntax."""
     if isinstance(error, RecursionError):
         return "the JSON is nested too deeply"
     return "this is no JSON: it is no UTF-8" if isinstance(error, UnicodeError) else "a number in the JSON is too long"

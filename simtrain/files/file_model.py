@@ -1,4 +1,4 @@
-"""The base of everything that is read from a file."""
+"""The base of all models that are read from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled JSON Schemas: one way to compile them, which never opens an address or a file."""
+"""Compile JSON Schemas in one place, without ever opening a URL or a file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def validator(schema: JsonObject) -> Any:
 
 
 def _refuse(address: str) -> NoReturn:
-    # A schema comes from a file that anybody may have written: it must not make us open an address or a file.
+    # Schemas come from untrusted files: they must not make us open a URL or a file.
     raise ValueError("a schema may refer to nothing outside itself")
 
 
 def check_schema(schema: JsonObject, *, place: str) -> None:
-    """Refuse, with an InputError at the place of the mistake, an invalid JSON Schema, or one that refers to another file."""
+    """Raise InputError, at the place of the mistake, for an invalid JSON Schema, or one that refers to another file."""
     try:
         validator(schema)
     except jsonschema_rs.ValidationError as error:
@@ -35,7 +35,7 @@ def check_schema(schema: JsonObject, *, place: str) -> None:
 
 
 def is_schema(value: JsonValue) -> bool:
-    """True if a JSON value is a JSON Schema that a validator takes; servers declare others too."""
+    """True if a JSON value is a valid JSON Schema; servers also declare invalid ones."""
     if not is_object(value):
         return False
     try:
@@ -46,7 +46,7 @@ def is_schema(value: JsonValue) -> bool:
 
 
 def properties_of(schema: JsonValue) -> JsonObject:
-    """Return the properties that a schema declares, by name; none if it declares none."""
+    """Return the properties that a schema declares, by name; empty if it declares none."""
     declared: JsonValue = schema.get("properties") if is_object(schema) else None
     return as_object(declared)
 
@@ -64,7 +64,7 @@ def property_names(schema: JsonValue) -> Iterator[str]:
 
 
 def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
-    """Return the names of all properties that a schema declares, at any depth; None if it says that there may be others, or names none.
+    """Return the names of all properties that a schema declares, at any depth; None if it allows others, or names none.
 
     With `types` only those that may hold a value of one of them.
     """
@@ -73,7 +73,7 @@ def declared_names(schema: JsonValue, *types: str) -> frozenset[str] | None:
 
 
 def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> bool:
-    """Gather names; true if the schema speaks of no others. What has no type at all is a plain value of any."""
+    """Collect names; return True if the schema allows no others. A property without a type is a scalar of any type."""
     if not is_object(schema):
         return False
     if any(name in schema for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):

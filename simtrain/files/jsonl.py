@@ -1,4 +1,4 @@
-"""Files of whole lines: appended so that a killed process tears the last one at most, and mended before the next is written."""
+"""Files of whole lines: appended so that a killed process tears at most the last line, which is cut off before the next is written."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BLOCK = 65536
 
 
 class LineWriter:
-    """Appends whole lines to one file: each line in one write with O_APPEND, so that a killed process tears the last one at most.
+    """Appends whole lines to one file, each in one write with O_APPEND, so that a killed process tears at most the last line.
 
-    What a full disk leaves of a line is cut off again. `sync_every` lines are synced to disk in a group; 0 leaves syncing to the
-    system. A `shared` file may have several writers at once, in several processes; all of them must open it as shared. A file that
-    is written `alone` is written no more once somebody else has.
+    A partial line on a full disk is cut off again. Lines are synced to disk in groups of `sync_every`; 0 leaves syncing to the
+    system. A `shared` file may have several writers, in several processes, that all open it as shared. With `alone`, writing
+    fails once somebody else has written to the file.
     """
 
     def __init__(self, path: Path, *, sync_every: int = 0, shared: bool = False, alone: bool = False) -> None:
@@ -45,7 +45,7 @@ class LineWriter:
             raise unwritable(path, error) from None
 
     def write(self, line: bytes) -> None:
-        """Append one line, newline included. Raises InputError when the disk is full, the folder gone, or somebody else has written."""
+        """Append one line, newline included. Raises InputError when the disk is full, the folder gone, or somebody else wrote (`alone`)."""
         try:
             if self._shared:
                 self._append_shared(line)
@@ -58,7 +58,7 @@ class LineWriter:
             self.sync()
 
     def sync(self) -> None:
-        """Wait until all that was written is on the disk. Raises InputError."""
+        """Wait until everything written is on the disk. Raises InputError."""
         try:
             os.fsync(self._descriptor)
         except OSError as error:
@@ -66,7 +66,7 @@ class LineWriter:
         self._unsynced = 0
 
     def close(self) -> None:
-        """Sync what a group is still waiting for, and close. Raises InputError."""
+        """Sync the remaining lines, and close. Raises InputError."""
         try:
             if self._sync_every and self._unsynced:
                 self.sync()
@@ -167,7 +167,7 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def write_whole(path: Path, content: JsonObject | str) -> None:
-    """Write a file (an object as JSON) so that it is there whole or not at all. Raises InputError when it cannot be written."""
+    """Write a file (an object as JSON) atomically. Raises InputError when it cannot be written."""
     temporary = temporary_name(path)
     text = (
         content.encode()
@@ -186,19 +186,19 @@ def write_whole(path: Path, content: JsonObject | str) -> None:
 
 
 def temporary_name(path: Path) -> Path:
-    """Return where the new version of a file is written before it takes the old one's place."""
+    """Return the path where the new version of a file is written before it replaces the old one."""
     return path.with_name(f".{path.name}.tmp")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:
-    """Return the one line for a file or folder that cannot be written."""
+    """Return the error for a file or folder that cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = "free some space or choose another folder with --out" if full else "choose another folder with --out"
     return InputError(f"cannot be written: {error.strerror}", remedy=remedy, file=path)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or a folder's entries, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

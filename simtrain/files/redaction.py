@@ -1,4 +1,4 @@
-"""Redaction of secrets: known values anywhere, values under telling names, and keys of a known shape."""
+"""Redact secrets: known values anywhere, values under names that suggest secrets, and keys in a known format."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 REDACTED = "[redacted]"
 
 SHORTEST = 6
-"""A known value below this many characters is left alone: it would be found in half of all words."""
+"""Shorter known values are not redacted: they would match inside ordinary words."""
 
 _WORDS = r"api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|token|secret|password|passwd|credentials?|authorization|cookie"
 _NAME = re.compile(rf"(?:^|[_\-.]|(?-i:(?<=[a-z])(?=[A-Z])))(?:x[_-])?(?:{_WORDS}|pat|pwd)$", re.IGNORECASE)
 _HARMLESS = re.compile(r"(?:progress|next|page|cursor|continuation|sync|refresh_?page)[_-]?token$", re.IGNORECASE)
 
-# Keys of well-known services, by their published shapes; a bare word of the same letters is too short to match.
+# Keys of well-known services, in their published formats; ordinary words are too short to match.
 _SHAPES = re.compile(
     r"""
       \b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9_-]{20,}
@@ -55,14 +55,14 @@ _USERINFO = re.compile(r"\b([a-z][a-z0-9+.-]{1,20}://)([^\s/@:]{1,200}):([^\s/@]
 class Redactor:
     """Replaces secrets by REDACTED.
 
-    `secrets` are values that are known to be secret. With `by_name` false only these and keys of a known shape are taken out: what
-    a server says of itself holds examples such as `{"token": "abc"}`, which are to be kept.
+    `secrets` are values that are known to be secret. With `by_name` false only these and keys in a known format are redacted: a
+    server's descriptions contain examples such as `{"token": "abc"}`, which must be kept.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, by_name: bool = True) -> None:
         self._by_name = by_name
         forms = {form for secret in secrets for form in _forms(secret)}
-        # The longest first: one secret may hold another.
+        # Longest first, since one secret may contain another.
         self._known = sorted(forms, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
@@ -83,7 +83,7 @@ class Redactor:
         return _IN_JSON.sub(_hide_member, text) if '"' in text else text
 
     def value(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value without secrets; keys and their order stay, and so does everything that is not text."""
+        """Return a JSON value without secrets; keys, their order, and non-text values stay."""
         if isinstance(value, str):
             return self.text(value)
         if is_list(value):
@@ -97,14 +97,14 @@ class Redactor:
         return self.value(value)
 
     def url(self, url: str) -> str:
-        """Return a URL without user, password, and what its query holds under telling names."""
+        """Return a URL without user, password, and secrets in its query."""
         parts = urlsplit(url)
         query = [(name, REDACTED if names_secret(name) else value) for name, value in parse_qsl(parts.query, True)]
         host = parts.netloc.rpartition("@")[2]
         return self.text(urlunsplit((parts.scheme, host, parts.path, urlencode(query, safe="[]"), "")))
 
     def command(self, words: Iterable[str]) -> list[str]:
-        """Return a command line without secrets: `--token X`, `--token=X`, `TOKEN=X` and what is known."""
+        """Return a command line without secrets: `--token X`, `--token=X`, `TOKEN=X` and known values."""
         hidden: list[str] = []
         after_flag = False
         for word in words:
@@ -130,7 +130,7 @@ def names_secret(name: str) -> bool:
 
 
 def redact(value: JsonValue) -> JsonValue:
-    """Return a JSON value without what looks secret by its name or its shape."""
+    """Return a JSON value without values that look secret by name or format."""
     return _BY_LOOKS.value(value)
 
 

@@ -1,4 +1,4 @@
-"""What one render of an untrusted template may visit, produce and take: filters and operators pay for what they make."""
+"""A budget for one render of an untrusted template, in items, characters and time, charged by filters and operators."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simtrain.values.types import is_list
 
 
 class TooMuch(InputError):
-    """A render that passes a limit: with texts and lists that an agent gave, not always the author's mistake."""
+    """A render exceeded a limit; since an agent supplies texts and lists, this need not be the author's mistake."""
 
 
 class _Left(local):
-    """What the render under way in a thread has left; renders never interleave, since none awaits."""
+    """The remaining budget of the current render in a thread; renders never interleave, since none awaits."""
 
     most_items = most_work = items = work = 0
     deadline = 0.0
@@ -32,14 +32,14 @@ _left = _Left()
 
 
 def allow(items: int, work: int, seconds: float = float("inf")) -> None:
-    """Begin a render: so many loop items and calls, so many characters and items on the way, so many seconds."""
+    """Start a render with a budget of loop items and calls, of produced characters and items, and of seconds."""
     _left.most_items = _left.items = items
     _left.most_work = _left.work = work
     _left.deadline = perf_counter() + seconds
 
 
 def visit() -> None:
-    """Pay for one loop item or call. Raises TooMuch."""
+    """Charge for one loop item or call. Raises TooMuch."""
     _left.items -= 1
     if _left.items < 0:
         raise TooMuch(f"a template may visit at most {_left.most_items} loop items")
@@ -48,7 +48,7 @@ def visit() -> None:
 
 
 def spend(work: int) -> None:
-    """Pay for so many characters or items, before or after they are made. Raises TooMuch."""
+    """Charge for characters or items, before or after they are produced. Raises TooMuch."""
     _left.work -= work
     if _left.work < 0:
         raise TooMuch(f"a template may produce at most {_left.most_work:,} characters and items on its way")
@@ -60,7 +60,7 @@ def size(value: Any) -> int:
 
 
 def paid(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that pays for what it gives. What grows by a factor pays beforehand: `replace`, `join`, `add_up`."""
+    """Return a filter that is charged for its result. Filters that multiply their input pay in advance: `replace`, `join`, `add_up`."""
 
     @wraps(filter)
     def paying(*arguments: Any, **named: Any) -> Any:
@@ -72,7 +72,7 @@ def paid(filter: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def counted(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items of a loop, each paid for."""
+    """Yield the items of a loop, charging for each."""
     for item in items:
         visit()
         yield item
@@ -98,7 +98,7 @@ def join(
 
 
 def joined(items: Iterable[Any], separator: str = "") -> str:
-    """Return the texts of items, joined and paid for; this is also what `~` does."""
+    """Return the texts of items, joined and charged for; `~` does the same."""
     texts: list[str] = []
     for item in items:
         texts.append(str(item))
@@ -113,7 +113,7 @@ def add_up(
     attribute: str | int | None = None,
     start: float | list[Any] = 0,
 ) -> Any:
-    """Do what the filter `sum` does: numbers added up, or the lists of a list put one behind another."""
+    """Do what the filter `sum` does: add numbers, or concatenate lists."""
     if attribute is not None:
         items = map(make_attrgetter(environment, attribute), items)
     if not is_list(start):
@@ -130,14 +130,14 @@ def add_up(
 
 
 def count_loops(tree: nodes.Template) -> nodes.Template:
-    """Return the template with every loop paying for its items, and every `~` for its text: filters `counted` and `concat`."""
+    """Return the template with charges for every loop (filter `counted`) and every `~` (filter `concat`)."""
     for loop in tree.find_all(nodes.For):
         loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
     return _Concatenations().visit(tree)
 
 
 def depth(tree: nodes.Node) -> int:
-    """Return how deep a template is nested."""
+    """Return the nesting depth of a template."""
     found, level = 0, [tree]
     while level:
         found, level = found + 1, [child for node in level for child in node.iter_child_nodes()]
@@ -145,7 +145,7 @@ def depth(tree: nodes.Node) -> int:
 
 
 class _Concatenations(NodeTransformer):
-    """Turns every `~` into a filter, which pays for what it makes."""
+    """Turns every `~` into a filter that is charged for its result."""
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
         self.generic_visit(node)

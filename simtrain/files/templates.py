@@ -35,7 +35,7 @@ MAX_OUTPUT = 200_000
 MAX_ITEMS = 20_000
 MAX_DEPTH = 100
 MAX_WORK = 2_000_000
-"""Characters and list items that the filters and sums of one render may produce in all."""
+"""Maximum characters and list items that the filters and sums of one render may produce in total."""
 
 _FILTERS = (
     "abs", "default", "first", "float", "int", "items", "join", "last", "length", "list", "lower", "map", "max", "min",
@@ -120,7 +120,7 @@ def _money(amount: float) -> str:
 
 
 def _tojson(value: JsonValue, *, indent: int | None = None, spaced: bool = False, ascii: bool = False) -> str:
-    """Return JSON text: compact, with a space after colons and commas, or with an indentation; `ascii` escapes all other letters."""
+    """Return JSON text: compact, with a space after colons and commas, or indented; `ascii` escapes non-ASCII characters."""
     if indent is None and not spaced and not ascii:
         return encode(value)
     gaps = (", ", ": ") if spaced else (",", ":")
@@ -244,14 +244,14 @@ def _guarded(work: Callable[[], Any], source: str) -> Any:
         raise InputError(f"the template {_short(source)!r} cannot be rendered: {_why(error)}") from None
 
 
-# What Jinja raises for a source that it cannot read or compile; Python's own parser comes last.
+# The exceptions of Jinja for a source that it cannot parse or compile; the last two come from Python's own compiler.
 _UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError | SyntaxError | MemoryError):
         return "it is nested too deeply"
-    # Jinja quotes what it did not expect, of whatever length, and adds a file of its own making.
+    # Jinja quotes the unexpected text at any length, and adds a made-up file name.
     return _short(str(error).partition(' File "<')[0], 300)
 
 

@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all."""
+"""Write folders atomically: whole or not at all."""
 
 from __future__ import annotations
 

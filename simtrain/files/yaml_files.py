@@ -24,7 +24,7 @@ MAX_DEPTH = 60
 if TYPE_CHECKING:
     from yaml import SafeLoader as _Base
 else:
-    # libyaml's, which is not in every build of PyYAML.
+    # The C parser; not every build of PyYAML has it.
     _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TOO_DEEP = "the file is nested too deeply, or refers to itself"
@@ -45,7 +45,7 @@ _WORDS = {
     "tuple_type": "a list is needed",
     "dict_type": "a mapping of keys is needed",
 }
-"""What is said in place of pydantic's message, by the type of its error."""
+"""Our messages in place of pydantic's, by error type."""
 
 Place: TypeAlias = tuple[str | int, ...]
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -54,7 +54,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)")
 _FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)?\.\d+|(0|[1-9]\d*)\.|(0|[1-9]\d*)(\.\d*)?[eE][-+]?\d+)")
 _PARTS = re.compile(r"[^.\[\]]+")
-# What plain values are taken for; whatever else stands in a file was written as a tag.
+# The tags that plain values resolve to; any other tag was written explicitly.
 _PLAIN = ("map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge")
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _PLAIN)
 _CONSTANTS: dict[str, JsonValue] = {"": None, "~": None, "null": None, "true": True, "false": False}
@@ -62,7 +62,7 @@ _CONSTANTS: dict[str, JsonValue] = {"": None, "~": None, "null": None, "true": T
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file read: its data, where it came from, and the line on which each place begins."""
+    """A parsed YAML file: its data, its path, and the line of each place."""
 
     path: Path
     data: JsonObject
@@ -82,7 +82,7 @@ class Document:
 
     @contextmanager
     def locating(self, place: Place) -> Generator[None]:
-        """Give InputErrors of the block this file, line and place if they have none."""
+        """Add this file, line and place to InputErrors of the block that have none."""
         try:
             yield
         except InputError as error:
@@ -90,7 +90,7 @@ class Document:
 
     @contextmanager
     def at(self, place: Place) -> Generator[None]:
-        """Locate InputErrors of the block at this place of the file, or at the part of it that they name."""
+        """Locate InputErrors of the block at this place of the file, or at the place below it that they name."""
         try:
             yield
         except InputError as error:
@@ -133,7 +133,7 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
 
 
 def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
-    """Return a pydantic error as (problem, remedy) in the words of this project."""
+    """Return a pydantic error as (problem, remedy) in this project's wording."""
     location = detail["loc"]
     name = str(location[-1]) if location else ""
     match cast(str, detail["type"]):
@@ -185,7 +185,7 @@ def _models_in(annotation: Any) -> set[type[BaseModel]]:
 
 
 def name_place(place: Place) -> str | None:
-    """Return a place in words: `rubric[0].use`."""
+    """Return a place as text: `rubric[0].use`."""
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -193,7 +193,7 @@ def name_place(place: Place) -> str | None:
 
 
 def read_place(name: str | None) -> Place:
-    """Return the place that `name_place` put in words; () for none."""
+    """Parse a place written by `name_place`; () for none."""
     return tuple(int(part) if part.isdigit() else part for part in _PARTS.findall(name or ""))
 
 
@@ -230,7 +230,7 @@ def parse_document(text: str, path: Path) -> Document:
 
 
 class _Loader(_Base):
-    """Refuses depth while it composes: the composer of libyaml is recursive, and the process would die of a stack overflow."""
+    """Limits depth while composing: libyaml's composer is recursive, and deep input would crash the process with a stack overflow."""
 
     depth: int = 0
 
@@ -245,7 +245,7 @@ class _Loader(_Base):
 
 
 class _Reader:
-    """Turns nodes into data. Raises InputError, without the file."""
+    """Turns nodes into data. Its InputErrors do not name the file yet."""
 
     def __init__(self) -> None:
         self.lines: dict[Place, int] = {}
@@ -284,7 +284,7 @@ class _Reader:
         return found
 
     def check_text(self, text: str, line: int) -> None:
-        """Refuse, with an InputError, what no file can be written with."""
+        """Raise InputError for text that cannot be written to a file."""
         if "\0" in text:
             raise InputError("the text holds a null character", remedy="remove it", line=line)
         if not text.isascii() and _SURROGATE.search(text):

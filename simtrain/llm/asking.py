@@ -1,4 +1,4 @@
-"""Requests for a reply of a given form: it is read strictly, and requested once more with a note on what is wrong."""
+"""Request replies in a given format: parse them strictly, and ask again with a note about the error."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,19 +17,19 @@ TRIES = 2
 
 @dataclass
 class StrictReplies:
-    """Replies of one model that are read strictly; `usage` and `attempts` sum up what they took."""
+    """Strictly parsed replies of one model; `usage` and `attempts` are totals over all of them."""
 
     client: ChatClient
     sampling: JsonObject
     lacking: str
-    """What the error says is missing: `the judge gave no rating`."""
+    """What is missing, for the error message: `the judge gave no rating`."""
     usage: Usage = field(default_factory=Usage)
     attempts: int = 0
 
     async def ask(self, messages: Sequence[JsonObject], read: Callable[[str], Found]) -> Found:
-        """Return what `read` makes of a reply; it raises ValueError, saying what is wrong, for one that cannot be read.
+        """Return the result of `read` on a reply; it raises ValueError, with the reason, for an unreadable one.
 
-        Raises ModelFault when the model cannot be reached, or no reply can be read.
+        Raises ModelFault if the model cannot be reached, or no reply can be read.
         """
         problem, sent = "", list(messages)
         for _ in range(TRIES):
@@ -47,10 +47,10 @@ class StrictReplies:
 
 
 def fenced_off(system: str, data: str, **fields: object) -> list[JsonObject]:
-    """Return the messages that show a model `data` which is not an instruction: between two lines that the system
-    prompt names (`boundary`).
+    """Return messages that show a model `data` as data, not as instructions: between two boundary lines that the
+    system prompt names (`boundary`).
     """
-    # The data cannot hold the boundary, since it decides what the boundary is.
+    # The data cannot contain the boundary, which is derived from the data.
     boundary = f"=== {blake2b(data.encode('utf-8', 'replace'), digest_size=12).hexdigest()} ==="
     return [
         {"role": "system", "content": system.format(boundary=boundary, **fields)},

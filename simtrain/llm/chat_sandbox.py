@@ -1,6 +1,6 @@
-"""Chat templates rendered as transformers renders them, in a sandbox with limits: they come from strangers.
+"""Render chat templates like transformers, in a sandbox with limits, since they are untrusted.
 
-What a template is given is that of `apply_chat_template` (transformers 5.23, utils/chat_template_utils.py).
+Templates get the same variables and functions as from `apply_chat_template` (transformers 5.23, utils/chat_template_utils.py).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WIDE = re.compile(r"%[^a-zA-Z%]*(?:\d{4,}|\*)")
 
 
 class _Generation(Extension):
-    """The block `{% generation %}`, by which trainers find what the assistant wrote; its text stands as it is."""
+    """The block `{% generation %}`, which marks the assistant's text for trainers; its content is rendered unchanged."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -58,13 +58,13 @@ class _Generation(Extension):
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)
-        # A body of its own scope, as transformers has it: what is set inside is unknown behind it.
+        # With its own scope, as in transformers: variables set inside are unknown after it.
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return [nodes.Scope(body)]
 
 
 class _Dict:
-    """What templates have as `dict`."""
+    """The `dict` of templates."""
 
     def __call__(self, *items: Any, **named: Any) -> dict[Any, Any]:
         return dict(*items, **named)
@@ -147,7 +147,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _paid_for(value: Any) -> Any:
-    """Pay for what a template writes."""
+    """Charge for a template's output."""
     spend(size(value))
     return value
 
@@ -195,7 +195,7 @@ def _tojson(
 
 _SANDBOX = _Sandbox()
 
-# What Jinja raises for a source that it cannot read or compile; Python's own parser comes last.
+# The exceptions of Jinja for a source that it cannot parse or compile; the last two come from Python's own compiler.
 _UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
 _FAILURES = (*_UNREADABLE, TypeError, ArithmeticError, LookupError, AttributeError, NameError, AssertionError)
 

@@ -1,4 +1,4 @@
-"""A chat template: one rendering of a conversation for training, for play and for serving, and the way back."""
+"""A chat template: the same rendering of a conversation for training, play and serving, and its inverse."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, canonical, is_object
 
 TEMPLATE_DATE = datetime(2024, 7, 26)
-"""What a template is told that today is, since training and play must agree: the day that Llama's own falls back to."""
+"""The date that templates get as today, fixed so that training and play agree: the default of Llama's own template."""
 
 
 class NotCarried(InputError):
-    """A conversation that a template cannot carry: it would lose a part of it, or write it otherwise later."""
+    """A template cannot represent a conversation: it would lose a part, or render it differently later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a rendered conversation. `written` says that the model wrote it, end of turn included; else it was read."""
+    """A piece of a rendered conversation. `written`: the model wrote it, end of turn included; otherwise the model read it."""
 
     text: str
     written: bool
@@ -69,7 +69,7 @@ class ChatTemplate:
         return self._render(messages, tools, generate)
 
     def messages(self, conversation: Conversation) -> tuple[tuple[JsonObject, ...], tuple[JsonObject, ...] | None]:
-        """Return the messages and the tools that the template is given: a compact listing is part of the system prompt."""
+        """Return the template's messages and tools; a compact listing of tools becomes part of the system prompt."""
         if not conversation.tools or conversation.listing == "none":
             return conversation.messages, None
         if conversation.listing == "full":
@@ -112,7 +112,7 @@ class ChatTemplate:
         return text + self.stop[-1 if calls else 0]
 
     def prompted(self, conversation: Conversation) -> list[tuple[str, str]]:
-        """Return each turn with all that stood before it, as a server renders it: for templates that rewrite earlier turns.
+        """Return each turn with everything before it, as a server renders it: for templates that rewrite earlier turns.
 
         Raises NotCarried when a turn does not come back from its text.
         """
@@ -120,20 +120,20 @@ class ChatTemplate:
         return [self._turn(conversation, messages, tools, at, check=True) for at in _said(messages)]
 
     def parse(self, text: str, schemas: Schemas | None = None) -> AssistantMessage:
-        """Return the words, the thinking and the calls in a completion; any text is read, and a call that is none is malformed.
+        """Return the text, the reasoning and the calls in a completion. Any text is accepted; an invalid call is marked malformed.
 
-        `schemas` tells texts from numbers for templates that write arguments without quotes.
+        `schemas` distinguishes texts from numbers for templates that write arguments without quotes.
         """
         return self._wire.read(text, schemas or {})
 
     @property
     def call_example(self) -> str:
-        """How a call is written, for a prompt that explains it."""
+        """Return an example of a call, for a prompt that explains the format."""
         return self._wire.example
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """The texts with which a turn of the model ends; none if the template writes no end."""
+        """Return the texts that end a turn of the model; empty if the template writes no end."""
         return self._wire.ends
 
     @cached_property

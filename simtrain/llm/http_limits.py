@@ -1,4 +1,4 @@
-"""What a model's server sends over HTTP: a body, taken in and unpacked up to a limit, and the wait that it asks for."""
+"""HTTP replies of a model's server: read and decompress the body up to a limit, and parse Retry-After."""
 
 import errno
 import zlib
@@ -8,16 +8,16 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 MOST: Final = 64 * 1024 * 1024
-"""Bytes of a body, as received and as unpacked."""
+"""Maximum bytes of a body, compressed and decompressed."""
 
 ACCEPTED: Final = "gzip, deflate"
-"""What to send as Accept-Encoding: the encodings that can be unpacked piece by piece."""
+"""The value of Accept-Encoding: the encodings that can be decompressed incrementally."""
 
 _ANY_HEADER = zlib.MAX_WBITS | 32
 
 
 class Unfit(ValueError):
-    """A body that is too large, or compressed in a way that was not requested."""
+    """A body that is too large, or in an encoding that was not requested."""
 
 
 async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: int = MOST) -> bytes:

@@ -1,4 +1,4 @@
-"""The knobs of every plug-in that calls a chat model: which model, where, how it samples, what it costs."""
+"""The knobs of every plug-in that calls a chat model: model, server, sampling, price."""
 
 from functools import cached_property
 from typing import ClassVar, Self
@@ -15,7 +15,7 @@ class ModelKnobs(Plugin):
     """A plug-in that calls a chat model on an OpenAI-compatible server."""
 
     trusted: ClassVar[bool] = False
-    """Whether the knobs come from the user alone, who may send keys anywhere, and never from a shared file."""
+    """Whether the knobs come only from the user, who may send keys anywhere, and never from a shared file."""
 
     model: str = Field(min_length=1, description="Name of the model, as its server knows it.")
     base_url: str | None = Field(
@@ -37,7 +37,7 @@ class ModelKnobs(Plugin):
 
     @cached_property
     def client(self) -> ChatClient:
-        """The client, made on first use. Raises InputError for a malformed base URL."""
+        """Return the client, created on first use. Raises InputError for a malformed base URL."""
         return ChatClient(
             self.model,
             base_url=self.base_url,
@@ -50,7 +50,7 @@ class ModelKnobs(Plugin):
         )
 
     def __copy__(self) -> Self:
-        # A copy may be given other knobs (`model_copy`), and the client was made from these.
+        # The client depends on the knobs, and a copy (`model_copy`) may have others.
         copied = super().__copy__()
         vars(copied).pop("client", None)
         return copied

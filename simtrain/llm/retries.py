@@ -1,4 +1,4 @@
-"""Retries of a model call: after a 429, a 5xx, a timeout or a broken connection, with waits that grow."""
+"""Retries of a model call: after a 429, a 5xx, a timeout or a broken connection, with exponential backoff."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModelError(ModelFault):
-    """A model call failed for good: `str` is one line without keys; `status` is the HTTP status where there was one."""
+    """A model call failed permanently: `str` is one line without API keys; `status` is the HTTP status, if any."""
 
     def __init__(self, problem: str, *, status: int | None = None) -> None:
         super().__init__(" ".join(problem.split())[:400])
@@ -26,7 +26,7 @@ class ModelError(ModelFault):
 
 
 class Retryable(ModelError):
-    """A failure that another attempt may mend; `after` is the wait in seconds that the server asks for."""
+    """A failure that a retry may fix; `after` is the wait in seconds that the server asks for."""
 
     def __init__(self, problem: str, *, status: int | None = None, after: float | None = None) -> None:
         super().__init__(problem, status=status)
@@ -53,7 +53,7 @@ async def with_retries(
             return error.after
         return min(LONGEST_BACKOFF, backoff * 2.0 ** (state.attempt_number - 1)) * jitter.number(0.5, 1.0)
 
-    # Tenacity's bookkeeping costs a fifth of a call, so it begins when the first attempt has failed.
+    # Tenacity's bookkeeping costs a fifth of a call, so it starts only after the first attempt failed.
     try:
         return await call(1)
     except Retryable as error:

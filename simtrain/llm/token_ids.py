@@ -1,6 +1,6 @@
-"""Token ids and logprobs: how servers are asked for them, and where each puts them.
+"""Token ids and logprobs: how to request them from servers, and where each returns them.
 
-vLLM and SGLang take `return_token_ids`: `prompt_token_ids` stands beside the choices or in one, `token_ids` in a choice. llama.cpp
+vLLM and SGLang take `return_token_ids`: `prompt_token_ids` is next to the choices or in one, `token_ids` in a choice. llama.cpp
 gives the id of each token with its logprob, and counts a prompt only by `/tokenize`. SGLang's `meta_info` has both as well.
 """
 
@@ -12,7 +12,7 @@ from simtrain.values.tokens import Tokens
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 ASKED_OF_CHAT: JsonObject = {"return_token_ids": True, "logprobs": True, "top_logprobs": 1}
-"""The fields of a chat request that ask for ids and logprobs. llama.cpp gives no logprobs where `top_logprobs` is 0."""
+"""The fields of a chat request that ask for ids and logprobs. llama.cpp gives no logprobs if `top_logprobs` is 0."""
 
 ASKED_OF_COMPLETIONS: JsonObject = {"return_token_ids": True, "logprobs": 1}
 """The same for the older `/completions`."""
@@ -21,9 +21,9 @@ _ID = "token_id:"
 
 
 def read_tokens(data: Mapping[str, JsonValue], choice: Mapping[str, JsonValue]) -> Tokens | None:
-    """Return the tokens of a reply's choice, the prompt's own ids empty where the server does not tell them.
+    """Return the tokens of a reply's choice, with empty prompt ids if the server does not report them.
 
-    None if the ids of the completion are not told.
+    None if the server does not report the completion's ids.
     """
     entries = _entries(choice.get("logprobs"))
     outputs = _outputs(choice.get("meta_info"))
@@ -45,7 +45,7 @@ def read_tokens(data: Mapping[str, JsonValue], choice: Mapping[str, JsonValue]) 
 
 
 def _entries(logprobs: JsonValue) -> Sequence[JsonObject]:
-    """Return one object for each token that was sampled."""
+    """Return one object per sampled token."""
     content = as_object(logprobs).get("content")
     return [entry for entry in content if is_object(entry)] if is_list(content) else ()
 
@@ -63,7 +63,7 @@ def _written_id(token: JsonValue) -> JsonValue:
 
 
 def ids_in(value: JsonValue) -> tuple[int, ...]:
-    """Return token ids; nothing for what is no list of them."""
+    """Return token ids; empty if the value is not a list of them."""
     if not is_list(value):
         return ()
     found = tuple(one for one in value if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 2**31)

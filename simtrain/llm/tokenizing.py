@@ -1,4 +1,4 @@
-"""Text turned into token ids by the server that samples, so that nothing here needs its tokenizer."""
+"""Tokenize text on the server that samples, so that no tokenizer is needed here."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from simtrain.values.types import JsonObject, as_object
 
 
 async def tokenized(client: ChatClient, text: str) -> tuple[int, ...]:
-    """Return the token ids of a piece of a rendered conversation, whose special tokens stand in it, by `/tokenize`.
+    """Return the token ids of a piece of a rendered conversation, special tokens included, by `/tokenize`.
 
-    llama.cpp, vLLM and SGLang have it. Raises ModelError where it fails, or gives no ids.
+    llama.cpp, vLLM and SGLang have it. Raises ModelError if it fails or returns no ids.
     """
     if not text:
         return ()

@@ -14,7 +14,7 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_-]")
 def wire_names(names: Iterable[str]) -> dict[str, str]:
     """Return native tool name -> name on the wire: unique, and matching `^[A-Za-z0-9_-]{1,64}$`.
 
-    An allowed name is unchanged; in others each refused character becomes an underscore. Where that is too long
+    An allowed name is unchanged; in others each refused character becomes an underscore. If that is too long
     or already taken, a digest of the native name makes it unique. The pattern is that of OpenAI's function names.
     """
     natives = list(dict.fromkeys(names))

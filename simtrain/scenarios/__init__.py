@@ -1,1 +1,1 @@
-"""Scenario files loaded, found and checked; paradigms/ says how they become episodes. Imports agents, episodes and below."""
+"""Find, load and check scenario files; paradigms/ turns them into episodes. Imports agents, episodes and below."""

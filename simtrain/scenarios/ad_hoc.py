@@ -1,4 +1,4 @@
-"""Scenarios without a task: a world, or a captured manifest, opened for whoever connects; nothing is graded."""
+"""Scenarios without a task: a world, or a captured manifest, opened for any client; nothing is graded."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def free_world(name: str, *, world_models: Sequence[JsonObject] = (), packs: Seq
 
 
 def free_servers(path: Path, *, world_models: Sequence[JsonObject] = (), packs: Sequence[str] = ()) -> Scenario:
-    """Return the servers of a manifest or a recording: what was said is replayed, the rest goes down the chain.
+    """Return the servers of a manifest or a recording: recorded calls are replayed, other calls go to the next world model.
 
-    A recording is replayed in its order: a read after a write is not answered by what was read before. `world_models` come after
-    it; the tools that nobody answers say that they are not supported. Raises InputError.
+    A recording is replayed in its order: a read after a write does not get a reply from before it. `world_models` come after
+    it; tools that none of them answers say that they are not supported. Raises InputError.
     """
     source = manifest_world(read_servers(path), path)
     match = "normalised" if path.suffix == ".json" else "sequence"
@@ -103,7 +103,7 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
     for tool in writable(server.tools):
         name: JsonValue = tool.get("name")
         if not isinstance(name, str) or not name or native_name(server.name, name) in found:
-            # Captured as it is, but nobody could call it.
+            # The manifest keeps the tool as captured, but a client could not call it.
             continue
         native = native_name(server.name, name)
         found[native] = {
@@ -134,7 +134,7 @@ def _reads(annotations: JsonValue) -> bool:
 
 
 def _input(schema: JsonValue) -> JsonObject:
-    """Return the input schema of a captured tool, as a world takes it: one of an object; what is none checks nothing."""
+    """Return the input schema of a captured tool as an object schema; an invalid one becomes a schema that checks nothing."""
     empty: JsonObject = {"type": "object", "properties": {}}
     whole = {**empty, **(cast(JsonObject, schema) if is_schema(schema) else {})}
     return whole if whole["type"] == "object" else empty

@@ -1,4 +1,4 @@
-"""From the arm of a paired comparison to the scenario that is played in it."""
+"""Build the scenario that is played in an arm of a paired comparison."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bundle:
 
 
 def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None = None) -> tuple[Bundle, ...]:
-    """Return the perturbations of some packs, or the scenario's own where none is named; with `severity` where they
+    """Return the perturbations of some packs, or the scenario's own if none is named; `severity` applies where they
     leave it open.
 
     A label used by several of the packs becomes `pack.label`, in whichever arm it is armed. Raises InputError.
@@ -58,7 +58,7 @@ def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None =
 
 
 def armed(scenario: Scenario, arm: Arm) -> Scenario:
-    """Return the scenario of one arm. Name and labels, and with them the schedule of faults, are those of every arm.
+    """Return the scenario of one arm. All arms share name and labels, and thereby the schedule of faults.
 
     Raises InputError for a pack that cannot be used.
     """
@@ -141,7 +141,7 @@ def _as_often(item: Armed, usual: float, severity: float | None) -> Armed:
     """Return the perturbations with probabilities scaled by severity; `usual` is the severity for the written
     probability.
 
-    Triggers without a probability, and perturbations whose severity is their own, are unchanged.
+    Triggers without a probability, and perturbations with their own severity, are unchanged.
     """
     own = item.when.probability
     if severity is None or own is None or not usual or item.perturbation.severity != severity:

@@ -18,7 +18,7 @@ Change nothing beyond what the task asks for."""
 
 
 def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
-    """Return the briefing. A plan that has to be found for the case is searched for if it is `planned`."""
+    """Return the briefing. With `planned`, a plan that must be derived for the case is searched for."""
     scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
     # One that goes on from another draws as that one did, until a fork gives it another seed.
     seed = next((fork.seed for fork in reversed(episode.forks) if fork.seed is not None), episode.seed)

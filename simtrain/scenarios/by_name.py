@@ -1,4 +1,4 @@
-"""Scenarios by name, and one of their episodes by the number of its case."""
+"""Load scenarios by name, and one of their episodes by its case number."""
 
 from __future__ import annotations
 

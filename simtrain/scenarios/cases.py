@@ -19,7 +19,7 @@ _asked: OrderedDict[tuple[str, str, Variant, bytes], list[JsonObject]] = Ordered
 
 
 def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject]:
-    """Return the cases in one variant of the world, in an order that no query planner decides; `sample` is drawn by the seed."""
+    """Return the cases in one variant of the world, in an order independent of the query planner; the seed draws `sample`."""
     cases, document = scenario.spec.cases, scenario.document
     if cases.sql is not None:
         with document.locating(("cases", "sql")):
@@ -61,12 +61,12 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
 
 
 def question_file(cases: Cases, document: Document) -> Path | None:
-    """Return the file of questions that the cases name, beside the scenario's own; None if they name none."""
+    """Return the file of questions that the cases name, relative to the scenario's file; None if they name none."""
     return document.path.parent / cases.questions if isinstance(cases.questions, str) else None
 
 
 def _questions(scenario: Scenario, variant: Variant) -> list[JsonObject]:
-    """Return the questions about one variant of the world, made once in a process."""
+    """Return the questions about one variant of the world, generated once per process."""
     asked = scenario.spec.cases.questions
     written = asked if isinstance(asked, str) else asked.model_dump(mode="json") if asked else None
     key = (scenario.digest, scenario.source.digest, variant, canonical(written))

@@ -1,4 +1,4 @@
-"""What is allowed in a scenario and is hardly meant."""
+"""Warnings: things that are allowed in a scenario but probably not intended."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from simtrain.values.errors import SimtrainError
 from simtrain.values.types import JsonValue
 
 LOOKED_AT = 12
-"""Cases whose values are looked up in the world."""
+"""Number of cases whose values are looked up in the world."""
 
 _NAMED_AS_KEY = re.compile(r"target|id|key|.+_(?:target|id|key)")
 
 
 def cautions(scenario: Scenario) -> list[str]:
-    """Return one line for each parameter of the cases that a prompt gives away although it is the key of the row that is to be found."""
+    """Return one line for each case parameter that the prompt reveals although it is the key of the row to be found."""
     return [
         f"{scenario.name}: the prompt states {{{{ {name} }}}}, the key of a row of {table}: the agent need not look for it; "
         "name what a person would say (a name, a date), or call the parameter after what it is if people do say it"

@@ -24,7 +24,7 @@ def shipped_root() -> Path:
 
 
 def roots() -> list[Path]:
-    """Return where names are looked up, in this order: the working folder, the folders on SIMTRAIN_PATH, what ships."""
+    """Return the folders where names are looked up, in order: the working folder, SIMTRAIN_PATH, the built-in files."""
     extra = [Path(part) for part in os.environ.get("SIMTRAIN_PATH", "").split(os.pathsep) if part]
     found: list[Path] = []
     for root in (Path.cwd(), *extra, shipped_root()):
@@ -43,7 +43,7 @@ def names(kind: Kind) -> dict[str, Path]:
 
 
 def shipped_scenarios() -> dict[str, Path]:
-    """Return every family that ships, by name."""
+    """Return every built-in family, by name."""
     folder = shipped_root() / "scenarios"
     return {_name(path, folder): path for path in _files(folder)}
 
@@ -62,7 +62,7 @@ def find(kind: Kind, name: str, *, beside: Path | None = None) -> Path:
 
 
 def find_scenarios(name: str) -> dict[str, Path]:
-    """Return the families for a command-line word: a family, a suite (all families in a folder), a file or a folder.
+    """Return the families for a command-line argument: a family, a suite (all families in a folder), a file or a folder.
 
     Raises InputError, with the nearest name, for an unknown one.
     """

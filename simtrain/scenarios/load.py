@@ -1,4 +1,4 @@
-"""Scenario files made into scenarios: every name resolved, every plug-in built, every SQL tried, before anything is played."""
+"""Load scenario files: before anything is played, every name is resolved, every plug-in built, and all SQL tried."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _load_world(path: Path, _: int) -> WorldSource:
 
 
 def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:
-    """Return the scenario in a file, checked as far as it can be without playing it; with more perturbation packs. Raises InputError."""
+    """Return the scenario in a file with additional packs, checked as far as possible without playing it. Raises InputError."""
     document = read_document(_shorten(path))
     spec = document.parse(ScenarioSpec)
     if packs:
@@ -70,7 +70,7 @@ def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> S
 
 
 def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: WorldSource | None = None) -> Scenario:
-    """Return the scenario that a spec describes; over `source` instead of the world that it names, when given. Raises InputError."""
+    """Return the scenario that a spec describes; `source` replaces the world that it names. Raises InputError."""
     return _Assembler(document, spec, name, source).scenario()
 
 
@@ -139,7 +139,7 @@ class _Assembler:
         except InputError as error:
             if error.file is not None:
                 raise
-            # Knobs that name what the built world does not have.
+            # For knobs that name things which the built world lacks.
             with self.document.at(("world", "with") if self.spec.world.knobs else ("world",)):
                 raise error
 
@@ -159,7 +159,7 @@ class _Assembler:
                 )
 
     def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
-        """Return the tool by which the user is asked, if there is one; what they say is tried."""
+        """Return the tool that asks the user, if there is a user; checks the user's answers."""
         if self.spec.user is None:
             return ()
         if any(tool.name == ASK for tool in world.tools):
@@ -248,7 +248,7 @@ class _Assembler:
 
 
 def check_armed(item: Armed, world: World) -> None:
-    """Refuse, with an InputError, a perturbation whose trigger or knobs cannot work in a world."""
+    """Raise InputError for a perturbation whose trigger or knobs cannot work in a world."""
     try:
         if item.when.state is not None:
             world.query(item.when.state)
@@ -284,7 +284,7 @@ def build_plugin(
 
 
 def arm(document: Document, use: PerturbationUse, place: Place, *, severity: float | None = None) -> Armed:
-    """Return one perturbation of a scenario or a pack, ready to fire; `severity` where its knobs leave it out. Raises InputError."""
+    """Return one perturbation of a scenario or a pack, ready to fire; `severity` is the default for its knob. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
     perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
     if not perturbation.traits.semantic and not use.protocol:
@@ -297,7 +297,7 @@ def arm(document: Document, use: PerturbationUse, place: Place, *, severity: flo
 
 
 def arm_pack(document: Document, *, severity: float | None = None) -> list[Armed]:
-    """Return all perturbations of a pack, ready to fire, as hard as the pack says unless `severity` is given. Raises InputError."""
+    """Return all perturbations of a pack, ready to fire, with the pack's severity unless `severity` is given. Raises InputError."""
     pack = document.parse(PackSpec)
     return [
         arm(document, item, ("perturbations", index), severity=pack.severity if severity is None else severity)

@@ -1,4 +1,4 @@
-"""The check of a scenario's plans: what they name, call and bind, before anything is played."""
+"""Check a scenario's plans before anything is played: names, calls and bindings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simtrain.values.types import JsonValue, ToolSpec
 
 
 class PlanCheck:
-    """A plan may name what the prompt states and what earlier steps bind; nothing else of the case."""
+    """A plan may use only names that the prompt states or earlier steps bind, nothing else of the case."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PlanCheck:
         self.bound = set(stated)
 
     def check(self, plan: Plan) -> None:
-        """Refuse, with an InputError, a plan that names what it may not or calls what is not there."""
+        """Raise InputError for a plan that uses forbidden names or calls unknown tools."""
         self._steps(plan.steps, (self.key, "steps"))
         if plan.answer is not None and plan.abstain is not None:
             raise self.document.error((self.key,), "a plan ends with `answer` or with `abstain`, not both")

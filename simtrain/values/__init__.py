@@ -1,1 +1,1 @@
-"""The values that cross every border, and what can be read from them. Imports nothing of simtrain."""
+"""The values that all packages share, and functions on them. Imports nothing of simtrain."""

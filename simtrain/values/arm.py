@@ -12,9 +12,9 @@ PRIMED = "primed"
 class Arm:
     """One side of a paired comparison.
 
-    `packs` are the perturbation packs of the whole comparison, which settle under which labels its perturbations are known;
-    none means the scenario's own perturbations. `labels` are those that are armed here. `severity` holds where knobs leave
-    it open; None leaves it to the pack. `cases` is how many cases of each scenario are drawn; None for as many as it has.
+    `packs` are the perturbation packs of the whole comparison, which determine the labels of its perturbations; none means
+    the scenario's own perturbations. `labels` are those armed here. `severity` applies unless knobs set it; None leaves it to
+    the pack. `cases` is the number of cases drawn per scenario; None for all.
     `primed` gives a language world model the state of the world beforehand. `chance` multiplies the probability of every trigger,
     `progress` is that of the training (simtrain.curricula.stages).
     """
@@ -30,5 +30,5 @@ class Arm:
 
     @property
     def control(self) -> bool:
-        """True if nothing goes wrong in the arm."""
+        """True if the arm has no perturbations."""
         return not self.labels

@@ -11,7 +11,7 @@ from simtrain.values.errors import InputError, SimulatorFault
 DEFAULT_START = "2030-01-07T09:00:00Z"
 
 LAST = 253_402_300_799.0
-"""The last second of the year 9999, beyond which no date can be written."""
+"""The last second of the year 9999: `datetime` has no later dates."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -32,7 +32,7 @@ def seconds(text: str | int | float) -> float:
 
 
 def instant(text: str) -> float:
-    """Return seconds since 1970 of an ISO 8601 date or date and time; without a zone it is UTC. Raises InputError."""
+    """Return the Unix time of an ISO 8601 date or date-time; UTC if it has no zone. Raises InputError."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -41,18 +41,18 @@ def instant(text: str) -> float:
 
 
 def stamp(moment: float) -> str:
-    """Return an instant (seconds since 1970) as `2031-03-03T09:00:20Z`; fractions of a second are cut."""
+    """Return a Unix time as `2031-03-03T09:00:20Z`; fractions of a second are cut."""
     return _written(int(moment))
 
 
-# The episodes of a world begin together and take equal steps, so that they pass through the same instants.
+# Cached: the episodes of a world start at the same time and take equal steps, so they format the same times.
 @lru_cache(maxsize=4096)
 def _written(moment: int) -> str:
     return f"{(_EPOCH + timedelta(seconds=moment)).isoformat()}Z"
 
 
 class Clock:
-    """The clock of one episode: starts at an instant and is moved forward by steps and by perturbations."""
+    """The clock of one episode: starts at a given time and is advanced by steps and perturbations."""
 
     __slots__ = ("moment", "per_step")
 
@@ -62,7 +62,7 @@ class Clock:
 
     @property
     def now(self) -> str:
-        """The current virtual time, `2031-03-03T09:00:20Z`."""
+        """Return the current virtual time, such as `2031-03-03T09:00:20Z`."""
         return _written(int(self.moment))
 
     def tick(self) -> None:
@@ -70,7 +70,7 @@ class Clock:
         self.advance(self.per_step)
 
     def advance(self, amount: float) -> None:
-        """Let `amount` seconds of virtual time go by. Raises SimulatorFault when time runs out."""
+        """Advance virtual time by `amount` seconds. Raises SimulatorFault when time runs out."""
         moment = self.moment + amount
         if moment > LAST:
             raise SimulatorFault("virtual time runs past the year 9999")

@@ -1,4 +1,4 @@
-"""Comparing what is right with what was given: text, numbers as numbers, cells, rows in any order, JSON."""
+"""Compare expected with given values: text, numbers as numbers, cells, rows in any order, JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonValue, encode, is_list, is_object
 
-# Signs that carry meaning inside names (C#, C++, -5, $) are not among them.
+# Without characters that are part of names or numbers (C#, C++, -5, $).
 _AROUND = " \t\n.,;:!?*_`'\"“”„‘’«»()[]{}<>…"
 _EMPTY = frozenset({"", "null", "none", "n/a", "-", "–", "—"})
 
@@ -32,13 +32,13 @@ def is_number(value: JsonValue) -> bool:
 
 def same_number(expected: float, given: float, *, tolerance: float) -> bool:
     """True if two numbers differ by at most `tolerance` (absolute)."""
-    # The slack is for binary fractions: 0.305 and 0.3 are 0.005 apart to a reader.
+    # Slack for binary fractions: to a reader, 0.305 and 0.3 differ by exactly 0.005.
     return abs(expected - given) <= tolerance + 1e-12 * max(1.0, abs(expected))
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of an answer, prepared for comparison: its normal text, and its number where it holds exactly one."""
+    """A cell of an answer, prepared for comparison: its normal text, and its number if it holds exactly one."""
 
     text: str
     number: float | None
@@ -57,7 +57,7 @@ def cell_of(value: JsonValue) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What a cell should hold, prepared for comparison: a number, or one of some normal texts."""
+    """The expected content of a cell, prepared for comparison: a number, or one of several normal texts."""
 
     texts: frozenset[str]
     number: float | None
@@ -70,7 +70,7 @@ class Due:
 
 
 def due(value: JsonValue) -> Due:
-    """Return what is expected for a scalar: null is an empty cell or `none`, true is also `yes`."""
+    """Return the expected content for a scalar: null matches an empty cell or `none`, true also matches `yes`."""
     if value is None:
         return Due(_EMPTY, None)
     if isinstance(value, bool):
@@ -98,7 +98,7 @@ def same_json(expected: JsonValue, given: JsonValue, *, tolerance: float) -> boo
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How two collections agree: what is in both, what is `missing` from the given one, and what is `extra` there."""
+    """The overlap of two collections: the items in both, those `missing` from the given one, and those `extra` there."""
 
     shared: int
     missing: int
@@ -111,12 +111,12 @@ class Overlap:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall; 1 for two empty collections."""
+        """Return the harmonic mean of precision and recall; 1 for two empty collections."""
         return 1.0 if self.whole else 2 * self.shared / (2 * self.shared + self.missing + self.extra)
 
 
 def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *, tolerance: float) -> Overlap:
-    """Return how two sets of scalars agree; repeated values count once."""
+    """Return the overlap of two sets of scalars; repeated values count once."""
     wanted = [due(value) for value in distinct(expected)]
     cells = list(dict.fromkeys(cell_of(value) for value in given))
     shared = sum(any(want.matches(cell, tolerance=tolerance) for cell in cells) for want in wanted)
@@ -127,7 +127,7 @@ def overlap_of_sets(expected: Sequence[JsonValue], given: Sequence[JsonValue], *
 def overlap_of_rows(
     expected: Sequence[Sequence[JsonValue]], given: Sequence[Sequence[JsonValue]], *, tolerance: float
 ) -> Overlap:
-    """Return how two lists of rows agree, each row matched at most once, in any order."""
+    """Return the overlap of two lists of rows, each row matched at most once, in any order."""
     left = [[cell_of(value) for value in row] for row in given]
     shared = 0
     for row in expected:
@@ -144,7 +144,7 @@ def _row_matches(wanted: Sequence[Due], cells: Sequence[Cell], tolerance: float)
 
 
 def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return the scalars without repetitions, in order; text that differs in case or punctuation alone is a repetition."""
+    """Return the scalars without repetitions, in order; texts that differ only in case or punctuation count as equal."""
     return list({due(value): value for value in reversed(values)}.values())[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Entities in replies: the JSON objects that have an id, their names, and what is stated about them."""
+"""Entities in replies: the JSON objects that have an id, and their fields."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 IDS = ("id", "uuid", "key", "number", "slug", "sha", "path", "uri", "url", "name")
-"""The fields by which an object is known, the surest first; a `*_id` that is named like the object comes before all of them."""
+"""The fields that identify an object, most reliable first; a `*_id` named after the object precedes them all."""
 
 PAGE = "page"
-"""The kind of what is known by its address alone, whichever tool speaks of it: a page of the web, or another resource."""
+"""The kind of objects identified only by their URL, whichever tool returns them: web pages and other resources."""
 
 DEEPEST = 12
 
@@ -23,7 +23,7 @@ _LETTERS = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An object of a reply: its kind (a noun in the singular), its id as text, and its fields, entities within it aside."""
+    """An object of a reply: its kind (a noun in the singular), its id as text, and its fields without nested entities."""
 
     kind: str
     id: str
@@ -31,7 +31,7 @@ class Entity:
 
 
 def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
-    """Return all entities in a tool's reply, in document order. The tool's noun is the kind of those without another."""
+    """Return all entities in a tool's reply, in document order. The tool's noun is the default kind."""
     return list(_walk(value, tool_words(tool).noun, 0))
 
 
@@ -64,14 +64,14 @@ def _identity(held: JsonObject, kind: str) -> tuple[str, str] | None:
 
 
 def _holds_entities(value: JsonValue) -> bool:
-    """True if a field is objects of its own, and not a plain value of the object that has it."""
+    """True if a field holds nested entities rather than a value of the object itself."""
     if is_object(value):
         return True
     return is_list(value) and any(is_object(item) for item in value)
 
 
 def kind_under(name: str) -> str:
-    """Return the kind of the value under a key, in the singular; empty for keys that do not tell it."""
+    """Return the kind of the value under a key, in the singular; empty if the key does not say."""
     plain = singular(name.lower())
     return "" if plain in ("item", "result", "data", "record", "entry", "row", "value", "content") else plain
 

@@ -1,4 +1,4 @@
-"""The errors of simtrain: who is to blame, and the one line that says what to do."""
+"""The errors of simtrain: each type says who is to blame, each message is one line that says what to do."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class SimtrainError(Exception):
 
 
 class InputError(SimtrainError):
-    """A file, an argument or an option that cannot be used: the author's to mend.
+    """A file, an argument or an option that cannot be used: its author must fix it.
 
-    `str(error)` is one line, `file:line: place: problem; remedy`; parts that are unknown are left out.
+    `str(error)` is one line, `file:line: place: problem; remedy`; unknown parts are left out.
     The command line prints it and exits with code 2.
     """
 
@@ -35,7 +35,7 @@ class InputError(SimtrainError):
         super().__init__(self.problem)
 
     def at(self, *, file: Path | str | None = None, line: int | None = None, place: str | None = None) -> InputError:
-        """Return the same error with the parts that were still unknown filled in."""
+        """Return the same error with its unknown parts filled in."""
         return InputError(
             self.problem,
             remedy=self.remedy,
@@ -52,7 +52,7 @@ class InputError(SimtrainError):
 
 
 class UnboundTools(InputError):
-    """An agent that never takes the tools it is offered: whoever wired it has forgotten to."""
+    """The agent never binds the tools that it is offered: a mistake in its wiring."""
 
 
 class SimulatorFault(SimtrainError):
@@ -60,19 +60,19 @@ class SimulatorFault(SimtrainError):
 
 
 class ModelFault(SimtrainError):
-    """A language model could not be reached or read after all retries: nobody's fault in the episode; it is played again on resume."""
+    """A language model could not be reached or read after all retries: not the agent's fault; the episode is played again on resume."""
 
 
 class RunFault(SimtrainError):
-    """A run had to end early through no fault of its input: a worker died. What is finished is kept."""
+    """A run ended early although its input is fine: a worker died. Finished episodes are kept."""
 
 
 class EpisodeOver(SimtrainError):
-    """The episode has ended, by a limit or because it was closed: no further call is carried out."""
+    """The episode has ended, by a limit or because it was closed: no further calls are carried out."""
 
 
 class AgentFault(SimtrainError):
-    """The agent itself broke down (an exception in its code, an answer that cannot be read)."""
+    """The agent itself failed (an exception in its code, an unreadable answer)."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

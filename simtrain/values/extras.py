@@ -1,4 +1,4 @@
-"""Packages that come with an extra of simtrain alone."""
+"""Packages that only an extra of simtrain installs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _INSTALL = "pip install 'simtrain["
 
 
 def require(extra: str, *packages: str) -> None:
-    """Refuse, with an InputError that names the extra, to go on without these packages."""
+    """Raise InputError, naming the extra, if its packages are not installed."""
     for package in packages:
         if find_spec(package) is None:
             raise InputError(f"{package} is needed, which is not installed", remedy=f"{_INSTALL}{extra}]'")
 
 
 def lacks_extra(error: InputError) -> bool:
-    """True if nothing is wrong but that an extra is not installed."""
+    """True if an error only means that an extra is not installed."""
     return (error.remedy or "").startswith(_INSTALL)

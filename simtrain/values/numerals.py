@@ -8,7 +8,7 @@ import re
 MAX_TEXT = 10_000
 
 _SPACES = " \u00a0\u2009\u202f"
-# A run of digits with all that may stand inside a number, a date, a time or a range. Digits that hang on a word are the
+# A run of digits with the characters of numbers, dates, times and ranges. Digits attached to a word are the
 # name of something (O0012, INV-7), not a number.
 _RUN = re.compile(
     r"(?<!\w)(?<!\w[-_./#:])(?P<sign>[-−+]?)(?:[$€£¥₹]\s?)?(?P<inner>[-−]?)"
@@ -20,9 +20,9 @@ _SPACE = re.compile(f"[{_SPACES}]")
 
 
 def read_number(text: str) -> float | None:
-    """Return the one number in a text, or None if there is none, more than one, or one that cannot be told.
+    """Return the single number in a text; None if there is none, more than one, or an ambiguous one.
 
-    Thousands are divided by commas or spaces, decimals by a point. A number that is repeated with the same value counts once.
+    Thousands may be separated by commas or spaces; the decimal separator is a point. A repeated equal number counts once.
     """
     if len(text) > MAX_TEXT:
         return None

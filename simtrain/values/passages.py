@@ -1,4 +1,4 @@
-"""Passages of a text, found by the words around them, and the amounts and days that people write there."""
+"""Find passages of a text by the words around them, and read the amounts and dates in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAYS: Final = tuple(
 
 
 def find_passage(text: str, *, after: str, until: str) -> str:
-    """Return the text between `after` and the next `until`; an empty one means the text's own end. Raises InputError."""
+    """Return the text between `after` and the next `until`; an empty marker means the text's start or end. Raises InputError."""
     begin = text.find(after)
     if begin < 0:
         raise InputError(f"the text does not hold {after[-60:]!r}")
@@ -49,7 +49,7 @@ def read_amount(text: str) -> float | None:
 
 
 def read_day(text: str) -> str | None:
-    """Return the first whole date in a text, in ISO form: 2147-03-02, 2 March 2147, March 2, 2147 or 02.03.2147."""
+    """Return the first complete date in a text, in ISO form; it may be written as 2147-03-02, 2 March 2147, March 2, 2147 or 02.03.2147."""
     for pattern in _DAYS:
         found = pattern.search(text)
         if found is None:

@@ -1,4 +1,4 @@
-"""All randomness: one function that derives seeds from names, and the stream of draws that grows from a seed."""
+"""All randomness: one function that derives seeds from names, and streams of draws from a seed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _HALF = 2**32 - 1
 
 
 def derive(seed: int, *names: str | int) -> int:
-    """Return a 64-bit seed for the thing that `names` name, under `seed`.
+    """Return a 64-bit seed for `names`, derived from `seed`.
 
-    BLAKE2b over the parts, each with its type and length in front, so that no two name tuples run together.
+    BLAKE2b over the parts, each prefixed with its type and length, so that different name tuples never collide by concatenation.
     The same on every machine, process and Python version.
     """
     return Root(seed).derive(*names)
 
 
 class Root:
-    """A seed with names behind it already: what is derived here is what `derive` gives for all the names together, only sooner."""
+    """A seed with a prefix of names: derives the same as `derive` for all names together, but faster."""
 
     __slots__ = ("_digest",)
 
@@ -33,7 +33,7 @@ class Root:
         self._digest = blake2b(str(seed).encode() + _joined(names), digest_size=8)
 
     def under(self, *names: str | int) -> Root:
-        """Return the same with further names behind it."""
+        """Return a root with further names appended."""
         return self.under_spelt(_joined(names))
 
     def under_spelt(self, names: bytes) -> Root:
@@ -58,12 +58,12 @@ class Root:
         return self.derive(*names) * SCALE
 
     def stream(self, *names: str | int | bytes) -> Stream:
-        """Return the stream for further names; nothing is derived before the first draw."""
+        """Return the stream for further names; derivation is deferred until the first draw."""
         return Stream((self, _joined(names)))
 
 
 def spelt(name: str | int) -> bytes:
-    """Return a name as it goes into a digest."""
+    """Return a name in the encoding that goes into the digest."""
     part = str(name).encode()
     return b"%c%d:%b" % (105 if isinstance(name, int) else 115, len(part), part)
 
@@ -74,7 +74,7 @@ def _joined(names: Iterable[str | int | bytes]) -> bytes:
 
 @lru_cache(maxsize=4096)
 def counted(name: str, index: int) -> bytes:
-    """Return a name and a number as they go into a digest: what is drawn for many calls of few tools need not spell them each time."""
+    """Return the encoding of a name and a number; cached, since the same few tools are drawn for again and again."""
     return spelt(name) + spelt(index)
 
 
@@ -82,15 +82,15 @@ _number = int.from_bytes
 
 
 def draw(seed: int, *names: str | int) -> float:
-    """Return one number in [0, 1) for the thing that `names` name, without making a stream."""
+    """Return one number in [0, 1) for `names`, without creating a stream."""
     return derive(seed, *names) * SCALE
 
 
 class Stream:
     """A stream of draws from one seed.
 
-    Built on the raw Mersenne Twister output alone, since the helpers of `random.Random` (`sample`, `choices`, `randrange`)
-    may change between Python versions and the draws may not.
+    Uses only the raw Mersenne Twister output: the helpers of `random.Random` (`sample`, `choices`, `randrange`) may change
+    between Python versions, the draws must not.
     """
 
     __slots__ = ("_random", "_seed")
@@ -98,7 +98,7 @@ class Stream:
     def __init__(self, seed: int | tuple[Root, bytes]) -> None:
         """Make a seed; if it is a root with names under it, spelt as `counted` does, it is derived at the first draw."""
         self._seed = seed
-        # A method of its own in this place would close a circle, which only the collector frees.
+        # A bound method here would create a reference cycle, which only the garbage collector frees.
         self._random: Callable[[], float] | None = None
 
     def _begun(self) -> Callable[[], float]:
@@ -112,7 +112,7 @@ class Stream:
     def once(self) -> float:
         """Return a single number in [0, 1): always the same, and without the cost of a generator.
 
-        It is made of the seed's lower half, so it is independent of `Root.draw` for the same names.
+        It uses the seed's lower half, so it is independent of `Root.draw` for the same names.
         """
         return (self._derived() & _HALF) * 2.0**-32
 
@@ -141,7 +141,7 @@ class Stream:
         return self.sample(items, len(items))
 
     def sample(self, items: Sequence[T], count: int) -> list[T]:
-        """Return `count` different ones of `items`, in random order; all of them when there are fewer."""
+        """Return `count` different `items` in random order; all of them if there are fewer."""
         pool = list(items)
         for index in range(min(count, len(pool))):
             other = self.integer(index, len(pool) - 1)

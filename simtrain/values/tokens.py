@@ -1,4 +1,4 @@
-"""The token ids of a model's turns, as they were sampled: nothing downstream makes them anew from text."""
+"""The token ids of a model's turns, as they were sampled: nothing downstream re-tokenizes the text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Tokens:
-    """The token ids of one turn, as the model's server had them.
+    """The token ids of one turn, as reported by the model's server.
 
-    `prompt_ids` is what the model read: with `continues` only what it read since the turn before, whose ids the prompt
-    began with, unchanged; else the whole prompt. `completion_ids` is what it wrote, its end of turn included.
-    `logprobs` has the natural logarithm of the probability of each of them, or nothing.
+    `prompt_ids` is the whole prompt; with `continues` only the part after the previous turn, whose ids the prompt began with
+    unchanged. `completion_ids` is what the model wrote, end of turn included.
+    `logprobs` has the natural logarithm of the probability of each of them, or is empty.
     """
 
     prompt_ids: tuple[int, ...]
@@ -30,7 +30,7 @@ class HasTokens(Protocol):
 
 
 def ids_so_far(turns: Sequence[HasTokens]) -> tuple[int, ...]:
-    """Return all ids up to the end of the last turn; none if that is unknown."""
+    """Return all ids up to the end of the last turn; empty if unknown."""
     ids: tuple[int, ...] = ()
     for turn in turns:
         found = turn.tokens

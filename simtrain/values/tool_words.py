@@ -1,4 +1,4 @@
-"""What a tool's name says: the verb, and the noun that it is about; and names of things brought to one form."""
+"""Parse tool names into a verb and a noun, and normalise nouns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ToolWords:
 
 
 def tool_words(name: str) -> ToolWords:
-    """Return what a tool's name says: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
+    """Return the words of a tool's name: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
     server, dot, rest = name.rpartition(".")
     parts = [part.lower() for part in _PARTS.findall(rest)]
     place = next((index for index, part in enumerate(parts) if part in _VERBS), None)

@@ -1,4 +1,4 @@
-"""The values that cross every border: tools, actions, observations and messages."""
+"""The values that all packages share: tools, actions, observations and messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
-# JSON that came from outside is checked by schemas, not by Python types; this alias is the one place that says so.
+# JSON from outside is checked by schemas, not by Python types; only this alias says so.
 JsonValue: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, JsonValue]
 
@@ -30,22 +30,22 @@ def is_list(value: object) -> TypeIs[list[JsonValue]]:
 
 
 def as_object(value: object) -> JsonObject:
-    """Return a JSON object as it is; anything else as an empty one."""
+    """Return a JSON object unchanged; for anything else an empty one."""
     return value if is_object(value) else {}
 
 
 def encode(value: object) -> str:
-    """Compact JSON text, keys in their own order."""
+    """Return compact JSON text, keys in their own order."""
     return orjson.dumps(value).decode()
 
 
 def canonical(value: object) -> bytes:
-    """Compact JSON with sorted keys: the form that digests and comparisons are made of."""
+    """Return compact JSON with sorted keys, the form for digests and comparisons."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def writable(value: JsonValue) -> JsonValue:
-    """Return the value with every unpaired surrogate, which JSON can say and UTF-8 cannot, replaced by a question mark."""
+    """Return the value with every lone surrogate (valid in JSON escapes, not in UTF-8) replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if is_list(value):
@@ -55,7 +55,7 @@ def writable(value: JsonValue) -> JsonValue:
     return value
 
 
-# What a trajectory holds has no slots: orjson writes a dataclass from its `__dict__`, several times faster than from slots.
+# No slots for parts of a trajectory: orjson writes a dataclass from its `__dict__` several times faster than from slots.
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,21 @@ class ToolSpec:
 
     @property
     def server(self) -> str:
-        """The server that offers the tool; empty for a tool without one."""
+        """Return the server that offers the tool; empty if it has none."""
         return self.name.partition(".")[0] if "." in self.name else ""
 
 
 WHOLE_CALL = "tool_call: "
-"""What stands before malformed arguments that are a whole call, which would else pass for arguments."""
+"""Prefix of malformed arguments that are a whole call, which could otherwise be taken for arguments."""
 
 
 @dataclass(frozen=True)
 class Action:
     """One tool call by an agent. `id` is unique in its episode.
 
-    `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty. Behind
+    `malformed` holds the arguments as they were written when they were not a JSON object; `arguments` is then empty. After
     WHOLE_CALL it holds the call itself, which was a JSON object, but not one of `name` and `arguments`. `written` is the text of
-    the arguments where the agent wrote them otherwise than `encode` does, so that its own words can be given back to it.
+    the arguments if the agent wrote them differently from `encode`, so that its own text can be sent back to it.
     """
 
     id: str
@@ -98,7 +98,7 @@ class Action:
 
     @property
     def mistake(self) -> str | None:
-        """The error in arguments that are not a JSON object; None if there is none."""
+        """Return the error in arguments that are not a JSON object; None if there is none."""
         if self.malformed is None:
             return None
         try:
@@ -110,7 +110,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Usage:
-    """What model calls cost: tokens, and money in US dollars where prices are known."""
+    """The cost of model calls: tokens, and US dollars if prices are known."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -127,13 +127,13 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens together."""
+        """Return prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who answered a call: the label of the world model, what its answer cost, and the rule by which a world refused it."""
+    """Who answered a call: the label of the world model, the cost of its answer, and the rule by which a world refused the call."""
 
     source: str
     model: str | None = None
@@ -146,10 +146,10 @@ class Provenance:
 class Observation:
     """What a tool returned.
 
-    `text` is what the agent reads. `structured` is the structured content where it is not the text itself; `json` says that
-    `text` is the structured content written as JSON, so that it is kept once and parsed when somebody asks (`content`).
-    `wire` is the MCP reply as it goes over the wire, where text and structured content do not say it all: `{"result": ...}` or
-    `{"error": ...}`, with `notifications`, `asks` and `rounds` beside it as in a manifest's exchange.
+    `text` is what the agent reads. `structured` is the structured content if the text is not its JSON. `json` says that `text`
+    is the structured content as JSON; it is then stored only once and parsed on demand (`content`). `wire` is the MCP reply on
+    the wire, if text and structured content do not determine it: `{"result": ...}` or `{"error": ...}`, next to it
+    `notifications`, `asks` and `rounds` as in a manifest's exchange.
     """
 
     text: str
@@ -161,7 +161,7 @@ class Observation:
 
     @property
     def content(self) -> JsonObject | None:
-        """The structured content, parsed from the text if necessary; None if there is none."""
+        """Return the structured content, parsed from the text if necessary; None if there is none."""
         if self.json:
             return orjson.loads(self.text)
         return self.structured
@@ -173,11 +173,11 @@ CUT = "length"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of an agent: its text, its thinking apart, and its calls in order.
+    """One turn of an agent: its text, its reasoning, and its calls in order.
 
     A message without calls ends the episode: `answer` is what it answers (None: the whole text), `abstain` marks an answer
-    that declines the task. `finish_reason` is why the model stopped, as its server says it. `written` and `tokens` are those of
-    a Turn.
+    that declines the task. `finish_reason` is the reason that the model's server gave for stopping. `written` and `tokens` are
+    as in a Turn.
     """
 
     text: str = ""

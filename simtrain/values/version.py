@@ -1,3 +1,3 @@
-"""The version of simtrain: part of what makes two runs the same."""
+"""The version of simtrain; runs are reproducible only within one version."""
 
 VERSION = "0.1.0"

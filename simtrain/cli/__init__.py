@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     if VARIABLE in os.environ:
-        # The public module of typer has it under no public name.
+        # Typer does not export it.
         from typer._completion_classes import completion_init
 
         completion_init()
@@ -96,11 +96,11 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
     except typer.TyperException as error:
         fail_usage(error)
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain once more while closing it.
+        # The reader of our output is gone; closing the stream would make Python report the same error again.
         sys.stderr.close()
         sys.exit(1)
     except RuntimeError as error:
-        # What pathlib raises before Python 3.13.
+        # Raised by pathlib before Python 3.13.
         if not str(error).startswith("Symlink loop"):
             raise
         fail(str(error))

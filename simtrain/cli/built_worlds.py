@@ -1,4 +1,4 @@
-"""What the commands on search worlds share: which file is meant."""
+"""Shared by the commands on search worlds: find the file that is meant."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def search_source(name: str) -> SearchSource:
 
 
 def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> Variant:
-    """Return the size that is asked for. Raises InputError for a text that is not TYPE=COUNT."""
+    """Return the requested size. Raises InputError for a text that is not TYPE=COUNT."""
     from simtrain.contracts.world import Variant
 
     counts: list[tuple[str, int]] = [] if pages is None else [("pages", pages)]

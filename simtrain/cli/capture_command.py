@@ -1,4 +1,4 @@
-"""`simtrain capture`: real MCP servers as a manifest file."""
+"""`simtrain capture`: capture real MCP servers as a manifest file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 HELP = """Capture real MCP servers to a manifest file.
 
 A server is a command or an http(s) URL; --config takes all servers of an
-mcp.json as Claude, Cursor and VS Code write it. What they say is kept
-verbatim, for each era of the protocol they speak and for clients with and
-without capabilities. Secrets are left out, and suspicious descriptions named.
+mcp.json as Claude, Cursor and VS Code write it. Their replies are
+kept verbatim, for each protocol era they speak and for clients with and
+without capabilities. Secrets are left out; suspicious descriptions are listed.
 
-Without --probes nothing is called but an unknown tool, and reading tools with
-bad arguments; --probe-writes does so with all tools, where nothing is lost if
-one runs. A probe file names real calls to make.
+Without --probes only an unknown tool is called, and read-only tools with bad
+arguments. --probe-writes calls all tools with bad arguments; use it only where
+no harm is done if one runs. A probe file lists real calls to make.
 
 \b
 Examples:
@@ -46,10 +46,10 @@ Exit code 1 when some servers could not be captured, 2 when none could.
 """
 
 SERVER = 20
-"""Columns of a server's name beside its figures."""
+"""Columns of a server's name next to its figures."""
 
 INTERRUPTED = 130
-"""The exit code that shells give to whatever Ctrl-C has ended."""
+"""The exit code that shells use for a command ended by Ctrl-C."""
 
 
 def command(
@@ -85,7 +85,7 @@ def command(
     whole: Annotated[float, typer.Option("--server-timeout", min=0.1, help="Seconds for one server in all.")] = 300.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each server as JSON.")] = False,
 ) -> None:
-    """Capture all servers at once, write those that could be, and say what became of the others."""
+    """Capture all servers concurrently, write those that succeeded, and report the others."""
     from simtrain.mcp.capture.capture import Patience
     from simtrain.mcp.capture.lint import lint
     from simtrain.mcp.capture.probes import read_probes
@@ -214,7 +214,7 @@ def _capture(
 
 
 async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
-    """Run `work`; on Ctrl-C and SIGTERM end its servers, then give up."""
+    """Run `work`; on Ctrl-C and SIGTERM stop its servers first."""
     import asyncio
     import signal
 

@@ -1,4 +1,4 @@
-"""What `simtrain doctor` looks at: each check says what it found, and whether simtrain can do without."""
+"""The checks of `simtrain doctor`: each says what it found, and whether it is required."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LEAST_DISK = 1_000_000_000
 
-# No distribution metadata in a checkout that is not installed; pyproject.toml then stands beside the package.
+# A checkout that is not installed has no distribution metadata; pyproject.toml is then next to the package.
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([^;]*)(;.*)?")
 _FEATURES = {
     "JSON": "select value from json_each('[1]')",
@@ -32,7 +32,7 @@ _FEATURES = {
 
 @dataclass(frozen=True)
 class Check:
-    """One finding. `needed` says that simtrain does not work without it."""
+    """One finding. `needed`: simtrain does not work without it."""
 
     name: str
     ok: bool
@@ -41,7 +41,7 @@ class Check:
 
 
 def all_checks() -> list[Check]:
-    """Return every check, in the order in which a reader wants them; worlds are left out where packages that build them are missing."""
+    """Return every check, most important first; worlds are left out if packages that build them are missing."""
     packages = [_python(), *_packages(), _sqlite()]
     files = [*_plugins(), *_roots(), *_worlds()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
@@ -70,7 +70,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _wanted() -> tuple[str, list[tuple[str, str]]]:
-    """Return the bounds of Python and of every package of the core, from the installed metadata or else from the checkout."""
+    """Return the version bounds of Python and of every core package, from the installed metadata, else from the checkout."""
     from importlib.metadata import PackageNotFoundError, metadata
 
     try:
@@ -127,7 +127,7 @@ def _sqlite() -> Check:
 
 
 def _plugins() -> Iterator[Check]:
-    """Yield the plug-ins of other packages; one that cannot be used is named with the reason."""
+    """Yield the plug-ins of other packages; an unusable one with the reason."""
     from simtrain.contracts.registry import foreign
 
     for point in foreign():
@@ -161,7 +161,7 @@ def _wrong(kind: str, point: EntryPoint) -> str | None:
 
 
 def _roots() -> Iterator[Check]:
-    """Yield where names are looked up, and how much is there."""
+    """Yield the folders where names are looked up, and how many files each has."""
     from simtrain.scenarios.find import roots, shipped_root
 
     shipped = shipped_root().resolve()

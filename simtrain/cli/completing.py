@@ -1,4 +1,4 @@
-"""Names that a shell completes; a file that cannot be read is no reason to complain there."""
+"""Names for shell completion; unreadable files are ignored here, since errors would garble the prompt."""
 
 from __future__ import annotations
 

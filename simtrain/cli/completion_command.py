@@ -8,7 +8,7 @@ import typer
 
 HELP = """Print the script that completes words in bash, zsh or fish.
 
-Completed are commands, options, scenarios, packs, agents and worlds.
+It completes commands, options, scenarios, packs, agents and worlds.
 
 \b
 Examples:
@@ -18,7 +18,7 @@ Examples:
 """
 
 VARIABLE = "_SIMTRAIN_COMPLETE"
-"""The environment variable by which a shell asks for completions."""
+"""The environment variable with which a shell requests completions."""
 
 
 def command(
@@ -26,7 +26,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print `shell` and `script` as JSON.")] = False,
 ) -> None:
     """Print the script."""
-    # The public module of typer has it under no public name.
+    # Typer does not export it.
     from typer._completion_shared import get_completion_script
 
     from simtrain.cli.options import print_json

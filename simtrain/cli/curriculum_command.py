@@ -1,4 +1,4 @@
-"""`simtrain curriculum`: a ladder of levels over search worlds, shown or written out for trainers."""
+"""`simtrain curriculum`: show a ladder of levels over search worlds, or write it out for trainers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 HELP = """Write out a curriculum of questions over search worlds.
 
-A curriculum file names worlds by split, and levels: which questions, how hard
-as measured, how much snippets give away, what goes wrong. Without --out its
-levels are shown. With --out the folder gets scenario families that
-`simtrain run` plays, the questions beside them, prompts for trainers
-(prompts/SPLIT.jsonl), and curriculum.json, which says what there is. A task
-that says a name of a later split, or asks the same, is left out.
+A curriculum file names worlds by split, and levels: the kind of questions,
+their measured difficulty, how much snippets reveal, and perturbations. Without
+--out the levels are shown. With --out the folder gets scenario families for
+`simtrain run`, their questions, prompts for trainers (prompts/SPLIT.jsonl),
+and the index curriculum.json. A task that mentions a name of a later split, or
+asks the same question, is left out.
 
-To climb it by rewards, from Python: `for task in simtrain.climb("ladder")`.
+To climb it by rewards, in Python: `for task in simtrain.climb("ladder")`.
 
 \b
 Examples:
@@ -84,7 +84,7 @@ def _show(ladder: Ladder) -> None:
 
 
 def _leaks(snippets: JsonValue) -> str:
-    """Return what snippets give away: one mode, or shares of several."""
+    """Return how much snippets reveal: one mode, or shares of several."""
     if is_object(snippets):
         return ", ".join(f"{name} {share:g}" for name, share in snippets.items())
     return str(snippets)

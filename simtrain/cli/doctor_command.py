@@ -1,4 +1,4 @@
-"""`simtrain doctor`: whether everything that simtrain needs is here."""
+"""`simtrain doctor`: check that everything that simtrain needs is installed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from simtrain.cli.options import console, print_json
 
 HELP = """Check this installation, and say what is missing.
 
-Looks at Python, packages, SQLite, the plug-ins of other packages, where names
-are looked up, the worlds that ship, the variables of model servers (never
-their values) and the disk. Exit code 1 when something that is needed is
-missing; a note is about something that simtrain can do without.
+Checks Python, packages, SQLite, the plug-ins of other packages, where names
+are looked up, the built-in worlds, the variables of model servers (never their
+values) and the disk. Exit code 1 if something required is missing; a note is
+about something optional.
 
 \b
 Examples:

@@ -1,4 +1,4 @@
-"""`simtrain drill`: play the same episodes with and without what goes wrong, and report."""
+"""`simtrain drill`: play the same episodes with and without perturbations, and report."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 HELP = """Play the same episodes with and without trouble, and report.
 
 Arms: clean, each perturbation of the packs alone, each pack, all packs at
-once; where a language model is the world also clean with its state given
+once; if a language model is the world, also clean with its state given
 (primed). All share cases, seeds and schedules. The run folder gets
-drill.json and drill.html. Exit code 1 when a condition of --fail-on holds,
-when a planned fault fired nowhere, or when the run did not come to its end.
+drill.json and drill.html. Exit code 1 if a condition of --fail-on holds,
+a planned fault never fired, or the run was interrupted.
 
 \b
 Examples:
@@ -42,7 +42,7 @@ Examples:
 
 
 FIXES = 5
-"""So many things to fix are printed; the report has more."""
+"""Maximum findings that are printed; the report has more."""
 
 
 def command(
@@ -122,7 +122,7 @@ def command(
             raise InputError("--report and --compare play nothing", remedy="leave the scenarios out")
         runs = compare or (again,)
         finished = report_on(*(run for run in runs if run is not None))
-        # A comparison leaves the report of each drill as it is.
+        # A comparison must not overwrite the report of either drill.
         stem = "compared" if compare else "drill"
         _finish(finished, out or runs[-1] or Path(), gates, stem=stem, allow_unfired=allow_unfired, as_json=as_json)
         return
@@ -187,7 +187,7 @@ def _severities(text: str | None) -> list[float]:
 def _play(
     plan: DrillPlan, options: Sequence[RunOptions], out: Path, *, resume: bool, prove: bool, quiet: bool
 ) -> tuple[Report, Path]:
-    """Play the drill with each agent, and report; ends the process with 1 where it did not come to its end."""
+    """Play the drill with each agent, and report; exits with code 1 if it was interrupted."""
     from simtrain.cli.progress import DrillProgress
     from simtrain.drills.drill import drill
 
@@ -205,7 +205,7 @@ def _play(
 
 
 def _why(run: RunResult) -> str:
-    """Return what the last of its failures says; each is in the run folder."""
+    """Return the message of the last failure; all of them are in the run folder."""
     from simtrain.cli.terminal import in_line
     from simtrain.runs.trajectory_files import last_failure
 
@@ -216,7 +216,7 @@ def _why(run: RunResult) -> str:
 def _finish(
     report: Report, folder: Path, gates: Sequence[Gate], *, stem: str = "drill", allow_unfired: bool, as_json: bool
 ) -> None:
-    """Write the files, print, and end with 1 where a condition holds or a planned fault never fired."""
+    """Write the files, print, and exit with code 1 if a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.cli.tables import ungraded
     from simtrain.drills.files import write_report

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ARM = 30
 FAMILY = 25
-"""Letters of a name, so that a table fits 80 columns."""
+"""Maximum characters of a name, so that a table fits 80 columns."""
 
 _AGAINST = "diff: points against the clean twins, with its 95 % interval"
 _REST = (
@@ -47,7 +47,7 @@ def arms_table(run: RunReport) -> Table:
 
 
 def _cells(found: Measures, versus: Versus | None, star: str = "") -> list[str]:
-    """Return what went wrong in episodes, against their clean twins."""
+    """Return the figures of episodes against their clean twins."""
     return [
         *([f"{versus.difference.mean * 100:+.0f}{star}", _interval(versus)] if versus else ["-", "-"]),
         _percent(found.recovery),
@@ -57,9 +57,9 @@ def _cells(found: Measures, versus: Versus | None, star: str = "") -> list[str]:
 
 
 def attacks_table(run: RunReport) -> Table | None:
-    """Return how planted instructions fared, a row for each arm that has them: landed of those planted, won of those landed, the task done.
+    """Return the results of planted instructions, a row for each arm that has them: landed of planted, won of landed, task done.
 
-    None if none is planted.
+    None if there are none.
     """
     attacked = [arm for arm in run.arms if arm.measures.attackable.part]
     if not attacked:
@@ -112,7 +112,7 @@ def compared_table(report: Report) -> Table:
 
 
 def plan_table(agent: str, arms: Sequence[ArmEstimate], *, scripted: bool) -> Table:
-    """Return what will be played, and what a chat model would take for it."""
+    """Return the episodes that will be played, and their cost for a chat model."""
     title = f"Plan for {agent}" + (" (no model; what one would take)" if scripted else "")
     table = figures_table("arm", "episodes", "tokens in", "tokens out", "US $", title=title)
     for arm in arms:

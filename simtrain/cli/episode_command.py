@@ -15,9 +15,9 @@ from simtrain.values.errors import InputError
 HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
 
 VERB is one of list, open, next, inspect, query, fork, grade, close. The
-control plane is found in the file that simtrain serve --control-file wrote,
-or a run or drill with --agent mcp, whose episodes next hands out. It waits 20
-seconds for one, be it that the run has yet to begin; exit code 1 when none came.
+control plane is named in the file that simtrain serve --control-file writes,
+or a run or drill with --agent mcp, whose episodes `next` hands out. `next`
+waits 20 seconds, also for the run to begin; exit code 1 if no episode came.
 
 \b
 Examples:
@@ -35,13 +35,13 @@ REMEDY = "start simtrain serve with --control-file, and name that file with --co
 VERBS = ("list", "open", "next", "inspect", "query", "fork", "grade", "close")
 TIMEOUT = 120.0
 WAIT = 20.0
-"""Seconds that `next` waits for a run that has yet to begin."""
+"""Seconds that `next` waits for a run that has not begun yet."""
 
 POLL = 0.1
 
 
 class _NotThere(InputError):
-    """Nobody listens yet, or any more."""
+    """No control plane listens, not yet or no longer."""
 
 
 def command(
@@ -70,7 +70,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
-    """Ask the control plane and print what it says."""
+    """Send a request to the control plane and print its reply."""
     from simtrain.cli.options import print_json
     from simtrain.values.errors import nearest
 
@@ -141,7 +141,7 @@ def _table(rows: list[dict[str, Any]]) -> Any:
 def _wait_for(
     control: Path, path: str, body: dict[str, Any] | None, *, seconds: float, optional: bool
 ) -> dict[str, Any]:
-    """Return the reply of the control plane once it is there; nothing when it does not come and is `optional`. Raises InputError."""
+    """Return the control plane's reply, waiting until it listens; empty if it does not and is `optional`. Raises InputError."""
     until, announced = monotonic() + seconds, False
     while True:
         try:
@@ -158,7 +158,7 @@ def _wait_for(
 
 
 def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the reply of the control plane; a POST where there is a body. Raises InputError, _NotThere where nobody listens."""
+    """Return the reply of the control plane; a POST if there is a body. Raises InputError, or _NotThere if nothing listens."""
     import httpx
 
     url, token = _read(control)
@@ -170,7 +170,7 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
         with httpx.Client(transport=transport, timeout=TIMEOUT, headers=headers, trust_env=False) as client:
             reply = client.get(base + path) if body is None else client.post(base + path, json=body)
     except httpx.ConnectError as error:
-        # A file that a killed run has left behind: the next one writes its own in its place.
+        # A file left behind by a killed run; the next run overwrites it.
         raise _not_there(f"the control plane at {url} cannot be reached: {error}", control) from None
     except httpx.HTTPError as error:
         raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None

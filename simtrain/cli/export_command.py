@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HELP = """Write the trajectories of runs in a trainer's format.
 
-All filters given must hold. Trajectories that say nothing about the agent
+All filters given must hold. Trajectories that do not reflect the agent
 (the simulator, a model server or a grader failed) are always left out.
 
 \b
@@ -33,7 +33,7 @@ Examples:
 
 
 class StopChoice(StrEnum):
-    """Why an episode stopped: the stop reasons of simtrain.contracts.trajectory, for which `simtrain --help` is not to wait."""
+    """Why an episode stopped: the stop reasons of simtrain.contracts.trajectory, repeated so that `--help` need not import them."""
 
     answered = "answered"
     abstained = "abstained"
@@ -75,7 +75,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of the trajectories as JSON.")] = False,
 ) -> None:
-    """Choose, convert, write, and say what became of the trajectories."""
+    """Filter, convert, write, and report the number of trajectories."""
     from simtrain.cli.progress import Counting
     from simtrain.public import export
     from simtrain.runs.export import Selection

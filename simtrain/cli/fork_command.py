@@ -1,4 +1,4 @@
-"""`simtrain fork`: go on from a step of a recorded episode."""
+"""`simtrain fork`: continue from a step of a recorded episode."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,14 +8,14 @@ import typer
 from simtrain.cli.completing import agent_names
 from simtrain.cli.run_options import Concurrency, Knobs, Out, Resume
 
-HELP = """Go on from a step of a recorded episode.
+HELP = """Continue from a step of a recorded episode.
 
-Its calls up to that step are made again and must get the recorded replies:
-world, clock, draws, faults and messages are then what they were. From there
-on another agent plays, more packs are armed, or another seed draws. STEP is
-the first step that is played anew, counted from 0; after the last it is the
-answer alone. Several branches, or steps, make a tree: see --format turn_returns
-of simtrain export. Exit code 1 as for simtrain run.
+The calls before that step are made again and must get the recorded replies,
+which restores world, clock, draws, faults and messages. From there another
+agent may play, with more packs or another seed. STEP is the first step that is
+played anew, counted from 0; after the last step, only the answer is new.
+Several branches, or steps, make a tree: see --format turn_returns of
+simtrain export. Exit code 1 as for simtrain run.
 
 \b
 Examples:
@@ -61,7 +61,7 @@ def command(
     show: Annotated[bool, typer.Option("--show", help="Print one trajectory at the end.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Find the trajectory, play what goes on from it, and print the result."""
+    """Find the trajectory, play its continuations, and print the result."""
     from simtrain.cli.options import knobs_from
     from simtrain.cli.progress import RunProgress
     from simtrain.cli.reading import found

@@ -9,10 +9,10 @@ import typer
 
 from simtrain.cli.options import console, print_json
 
-HELP = """Grade a run again by its scenarios' present rubrics.
+HELP = """Grade a run again by its scenarios' current rubrics.
 
-Nothing is played: the final worlds are restored from what the trajectories
-recorded. Their rewards, and the run's figures, are replaced.
+Nothing is played: the final worlds are restored from the recorded
+trajectories. Their rewards, and the run's figures, are replaced.
 
 \b
 Examples:

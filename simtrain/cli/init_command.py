@@ -12,7 +12,7 @@ from simtrain.cli.options import print_json
 HELP = """Write a starter world and a scenario that run, to build on.
 
 Writes worlds/library.yaml, scenarios/library/renew_loan.yaml and, for
-completion in editors, schemas/. Files that are there are never overwritten.
+completion in editors, schemas/. Existing files are never overwritten.
 
 \b
 Examples:
@@ -42,7 +42,7 @@ def command(
 
 
 def _write(folder: Path) -> list[Path]:
-    """Write all files, or none if one of them is there."""
+    """Write all files, or none if one of them exists."""
     from importlib.resources import files
 
     from simtrain.cli.schemas import write_schemas

@@ -1,4 +1,4 @@
-"""`simtrain list`: what there is to name."""
+"""`simtrain list`: the names of scenarios, worlds, packs and plug-ins."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 HELP = """List scenarios, worlds, packs and plug-ins of every kind.
 
 Names are looked up in the working folder, in the folders on SIMTRAIN_PATH, and
-in what ships; plug-ins also in the entry points of other packages. --json adds
-files, knobs and more. KIND is scenarios, worlds, perturbations, packs, agents,
+among the built-in files; plug-ins also in entry points of other packages.
+--json adds files, knobs and more. KIND is scenarios, worlds, perturbations, packs, agents,
 graders, exporters, world_models, paradigms, domains, world_kinds, transports,
 argument_styles or handlers.
 
@@ -29,7 +29,7 @@ COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "tools", "
 
 
 NAME = 45
-"""Columns of a name, which somebody may want to type."""
+"""Columns of a name; names must stay whole, since users type them."""
 
 KINDS = (
     "scenarios", "worlds", "perturbations", "packs", "agents", "graders", "exporters", "world_models", "paradigms", "domains",
@@ -71,7 +71,7 @@ def command(
 
 
 def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
-    """Return a row for people: lists are counted, a pack, an impossible family and another package's plug-in say so."""
+    """Return a row for people: lists are counted, and packs, impossible families and other packages' plug-ins are marked."""
     from simtrain.cli.tables import short
 
     mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""

@@ -1,4 +1,4 @@
-"""What there is to name, as rows: from files, and from the plug-in table."""
+"""Everything that has a name, as rows: from files, and from the plug-in table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from simtrain.values.types import JsonObject
 
-# What a plug-in says of itself beside its knobs.
+# The declarations of a plug-in besides its knobs.
 _FACTS = {"perturbations": ("side", "effect", "layer", "recoverable_by"), "graders": ("gates",)}
 
 
 def scenarios() -> list[JsonObject]:
-    """Return every scenario by name. Raises InputError for a file that is none."""
+    """Return every scenario by name. Raises InputError for an invalid file."""
     rows: list[JsonObject] = []
     for name, path in names("scenarios").items():
         spec = read_document(path).parse(ScenarioSpec)
@@ -48,7 +48,7 @@ def scenarios() -> list[JsonObject]:
 
 
 def worlds() -> list[JsonObject]:
-    """Return every world by name, those that need an extra too. Raises InputError for a file that is none."""
+    """Return every world by name, even those that need an extra. Raises InputError for an invalid file."""
     rows: list[JsonObject] = []
     for name, path in names("worlds").items():
         try:
@@ -76,7 +76,7 @@ def worlds() -> list[JsonObject]:
 
 
 def packs() -> list[JsonObject]:
-    """Return every perturbation pack by name. Raises InputError for a file that is none."""
+    """Return every perturbation pack by name. Raises InputError for an invalid file."""
     rows: list[JsonObject] = []
     for name, path in names("perturbations").items():
         pack = read_document(path).parse(PackSpec)

@@ -1,10 +1,10 @@
-"""`simtrain new`: files to begin with."""
+"""`simtrain new`: starter files."""
 
 from __future__ import annotations
 
 import typer
 
-HELP = """Write the files of something new, which work at once.
+HELP = """Write the files of a new plug-in, which work at once.
 
 With --json the paths that were written are printed as JSON.
 
@@ -16,7 +16,7 @@ Examples:
 
 
 def group() -> typer.Typer:
-    """Return what can be new as commands."""
+    """Return the commands of `simtrain new`."""
     from simtrain.cli import new_plugin
 
     found = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

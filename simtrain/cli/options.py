@@ -1,4 +1,4 @@
-"""What several commands share: printing JSON, ending with an error, a console."""
+"""Shared by several commands: printing JSON, exiting with an error, a console."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def fail(message: str, *, code: int = 2) -> NoReturn:
 
 
 def report(message: str) -> None:
-    """Print an error as one line. Names in it come from files that anybody may have written."""
+    """Print an error as one line. Names in it come from untrusted files."""
     print(one_line(f"error: {message}"), file=sys.stderr)
 
 
 def warn(scenarios: Iterable[Scenario]) -> None:
-    """Print a line on standard error for whatever in scenarios is allowed and hardly meant."""
+    """Print the warnings about scenarios on standard error, one per line."""
     from simtrain.scenarios.cautions import cautions
 
     for scenario in scenarios:
@@ -38,7 +38,7 @@ def warn(scenarios: Iterable[Scenario]) -> None:
 
 
 def fail_usage(error: typer.TyperException) -> NoReturn:
-    """End on a command line that cannot be read; without a command the help is printed instead."""
+    """Exit with an error about the command line; without a command the help is printed instead."""
     message = error.format_message()
     if message.startswith("Usage:"):
         print(message, file=sys.stderr)
@@ -71,7 +71,7 @@ def print_json_line(value: object) -> None:
 
 
 def knobs_from(pairs: Sequence[str]) -> JsonObject:
-    """Return `name=value` pairs as knobs; a value that reads as JSON is taken as JSON. Raises InputError."""
+    """Return `name=value` pairs as knobs; a value that is valid JSON is parsed as JSON. Raises InputError."""
     import orjson
 
     found: dict[str, JsonValue] = {}

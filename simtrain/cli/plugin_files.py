@@ -39,7 +39,7 @@ pythonpath = ["."]
 
 
 def package_files(kind: PluginKind, name: str, folder: Path) -> dict[Path, str]:
-    """Return the files of a package of one's own by path. Raises InputError where the folder is there, or the name cannot be used."""
+    """Return the files of a package of one's own by path. Raises InputError if the folder exists or the name cannot be used."""
     if folder.exists():
         raise InputError("the folder is already there", remedy="choose another with --into", file=folder)
     words = _words(kind, name)
@@ -97,7 +97,7 @@ def write_files(contents: Mapping[Path, str]) -> list[Path]:
 
 
 def _words(kind: PluginKind, name: str) -> dict[str, str]:
-    """Return what the templates leave open. Raises InputError for a name that is taken, or that YAML and Python cannot both have."""
+    """Return the values of the templates' slots. Raises InputError for a name that is taken, or invalid in YAML or Python."""
     if not _NAME.fullmatch(name) or iskeyword(name):
         raise InputError(
             f"{name!r} cannot be the name of a plug-in", remedy="use small letters, digits and underscores"

@@ -1,4 +1,4 @@
-"""Live displays of long work, on standard error: bars with rate and time left; plain lines where that is not a terminal."""
+"""Live displays of long work, on standard error: bars with rate and remaining time; plain lines if it is not a terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Display(ExitStack):
         self._begun = self._printed = monotonic()
 
     def _show_bar(self, *columns: str, transient: bool = False) -> Any:
-        """Show a bar, its description before it, and columns behind it: fields of the task."""
+        """Show a bar, with its description before it and columns (fields of the task) after it."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         from simtrain.cli.options import console
@@ -114,7 +114,7 @@ class RunProgress(_Display):
 
 
 class Counting(_Display):
-    """So many of `total` done, once it takes longer than SHOWN_AFTER seconds."""
+    """Counts steps out of `total`, shown only after SHOWN_AFTER seconds."""
 
     def __init__(self, doing: str, *, total: int | None = None, quiet: bool = False) -> None:
         super().__init__(quiet=quiet)
@@ -140,7 +140,7 @@ class Counting(_Display):
             self._say(f"{self._doing}: {self._counted()}")
 
     def _counted(self) -> str:
-        """Return how many are done, of how many, how fast, and how long the rest will take."""
+        """Return the steps done, the total, the rate, and the remaining time."""
         rate = self._rate()
         if self._total is None:
             return f"{self.done}, {speed(rate)}"
@@ -175,7 +175,7 @@ class BuildProgress(_Display):
 
     def advance(self, count: int) -> None:
         """Count this many more as done."""
-        # What an earlier build had done already says nothing about how fast this one is.
+        # Work reused from an earlier build must not count towards this build's rate.
         if self._done == 0 and count > 0:
             self._before, self._begun = count, monotonic()
         self._done += count
@@ -192,7 +192,7 @@ class BuildProgress(_Display):
 
 
 class CaptureProgress(_Display):
-    """A line for each server at work. `doing` is what a capture is watched with."""
+    """A line for each server at work. `doing` is the `watch` callback of a capture."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         super().__init__(quiet=quiet)

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from simtrain.mcp_wire.targets import HttpTarget, Target
     from simtrain.values.types import JsonObject
 
-HELP = """Stand between an MCP client and a real server.
+HELP = """Relay between an MCP client and a real server.
 
 Bytes go through untouched, except for the frames on which a perturbation
-fires. With a command the relay speaks on its standard input and output: put
-it where the command stood in the client's configuration. With a URL it
+fires. With a command the relay speaks on its standard input and output:
+put it in the command's place in the client's configuration. With a URL it
 listens on this machine. A recording answers calls later without the server:
 see the world model `replay`.
 
 No call that may write reaches the server twice unless --allow-duplicates is
-given. Delays of perturbations are virtual, that is recorded and not waited
-for, unless --real-time is given.
+given. Delays of perturbations are virtual, that is recorded but not slept,
+unless --real-time is given.
 
-In the end it says what the client made of the calls that were bent: retried,
+At the end it reports the client's reaction to perturbed calls: retried,
 recovered, gave-up, duplicate-write; and leak, for a secret, or the text of
 --canary, in the arguments of any call. With --fail-on such a verdict makes
-the exit code 1; else it is the server's.
+the exit code 1; otherwise it is the server's.
 
 \b
 Examples:
@@ -143,7 +143,7 @@ async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal
 
 
 def _show(cases: Sequence[Case]) -> None:
-    """Print a table on standard error: how often each verdict was given for each tool, and the first calls behind it."""
+    """Print a table on standard error: the count of each verdict for each tool, and the first calls behind it."""
     from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table, short
     from simtrain.cli.terminal import in_line

@@ -14,8 +14,8 @@ from simtrain.cli.run_options import AllowLive
 HELP = """Play one episode of a run or a drill again, with its agent.
 
 Case, world, faults, seed and attempt are those of the run; nothing is
-written. After the trajectory it says whether the same came of it, as it must
-for an agent without chance that is still the same. Exit code 1 where the
+written. After the trajectory it says whether the result is the same, as it
+must be for a deterministic agent that has not changed. Exit code 1 if the
 episode fails through no fault of the agent.
 
 \b
@@ -35,7 +35,7 @@ def command(
     allow_live: AllowLive = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the trajectory as JSON.")] = False,
 ) -> None:
-    """Find the trajectory, play it again and print what came of it."""
+    """Find the trajectory, play it again and print the result."""
     from simtrain.cli.reading import found, print_trajectory
     from simtrain.runs.replay import differing, replayed
 

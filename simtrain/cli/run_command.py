@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 HELP = """Play scenarios with an agent into a run folder.
 
-Without --episodes every case is played once; with it, so many in total over
-all that is named. Exit code 1 when episodes failed through no fault of the
-agent, or the run was stopped early; --resume then plays what is missing.
+Without --episodes every case is played once; with it, that many episodes in
+total over all scenarios named. Exit code 1 if episodes failed through no fault
+of the agent, or the run was stopped early; --resume then plays the rest.
 
 \b
 Examples:
@@ -111,7 +111,7 @@ def command(
 
 
 def report_run(result: RunResult, progress: RunProgress, *, as_json: bool, show: bool) -> None:
-    """Print what came of a run; ends with exit code 1 if it was stopped early, or if rollouts failed."""
+    """Print the result of a run; exit with code 1 if it was stopped early, or if rollouts failed."""
     if as_json:
         print_json(
             {

@@ -1,4 +1,4 @@
-"""The options that all commands share which play episodes into a run folder."""
+"""The options shared by all commands that play episodes into a run folder."""
 
 from __future__ import annotations
 

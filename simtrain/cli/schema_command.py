@@ -12,9 +12,9 @@ from simtrain.cli.options import print_json
 HELP = """Print or write JSON Schemas of the files that people write and read.
 
 These are scenario, world, pack, curriculum; trajectory (a line of a run
-folder) and drill (drill.json). They hold the knobs of all plug-ins that are
-installed. An editor with a YAML language server uses one that a file's first
-line names:
+folder) and drill (drill.json). They include the knobs of all installed
+plug-ins. An editor with a YAML language server uses the schema that a file's
+first line names:
 
 \b
   # yaml-language-server: $schema=../../schemas/scenario.schema.json

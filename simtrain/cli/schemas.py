@@ -85,7 +85,7 @@ def _trajectory() -> JsonObject:
 
 
 def _world() -> JsonObject:
-    """Return the schema of world files, which begin with `kind`; what else is in one depends on that."""
+    """Return the schema of world files; their `kind` determines the other keys."""
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = {}
@@ -128,7 +128,7 @@ def _where(key: str, value: str) -> JsonObject:
 
 
 def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
-    """Put the schema of a plug-in's fields among the definitions; returns the reference to it."""
+    """Add the schema of a plug-in's fields to the definitions and return the reference to it."""
     from pydantic import BaseModel
     from pydantic.errors import PydanticInvalidForJsonSchema
 
@@ -140,7 +140,7 @@ def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
         plugin = cast(type[BaseModel], getattr(plugin, "file_model", plugin))
         schema = plugin.model_json_schema(ref_template=f"#/$defs/{own}.{{model}}")
     except (PydanticInvalidForJsonSchema, AttributeError):
-        # Another package's plug-in with a knob that JSON cannot write: anything goes there.
+        # Another package's plug-in with a knob that has no JSON Schema: accept anything.
         schema = cast("JsonObject", {"type": "object"})
     for inner, definition in cast("JsonObject", schema.pop("$defs", {})).items():
         definitions[f"{own}.{inner}"] = definition

@@ -22,7 +22,7 @@ Questions and responses are JSON Lines, gold tables CSV, as in the public
 benchmark. The mode `strict` is exact and never above 1; `compatible` gives the
 figures of the benchmark's own evaluator, defects included, and needs the extra
 `widesearch`. Names are aligned and cells judged by code, and by a model only
-where one is named. Exit code 1 when a model could not settle an answer.
+if one is named. Exit code 1 if a model could not decide on an answer.
 
 \b
 Examples:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 HELP = """Serve worlds, scenarios and captured manifests as MCP servers.
 
-Over HTTP, /mcp is one episode for whoever connects; every other episode is
+Over HTTP, /mcp is one episode for any client; every other episode is
 at /w/EPISODE/mcp (and one of several servers at /w/EPISODE/SERVER/mcp).
 Episodes are opened, inspected, graded and closed over the control plane,
-on a port of its own and behind a token: see simtrain episode --help.
+which has its own port and a token: see simtrain episode --help.
 With --sessions any scenario is opened on demand, and played over that plane
-call by call, from Python of any kind: see docs/sessions.md.
+call by call, from any Python program: see docs/sessions.md.
 
 \b
 Examples:
@@ -141,7 +141,7 @@ def command(
 
 @dataclass(frozen=True)
 class _Files:
-    """What serving writes, and the variable from which clients are to take the bearer token."""
+    """The files that serving writes, and the variable from which clients take the bearer token."""
 
     out: Path | None
     control: Path | None
@@ -165,7 +165,7 @@ def _refuse_idle_options(
 
 
 def _refuse_idle_sessions(targets: list[str], socket: Path | None, *, sessions: bool, stdio: bool) -> None:
-    """Raise InputError where nothing is served, and for options of sessions that are not."""
+    """Raise InputError if nothing is served, and for options of sessions without --sessions."""
     from simtrain.values.errors import InputError
 
     if not sessions and not targets:
@@ -204,7 +204,7 @@ def _token(variable: str | None) -> str | None:
 
 
 def _says_more(scenarios: list[Scenario]) -> bool:
-    """True if a reply may say something before its result, which plain JSON cannot carry."""
+    """True if a reply may have notifications before its result, which plain JSON cannot carry."""
     return any(
         _sends_before_result(scenario.source.build().manifest)
         or any(not answering.world_model.stateless for answering in scenario.answering)
@@ -213,7 +213,7 @@ def _says_more(scenarios: list[Scenario]) -> bool:
 
 
 def _sends_before_result(manifest: Path | None) -> bool:
-    """True if a captured server was recorded saying something before a result."""
+    """True if a captured server was recorded sending notifications before a result."""
     from simtrain.worlds.recorded.recorded_sessions import read_exchanges
 
     return manifest is not None and any(
@@ -232,7 +232,7 @@ async def _on_stdio(
     from simtrain.mcp_wire.stdio_server import serve_stdio
 
     check_server(scenarios[0], server)
-    # Clients start a server as often as they like, some of them twice to find out what it speaks.
+    # Clients start a server as often as they like, some twice to find out which era it speaks.
     folder = None if out is None else free_folder(out)
     async with open_session(scenarios, options, out=folder, page_size=page_size) as stage:
         held = await stage.open_default()
@@ -243,7 +243,7 @@ async def _on_stdio(
 
 
 def _on_signal(end: Callable[[], object]) -> None:
-    """Have Ctrl-C and SIGTERM end the serving, so that open episodes are still written."""
+    """Make Ctrl-C and SIGTERM end serving gracefully, so that open episodes are still written."""
     import asyncio
     import signal
 
@@ -274,7 +274,7 @@ async def _on_http(
     _on_signal(over.set)
     agent = AGENT if listening.default else SESSION
     async with AsyncExitStack() as stack:
-        # What may fail comes first, and the run folder last: nothing is written by a command that cannot serve.
+        # The run folder comes last, after everything that may fail: a command that cannot serve writes nothing.
         publish = stack.enter_context(control_file(files.control)) if files.control else None
         configure = (
             stack.enter_context(client_config(files.config, token_variable=files.token_variable))
@@ -286,7 +286,7 @@ async def _on_http(
             open_session(scenarios, options, out=files.out, page_size=page_size, agent=agent)
         )
         door = await stack.enter_async_context(listen(stage, listening, sockets))
-        # Of the default episode, which sessions do without.
+        # Options of the default episode, which sessions do not have.
         servers = server_urls(scenarios[0].source.build(), door.url) if listening.default else {}
         if publish is not None:
             publish(door)
@@ -329,7 +329,7 @@ def _announce(
 
 
 def _secret(door: Door, files: _Files) -> str:
-    """Return how a client is let into the control plane."""
+    """Describe how a client authenticates to the control plane."""
     if files.control:
         return f"--control {files.control}"
     return f"token {door.control_token}" if door.control_token else ""

@@ -1,4 +1,4 @@
-"""`simtrain validate --perturbations`: what packs leave of families, as a table or JSON, and the proofs as a file."""
+"""`simtrain validate --perturbations`: the solvability of families under packs, as a table or JSON, and the proofs as a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def survey_packs(
     agents: Sequence[str] = (),
     alone: bool = False,
 ) -> None:
-    """Search for proofs, have `agents` play the same pairs, and print what came of it.
+    """Search for proofs, let `agents` play the same pairs, and print the results.
 
     Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError.
     """
@@ -109,7 +109,7 @@ def _table(rows: Sequence[SurveyRow]) -> Table:
     from simtrain.cli.tables import figures_table
 
     names = list(rows[0].earned)
-    # Beside agents there is room for one column of pairs of which nothing is known.
+    # With agents, the table has room for only one column of undecided pairs.
     labels: dict[str, tuple[Label, ...]] = {"unsolvable": ("unsolvable",)}
     labels |= {"open": _OPEN} if names else {label: (label,) for label in _OPEN}
     legend = (

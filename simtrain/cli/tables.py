@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 WIDTH = 80
-"""Columns of a terminal that every table fits."""
+"""Terminal columns that every table fits in."""
 
 LONGEST = 33
-"""Columns of a name beside other columns: that many every table has for the names in its rows."""
+"""Columns for the names of rows, which every table can spare next to its other columns."""
 
 
 def plain_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
-    """Return an empty table without vertical lines, whose first column is never broken; `legend` says below it what its headings mean."""
+    """Return an empty table without vertical lines, whose first column is never broken; `legend` explains the headings."""
     from rich import box
     from rich.table import Table
 
@@ -33,7 +33,7 @@ def plain_table(*headings: str, title: str | None = None, legend: str | None = N
         show_edge=False,
         title=title,
         title_justify="left",
-        # A line is left free below, since tables often stand one under the other.
+        # One blank line below, since tables are often printed one after the other.
         caption=f"{legend}\n" if legend else None,
         caption_justify="left",
         caption_style="dim",
@@ -54,7 +54,7 @@ def figures_table(*headings: str, title: str | None = None, legend: str | None =
 def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, str]]:
     """Yield for each name the row that heads its group (None for no new one), and the text of its own row.
 
-    Names stay whole where each has at most `most` letters. Else the names of a folder are listed below it, and one
+    Names stay whole if each has at most `most` characters. Otherwise names are grouped below their folder, and one
     that is still too long loses its middle.
     """
     names = list(names)
@@ -69,7 +69,7 @@ def name_rows(names: Iterable[str], *, most: int) -> Iterator[tuple[str | None, 
 
 
 def short(name: str, most: int = LONGEST) -> str:
-    """Return a name that takes at most so many columns: a longer one without its middle."""
+    """Return a name in at most this many columns: a longer one loses its middle."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(name) <= most:
@@ -79,7 +79,7 @@ def short(name: str, most: int = LONGEST) -> str:
 
 
 def parted(text: str, most: int) -> str:
-    """Return a text whose words take at most so many letters: longer ones, which are paths, go on in the next line after a slash."""
+    """Return a text whose words have at most `most` characters: longer ones, which are paths, are wrapped after a slash."""
     return " ".join(word if len(word) <= most else "\n".join(_path_lines(word, most)) for word in text.split(" "))
 
 
@@ -102,7 +102,7 @@ def rows_table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, 
 
 
 def result_table(summary: JsonObject) -> Table:
-    """Return a run's figures: a row for each family, and one for all, and below them why graders gave nothing."""
+    """Return a run's figures: a row for each family and one for all, and below them why graders gave no value."""
     from rich.text import Text
 
     total = summary["total"]

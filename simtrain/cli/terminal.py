@@ -1,6 +1,6 @@
-"""Where text leaves for a terminal: what would steer it, or show its letters in another order, is written out instead of sent.
+"""Make text safe for a terminal: characters that control it, or reorder text, are escaped.
 
-Names and texts come from worlds, agents and servers that anybody may have written. All that is printed goes through `fit`: the
+Names and texts come from untrusted worlds, agents and servers. Everything that is printed goes through `fit`: the
 standard streams are wrapped while a command runs (`fitting_streams`), and what rich prints is fitted before rich adds its own codes.
 """
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LONGEST_ERROR = 500
-"""Characters of an error line."""
+"""Maximum characters of an error line."""
 
-# C0 and C1 controls but tabs and line ends, bidirectional and invisible format characters, tags, and halves of characters.
+# C0 and C1 controls except tabs and line ends, bidirectional and invisible format characters, tags, and lone surrogates.
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
 )
@@ -31,23 +31,23 @@ def fit(text: str) -> str:
 
 
 def in_line(text: str) -> str:
-    """Return a text for the middle of a line: `fit`, and its line ends are shown as well."""
+    """Return a text for the middle of a line: `fit`, with line ends escaped too."""
     return _LINES.sub(_shown, fit(text))
 
 
 def one_line(text: str) -> str:
-    """Return a text as one line fit for a terminal; the middle of a very long one is left out."""
+    """Return a text as one line safe for a terminal; the middle of a very long one is left out."""
     shown = in_line(text)
     if len(shown) <= LONGEST_ERROR:
         return shown
-    # A remedy stands at the end.
+    # The end is kept, since it contains the remedy.
     gap = " [...] "
     last = LONGEST_ERROR // 3
     return shown[: LONGEST_ERROR - last - len(gap)] + gap + shown[-last:]
 
 
 def fit_json(text: str) -> str:
-    """Return a JSON text fit for a terminal: the same value, with such characters as JSON escapes."""
+    """Return a JSON text safe for a terminal: the same value, with such characters as JSON escapes."""
     return _STEERING.sub(_escaped, text)
 
 
@@ -64,7 +64,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class _Fitting:
-    """A text stream that fits all that is written to it; anything else is asked of the stream itself."""
+    """A text stream that applies `fit` to everything written; other attributes come from the stream itself."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream
@@ -113,7 +113,7 @@ def screen(*, stderr: bool = False) -> Console:
             self._file = new_file
 
         def render_str(self, text: str, **how: Any) -> Text:
-            # Fitted here, text is measured as it will be shown.
+            # Applied here already, so that text is measured as it will be shown.
             return super().render_str(fit(text), **how)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:

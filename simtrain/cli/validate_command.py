@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 HELP = """Prove scenario families.
 
-The oracle earns 1 on every case, agents that do nothing do not, the gold
-depends on the world and leaks nowhere, each grader can fail. Without a name,
-all that ships. Exit code 1 when a family fails, 2 when a file cannot be used.
+The oracle earns 1 on every case, idle agents do not, the gold depends on the
+world and leaks nowhere, and each grader can fail. Without a name, all built-in
+families. Exit code 1 if a family fails, 2 if a file cannot be used.
 
-With --perturbations it proves instead that the tasks can still be done when
-things go wrong: for each case and perturbation, a search that knows all finds
-calls that earn full reward. Exit code 1 when too few pairs are proved. With
---agent it tells as well how many of the proved pairs an agent solves.
+With --perturbations it proves instead that the tasks can still be done under
+perturbations: for each case and perturbation, a search with full knowledge
+finds calls that earn full reward. Exit code 1 if too few pairs are proved.
+With --agent it also reports how many of the proved pairs an agent solves.
 
 \b
 Examples:
@@ -70,7 +70,7 @@ def command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects with `name` and `ok`.")] = False,
 ) -> None:
-    """Prove each family, whatever the others came to, then print all."""
+    """Prove each family, whatever the results of the others, then print all."""
     if packs:
         from simtrain.cli.surveying import survey_packs
         from simtrain.runs.solvability.survey import CASES

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 HELP = """Play the same calls on a real MCP server and on its stand-in.
 
-Generated calls (valid, at the border, invalid; many depend on earlier ones)
-go to both, and every difference between the replies is reported; so is every
-difference between what both show (greeting, descriptors, lists), apart from
-it. Exit code 1 when agreement is below a threshold, 2 for bad input.
+Generated calls (valid, edge cases, invalid; many depend on earlier ones) go to
+both, and every difference between the replies is reported, separately from
+differences in the surface (greeting, descriptors, lists). Exit code 1 if
+agreement is below a threshold, 2 for bad input.
 
-With --cassette a real server is compared with its own recorded past: what was
-recorded is asked again.
+With --cassette a real server is compared with its own recording: the recorded
+requests are sent again.
 
-The calls really happen on the real server: where the stand-in is one of those
-that ship, {root} and the like stand for a fresh folder in its command.
+The calls really happen on the real server: for a built-in stand-in, {root} and
+similar placeholders in its command are replaced by a fresh folder.
 
 \b
 Examples:

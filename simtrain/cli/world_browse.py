@@ -39,7 +39,7 @@ def command(
     seed: WorldSeed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it is served as one JSON line.")] = False,
 ) -> None:
-    """Build if need be, then serve until Ctrl-C."""
+    """Build if necessary, then serve until Ctrl-C."""
     import asyncio
     from typing import cast
 

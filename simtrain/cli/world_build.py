@@ -54,7 +54,7 @@ def command(
         raise InputError("the file is there already", remedy="--force replaces it", file=out)
     begun = monotonic()
     kept = out or source.path(variant)
-    # A file that is there stays until the new one is whole.
+    # An existing file stays until the new one is complete.
     fresh = kept.with_name(f"{kept.name}.new") if force and kept.exists() else kept
     with BuildProgress(quiet=as_json) as progress:
         source.build_file(variant, fresh, progress)

@@ -1,4 +1,4 @@
-"""`simtrain world check`: prove that a search world is consistent, solvable and not to be guessed."""
+"""`simtrain world check`: prove that a search world is consistent, solvable and not guessable."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _prose(source: SearchSource) -> AuthorProse:
 
 
 def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:
-    """Return the built files of the worlds to compare with: those named, else the search worlds that ship."""
+    """Return the built files of the worlds to compare with: those named, else the built-in search worlds."""
     from simtrain.cli.built_worlds import built_file, variant_of
     from simtrain.scenarios.find import names as known
     from simtrain.scenarios.find import shipped_root

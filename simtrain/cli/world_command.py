@@ -1,4 +1,4 @@
-"""`simtrain world`: what is done to worlds; each verb in a file of its own."""
+"""`simtrain world`: commands on worlds; each verb is in its own file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 VERBS = ("draft", "build", "digest", "stats", "questions", "check", "enrich", "browse", "export")
 
-HELP = """Make and tend worlds: draft one from a captured server, build search worlds.
+HELP = """Create and check worlds: draft one from a captured server, build search worlds.
 
 Every verb prints its report as JSON with --json.
 

@@ -1,4 +1,4 @@
-"""`simtrain world draft`: a captured server as a service world, proposed by a model and judged by checks, or as a skeleton."""
+"""`simtrain world draft`: draft a service world from a captured server, proposed by a model and judged by checks, or as a skeleton."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def command(
     out.parent.mkdir(parents=True, exist_ok=True)
     shown = manifest
     if len(read_manifest(manifest).servers) > 1:
-        # A world of one server shows what was captured of that one.
+        # A world with one server serves the surface captured from it.
         shown = out.with_suffix(".manifest.json")
         write_manifest(Manifest({observed.manifest.name: observed.manifest}), shown)
     text = world_text(observed, drafted.proposal, name=name, manifest=relative(shown, out), state=drafted.state)
@@ -105,7 +105,7 @@ async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_u
 
 
 def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
-    """Return the report: how far the draft is, and for each tool whether it is bound, why not, and its recorded replies."""
+    """Return the report: the draft's state, and for each tool whether it is bound, why not, and its recorded replies."""
     proposal, replies = drafted.proposal, drafted.judged.replies
     tools: JsonObject = {
         tool: {

@@ -1,4 +1,4 @@
-"""`simtrain world enrich`: pages of a search world reworded by a model, fact by fact as they were."""
+"""`simtrain world enrich`: let a model reword the pages of a search world without changing a fact."""
 
 from __future__ import annotations
 

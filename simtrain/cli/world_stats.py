@@ -25,7 +25,7 @@ Examples:
 """
 
 SITE, DOMAIN = 14, 24
-"""Columns of a site's name and domain beside its figures."""
+"""Columns of a site's name and domain next to its figures."""
 
 
 def command(

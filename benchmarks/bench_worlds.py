@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack
 from functools import partial
-from multiprocessing import get_context
-from typing import TypeVar, cast
+from typing import cast
 
 from depot import Instant, episodes, freeze, hold, scenario
-from report import Figure, arguments, cpu_of_making, resident, show
+from report import Figure, apart, arguments, cpu_of_making, resident, show
 
 from simtrain.contracts.world import WorldState
 from simtrain.worlds.service.world import ServiceWorld
@@ -25,20 +22,12 @@ MIB = 1024 * 1024
 UPDATE = "update orders set notes = 'Asked again.' where id = 'O0007'"
 TABLES = ("customers", "items", "orders", "lines")
 
-T = TypeVar("T")
-
 
 def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
     figures = [*_forking(options.rounds), *_kept(), *_many()]
     show("worlds: forks and memory", figures, as_json=options.json)
-
-
-def apart(work: Callable[[], T]) -> T:
-    """The result of `work` in a fresh process, whose memory holds nothing else."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work).result()
 
 
 def _world() -> ServiceWorld:

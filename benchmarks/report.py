@@ -8,13 +8,17 @@ import gc
 import json
 import sqlite3
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from page import record
+
+T = TypeVar("T")
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -95,6 +99,12 @@ def resident() -> int:
     """Bytes of memory that this process holds now (Linux)."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
+
+
+def apart(work: Callable[[], T]) -> T:
+    """The result of `work` in a fresh process, whose memory holds nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work).result()
 
 
 def ratio(figure: Figure, yardstick: float) -> float:

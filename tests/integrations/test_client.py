@@ -105,9 +105,15 @@ def sessions(client: ModuleType, address: str) -> Iterator[Any]:
 
 def bare_python() -> str:
     """An interpreter that shares nothing with this one: 3.10 if there is one."""
-    oldest = which("python3.10")
-    works = oldest and subprocess.run([oldest, "-c", ""], capture_output=True, check=False).returncode == 0
-    return oldest if oldest and works else sys.executable
+    named = which("python3.10")
+    candidates = [*([named] if named else []), *Path.home().glob(".pyenv/versions/3.10.*/bin/python")]
+    works = (
+        str(python)
+        for python in candidates
+        # A shim of pyenv is there for versions that are not in use.
+        if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    )
+    return next(works, sys.executable)
 
 
 def test_the_wheel_plays_an_episode_in_a_bare_interpreter(address: str, tmp_path: Path, client: ModuleType) -> None:

@@ -120,7 +120,7 @@ def test_every_file_and_module_on_a_page_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_import_in_a_block_works(page: Path) -> None:
-    found = re.findall(r"^ *from (simtrain[\w.]*) import (.+)$", page.read_text(), re.MULTILINE)
+    found = re.findall(r"^ *from (simtrain(?:\.[\w.]+)?) import (.+)$", page.read_text(), re.MULTILINE)
     names = [(module, name.strip()) for module, listed in found for name in listed.split(",")]
     assert [f"{module}.{name}" for module, name in names if not hasattr(import_module(module), name)] == []
 

@@ -220,7 +220,7 @@ def test_closed_sessions_say_so(birthday: Scenario) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "sessions" and not thread.daemon]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_is_told_to_make_its_own(sessions: Sessions, birthday: Scenario) -> None:
     session = sessions.open(birthday)
     reading, writing = os.pipe()

@@ -37,8 +37,8 @@ def trainer_over(server: SmallServer, taught: Taught, folder: Path) -> Any:
     from trl.experimental.async_grpo.vllm_client import VLLMClient
 
     args = AsyncGRPOConfig(
-        str(folder), max_steps=2, per_device_train_batch_size=4, num_generations=4, learning_rate=5e-5, temperature=0.7,
-        max_completion_length=100, token_budget=-1, max_inflight_tasks=4, vllm_server_base_url=server.url, **QUIET,
+        str(folder), max_steps=2, per_device_train_batch_size=8, num_generations=8, learning_rate=5e-5, temperature=0.7,
+        max_completion_length=100, token_budget=-1, max_inflight_tasks=8, vllm_server_base_url=server.url, **QUIET,
     )  # fmt: skip
     return AsyncGRPOTrainer(
         str(taught.folder),
@@ -60,11 +60,13 @@ def test_the_async_trainer_learns_in_two_steps_from_what_a_server_sampled(taught
         assert changed(weights(server.model), after) == 0, "the server samples from the weights that were sent last"
     log = [line for line in trainer.state.log_history if "loss" in line]
     assert [line["step"] for line in log] == [1, 2] and changed(before, after) == len(before)
-    assert all(math.isfinite(line["loss"]) and line["loss"] != 0 for line in log)
+    assert all(math.isfinite(line["loss"]) for line in log)
+    # The trainer draws the seeds of its requests at random: that eight rollouts all earn the same is rare, but happens.
+    assert any(line["loss"] != 0 and line["reward_std"] > 0 for line in log)
     # Before the first update the trainer scores every token as the server that sampled it.
     assert abs(log[0]["ratio"] - 1) < 1e-4 and abs(log[0]["kl"]) < 1e-5
     assert log[0]["tools/call_frequency"] > 0.5 and log[0]["rewards/episode_reward"] == log[0]["reward"]
-    assert {0 <= line["reward"] <= 1 for line in log} == {True} and any(line["reward_std"] > 0 for line in log)
+    assert {0 <= line["reward"] <= 1 for line in log} == {True}
     controls = [path for path in server.called if path != "/v1/completions"]
     assert controls == ["/health", "/server_info", "/get_world_size", "/init_weight_transfer_engine", *SYNC * 3]
-    assert len(server.prompts) >= 16, "two turns of eight rollouts"
+    assert len(server.prompts) >= 16, "of a group of eight, most have two turns"

@@ -118,7 +118,7 @@ def test_prompts_come_repeated_and_what_was_sampled_stays_as_it_was(
     texts = [prompt[-1]["content"] for prompt in first.prompts]
     assert texts == [texts[0]] * 4 + [texts[4]] * 4 and texts[0] != texts[4], "each prompt comes num_generations times"
     assert batches[0] == 8, "the calls of all rollouts are carried out together"
-    assert set(first.out) == {"prompt_ids", "completion_ids", "logprobs", "env_mask", "reward"}
+    assert set(first.out) == {"prompt_ids", "completion_ids", "logprobs", "env_mask", "rollout_reward"}
     columns = [first.out[name] for name in ("completion_ids", "env_mask", "logprobs")]
     segments = [segment for ids, mask, _ in zip(*columns, strict=True) for segment in runs(ids, mask, 1)]
     assert sorted(segments) == sorted(first.sampled), "no token was made of text again"
@@ -206,6 +206,27 @@ def test_a_template_that_drops_tools_is_one_line(
     with pytest.raises(InputError, match=problem) as told:
         train(taught, tmp_path, rollout_func=Rollouts(), words=words)
     assert "\n" not in str(told.value)
+
+
+def test_a_tokenizer_that_loses_characters_is_one_line(taught: Taught, tmp_path: Path) -> None:
+    import tokenizers
+
+    words = taught.tokenizer
+    words.backend_tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    with pytest.raises(
+        InputError, match=r"^the tokenizer does not give back the prompt; take one that keeps all characters$"
+    ):
+        train(taught, tmp_path, rollout_func=Rollouts(), words=words)
+
+
+def test_several_scenarios_train_together_each_with_its_own_tools(taught: Taught, tmp_path: Path) -> None:
+    copy = tmp_path / "other.yaml"
+    copy.write_text(Path(GATE).read_text().replace("world: gates.yaml", f"world: {Path(GATE).with_name('gates.yaml')}"))
+    rows = task_dataset([GATE, str(copy)], world_seeds=[5], cases=1)
+    seen = train(taught, tmp_path, rows=rows, environment_factory=environment_factory([GATE, str(copy)]))
+    assert {type(one).__name__ for one in seen.columns[0]["environments"]} == {"GateEnvironment"}
+    assert len({type(one) for one in seen.columns[0]["environments"]}) == 2
+    assert any(reward == 1.0 for batch in seen.rewards for reward in batch)
 
 
 def test_a_dataset_without_rows_is_one_line() -> None:

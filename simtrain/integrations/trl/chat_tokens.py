@@ -39,13 +39,18 @@ class ChatTokens:
         return cls(tokenizer, ChatTemplate("of the tokenizer", source, tokens, variables), listing)
 
     def opening(self, session: Session) -> list[int]:
-        """Return the prompt of an episode. Raises InputError when the template drops the tools."""
+        """Return the prompt of an episode. Raises InputError when the template drops the tools, or the tokenizer a part of the text."""
         live = LiveTranscript(session.system, session.prompt, session.tools)
-        return self._ids(self.template.render(conversation_of(live, listing=self.listing), generate=True))
+        text = self.template.render(conversation_of(live, listing=self.listing), generate=True)
+        ids = self._ids(text)
+        # White space may differ: some tokenizers put a space before the first word, or after special tokens.
+        if "".join(self._text(ids).split()) != "".join(text.split()):
+            raise InputError("the tokenizer does not give back the prompt", remedy="take one that keeps all characters")
+        return ids
 
     def read(self, ids: Sequence[int], schemas: dict[str, JsonObject]) -> AssistantMessage:
         """Return the words and the calls that a model wrote."""
-        return self.template.parse(self.tokenizer.decode(ids, skip_special_tokens=False), schemas)
+        return self.template.parse(self._text(ids), schemas)
 
     def replies(self, replies: Sequence[JsonObject]) -> list[int]:
         """Return what the template writes between the end of a turn with calls and the model's next one: the replies.
@@ -70,6 +75,9 @@ class ChatTokens:
 
     def _rendered(self, messages: Sequence[JsonObject], *, generate: bool = False) -> str:
         return self.template.render(Conversation(tuple(messages)), generate=generate)
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=False)
 
     def _ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, add_special_tokens=False)

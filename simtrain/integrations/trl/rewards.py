@@ -20,7 +20,7 @@ def episode_reward(
     completions: Sequence[Sequence[JsonObject] | str],
     *,
     environments: Sequence[ScenarioEnvironment] | None = None,
-    reward: Sequence[float | None] | None = None,
+    rollout_reward: Sequence[float | None] | None = None,
     **columns: Sequence[JsonValue],
 ) -> list[float | None]:
     """Return the reward of each rollout, 0 to 1; None, which leaves a rollout out of the loss, where the simulator has failed.
@@ -29,8 +29,8 @@ def episode_reward(
     environment is finished with the last message; in the async trainer, which passes no environments, the calls are played again in a
     fresh episode of the row. Raises InputError when no rollout has a reward, and for rows of no known scenario.
     """
-    if reward is not None:
-        return list(reward)
+    if rollout_reward is not None:
+        return list(rollout_reward)
     if environments is not None:
         pairs = zip(environments, completions, strict=True)
         return rewards_of([held_by(environment).finish(last_words(said)) for environment, said in pairs])

@@ -62,7 +62,9 @@ class Rollouts:
             "completion_ids": [rollout.written for rollout in rollouts],
             "logprobs": [rollout.logprobs for rollout in rollouts],
             "env_mask": [rollout.mask for rollout in rollouts],
-            "reward": rewards_of([rollout.trajectory for rollout in rollouts if rollout.trajectory is not None]),
+            "rollout_reward": rewards_of(
+                [rollout.trajectory for rollout in rollouts if rollout.trajectory is not None]
+            ),
         }
 
 

@@ -170,7 +170,7 @@ def _described(schema: JsonObject) -> str:
 
 def _unsaid(schema: JsonObject) -> JsonObject:
     """Return the keywords of an argument's schema that its type hint does not say."""
-    said = {"type", "description", "title", "enum", "const"}
+    said = {"type", "description", "enum", "const"}
     if schema.get("type") == "object" and not schema.get("properties"):
         said |= {"additionalProperties", "properties"}
     if is_object(schema.get("items")) and not _unsaid(as_object(schema["items"])):

@@ -1,7 +1,7 @@
 """simtrain: train, drill and test LLM agents in simulated environments.
 
-The public face: `load_scenario`, `open_episode`, `Sessions`, `rollout`, `run`, `drill`, `climb`, `grade`, `export`, and `as_agent` for
-an agent of your own.
+The public face: `load_scenario`, `open_episode`, `Sessions`, `rollout`, `rollout_tree`, `run`, `drill`, `climb`, `grade`, `export`, and
+`as_agent` for an agent of your own.
 Everything is imported when it is first used.
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         load_scenarios,
         open_episode,
         rollout,
+        rollout_tree,
         run,
         serve_sessions,
     )
@@ -40,6 +41,7 @@ __all__ = [
     "load_scenarios",
     "open_episode",
     "rollout",
+    "rollout_tree",
     "run",
     "serve_sessions",
 ]

@@ -106,6 +106,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "hard_negatives": "simtrain.runs.exporters.hard_negatives:HardNegatives",
         "rendered": "simtrain.runs.exporters.rendered:Rendered",
         "tokens": "simtrain.runs.exporters.token_rows:TokenRows",
+        "turn_returns": "simtrain.runs.exporters.turn_returns:TurnReturns",
     },
     "agents": {
         "chat": "simtrain.agents.chat:ChatPolicy",

@@ -18,6 +18,7 @@ from simtrain.curricula.sampler import Climb
 from simtrain.curricula.stages import load_curriculum
 from simtrain.runs.export import ExportTally, Selection
 from simtrain.runs.export import export as export_trajectories
+from simtrain.runs.forks import ForkOptions
 from simtrain.runs.judge import judge
 from simtrain.runs.regrade import regrade
 from simtrain.runs.rollout import hosted
@@ -27,6 +28,7 @@ from simtrain.runs.run_folder import read_run
 from simtrain.runs.runner import FinishedRollout, RunOptions
 from simtrain.runs.sessions import Session as Session
 from simtrain.runs.sessions import Sessions as Sessions
+from simtrain.runs.trees import Place
 from simtrain.scenarios.by_name import episode as episode
 from simtrain.scenarios.by_name import load_scenario as load_scenario
 from simtrain.scenarios.by_name import load_scenarios as load_scenarios
@@ -68,6 +70,52 @@ async def rollout(
             return await play(played)
     finally:
         await player.close()
+
+
+async def rollout_tree(
+    source: Scenario | Episode | Trajectory,
+    agent: Agent | str = "resilient",
+    *,
+    branches: int = 4,
+    at: int | Sequence[int] | None = None,
+    case: int = 0,
+    seed: int = 0,
+    same_faults: bool = False,
+    packs: Sequence[str | Path] = (),
+    severity: float | None = None,
+    concurrency: int = 32,
+    run: str | Path | None = None,
+    out: str | Path | None = None,
+) -> Place:
+    """Play an episode, or take a recorded one, and go on from some of its steps; return the tree, whose leaves are whole trajectories.
+
+    `at` names the steps, each the first that is played anew; without it every turn is gone on from. Each step has `branches` of its
+    own, drawn by `seed`; with `same_faults` only the agent draws anew. `packs` are armed from there on. A recorded trajectory is looked
+    up by the name of its scenario, or in the folder `run` that it is from. With `out` all is recorded in a run folder; see docs/forks.md.
+    Raises InputError.
+    """
+    from simtrain.runs.growing import grow, played_trunk, recorded_trunk, turn_starts
+
+    name = agent if isinstance(agent, str) else type(agent).__name__
+    player = build_agent(agent) if isinstance(agent, str) else agent
+    folder = None if run is None else Path(run)
+    if isinstance(source, Trajectory):
+        opened, trunk = recorded_trunk(source, folder), source
+    else:
+        opened = source if isinstance(source, Episode) else episode(source, case=case, seed=seed)
+        trunk = await played_trunk(opened, player, name)
+    steps = turn_starts(trunk) if at is None else (at,) if isinstance(at, int) else tuple(at)
+    forking = ForkOptions(steps, branches, seed, same_faults, tuple(str(pack) for pack in packs), severity)
+    return await grow(
+        opened,
+        trunk,
+        player,
+        forking,
+        RunOptions(name, seed=trunk.seed, concurrency=concurrency),
+        out=None if out is None else Path(out),
+        source=folder,
+        own=not isinstance(source, Trajectory),
+    )
 
 
 def climb(curriculum: str | Path, *, split: Split = "train", seed: int = 0, ledger: str | Path | None = None) -> Climb:

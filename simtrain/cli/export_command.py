@@ -50,7 +50,7 @@ def command(
         typer.Option(
             "--format",
             "-f",
-            help="trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives, rendered, tokens or a plug-in's name.",
+            help="A plug-in's name: trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives, rendered, tokens, turn_returns.",
         ),
     ],
     out: Annotated[

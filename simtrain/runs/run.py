@@ -137,19 +137,28 @@ def run_forks(
     `source` is the run folder that the trajectory is from. Raises InputError for bad input, and then leaves no new folder behind.
     """
     player = agent or build_agent(options.agent, options.knobs)
-    check_continuing(player, options.agent)
     episodes = forked(episode, trajectory, forking)
-    asyncio.run(_check([episodes[0].scenario], player, episodes[:1]))
-    for place in range(0, len(episodes), forking.branches):
-        asyncio.run(rehearse(episodes[place]))
+    asyncio.run(check_forks(episodes, player, options.agent))
     facts = run_facts([episode.scenario], options, player.facts(), episodes=len(episodes))
-    parent: JsonObject = {"run": source, "episode": trajectory.episode, "attempt": trajectory.attempt}
-    facts["forks"] = parent | forking.facts()
+    facts["forks"] = fork_facts(trajectory, forking, source=source)
     with _seated(player, options, out, facts, resume, on_played) as session:
         missing = _missing(episodes, range(len(episodes)), finished_keys(out))
         on_planned(len(missing))
         session.play((), episodes, missing)
     return session.result(len(missing), of=len(episodes))
+
+
+def fork_facts(trajectory: Trajectory, forking: ForkOptions, *, source: str | None) -> JsonObject:
+    """Return what run.json says of forks; `source` is the run folder of the trajectory, where it is from one."""
+    return {"run": source, "episode": trajectory.episode, "attempt": trajectory.attempt} | forking.facts()
+
+
+async def check_forks(episodes: Sequence[Episode], agent: Agent, name: str) -> None:
+    """Check, before anything is played, that an agent can go on from forks, and that each can be restored. Raises InputError."""
+    check_continuing(agent, name)
+    await _check([episodes[0].scenario], agent, episodes[:1])
+    for episode in {episode.forks[-1].step: episode for episode in episodes}.values():
+        await rehearse(episode)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ class Place(_Below):
 
     def walk(self) -> Iterator[Place]:
         """Yield this place and all below it, the way of the first leaf first."""
-        ahead = [self]
+        ahead: list[Place] = [self]
         while ahead:
             place = ahead.pop()
             yield place

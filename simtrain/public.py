@@ -13,6 +13,7 @@ from simtrain.contracts.environment import Environment
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.curricula.curriculum_file import Split
+from simtrain.curricula.hash_splits import SplitBy, chosen
 from simtrain.curricula.levels import load_ladder
 from simtrain.curricula.sampler import Climb
 from simtrain.curricula.stages import load_curriculum
@@ -148,6 +149,9 @@ def run(
     sync_every: int = 0,
     via: str | None = None,
     real_time: bool = False,
+    seeds: Iterable[int] = (),
+    split: Split | None = None,
+    split_by: SplitBy = "seed",
     curriculum: str | Path | None = None,
     resume: bool = False,
     on_planned: Callable[[int], None] = lambda _: None,
@@ -155,8 +159,12 @@ def run(
 ) -> RunResult:
     """Play scenarios into the run folder `out`; see docs/runs.md for the options. Raises InputError for bad input.
 
-    `curriculum` is a curriculum file, or a ledger to be replayed.
+    `seeds` are those of the worlds, in place of the scenarios' own; of these, or of the scenarios, only those of a `split` are
+    played where one is named. `curriculum` is a curriculum file, or a ledger to be replayed.
     """
+    worlds = list(dict.fromkeys(seeds))
+    if split is not None:
+        scenarios, worlds = chosen(scenarios, worlds, split_by, split)
     name = agent if isinstance(agent, str) else type(agent).__name__
     options = RunOptions(
         name,
@@ -169,6 +177,7 @@ def run(
         sync_every,
         via,
         real_time=real_time,
+        seeds=tuple(worlds),
     )
     made = None if isinstance(agent, str) else agent
     return run_batch(

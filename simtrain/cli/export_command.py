@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from simtrain.cli.options import knobs_from, print_json
+from simtrain.cli.run_options import SplitByChoice, SplitName, SplitProperty
 
 if TYPE_CHECKING:
     from simtrain.cli.progress import Counting
@@ -70,6 +71,8 @@ def command(
         str | None, typer.Option("--not-fired", help="Only where none of this label (a glob) fired.")
     ] = None,
     agent: Annotated[str, typer.Option("--agent", help="Only agents that this glob names.")] = "*",
+    split: SplitName = None,
+    split_by: SplitProperty = SplitByChoice.seed,
     knobs: Annotated[
         list[str] | None, typer.Option("--with", "-w", help="A knob of the exporter, name=value; may be repeated.")
     ] = None,
@@ -86,7 +89,18 @@ def command(
         read_facts(run)
         _keep_the_run(run, out)
     reasons = cast("tuple[StopReason, ...]", tuple(reason.value for reason in stop or ()))
-    selection = Selection(minimum, maximum, scenario, agent, reasons, fired, not_fired, arm)
+    selection = Selection(
+        minimum,
+        maximum,
+        scenario,
+        agent,
+        reasons,
+        fired,
+        not_fired,
+        arm,
+        None if split is None else split.value,
+        split_by.value,
+    )
     with Counting("exporting", quiet=as_json) as counting:
         tally = export(_counted(runs, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
     if as_json:

@@ -11,7 +11,21 @@ import typer
 
 from simtrain.cli.completing import agent_names, scenario_names
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json, warn
-from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
+from simtrain.cli.run_options import (
+    AllowLive,
+    Attempts,
+    Concurrency,
+    Knobs,
+    Out,
+    Resume,
+    Seed,
+    SplitByChoice,
+    SplitName,
+    SplitProperty,
+    Via,
+    Workers,
+    seeds_from,
+)
 
 if TYPE_CHECKING:
     from simtrain.cli.progress import RunProgress
@@ -28,6 +42,7 @@ Examples:
   simtrain run helpdesk
   simtrain run helpdesk/refund --agent oracle --show
   simtrain run helpdesk --agent chat:gpt-5.4 -k 4 --episodes 400 -c 64
+  simtrain run helpdesk --seeds 1..80 --split train
   simtrain run my_scenario.yaml --agent my_package.agent:graph \\
       --out runs/mine --resume
 """
@@ -58,6 +73,14 @@ def command(
     ] = None,
     attempts: Attempts = 1,
     seed: Seed = 0,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", help="Seeds of the worlds to grow and play in, such as 1..80 or 3,5,9..12; else the scenario's."
+        ),
+    ] = None,
+    split: SplitName = None,
+    split_by: SplitProperty = SplitByChoice.seed,
     concurrency: Concurrency = 32,
     workers: Workers = 1,
     out: Out = None,
@@ -102,6 +125,9 @@ def command(
             sync_every=sync_every,
             via=via,
             real_time=real_time,
+            seeds=seeds_from(seeds),
+            split=None if split is None else split.value,
+            split_by=split_by.value,
             curriculum=curriculum,
             resume=resume,
             on_planned=progress.planned,

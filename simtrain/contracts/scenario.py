@@ -241,7 +241,8 @@ class Grading:
 class Scenario:
     """A scenario loaded and checked: every name resolved, every plug-in built once.
 
-    In a paired comparison it is one `arm`, and `unarmed` the scenario that all arms come from.
+    In a paired comparison it is one `arm`, and `unarmed` the scenario that all arms come from. `seeds` are those of the worlds to
+    be played, in place of the file's.
     """
 
     name: str
@@ -255,6 +256,7 @@ class Scenario:
     grading: tuple[Grading, ...]
     arm: Arm | None = None
     unarmed: Scenario | None = None
+    seeds: tuple[int, ...] = ()
 
     @property
     def stated(self) -> frozenset[str]:
@@ -265,6 +267,16 @@ class Scenario:
     def progress(self) -> float:
         """Return the training progress, from 0 to 1, which probabilities may depend on."""
         return self.arm.progress if self.arm else 1.0
+
+    @property
+    def variants(self) -> list[tuple[str, Variant]]:
+        """The variants of its world to be played, each with what it adds to the names of episodes."""
+        found = list(self.spec.variants())
+        if not self.seeds:
+            return [(f"v{number}" if len(found) > 1 else "", variant) for number, variant in enumerate(found)]
+        rows = list(dict.fromkeys(variant.rows for variant in found))
+        sizes = [(f"v{number}" if len(rows) > 1 else "", counts) for number, counts in enumerate(rows)]
+        return [(f"s{seed}{size}", Variant(seed, counts)) for seed in self.seeds for size, counts in sizes]
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
         """Return the user who answers questions about a case; None if nobody can be asked."""

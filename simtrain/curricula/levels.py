@@ -69,8 +69,8 @@ class LevelScenario:
     @cached_property
     def names(self) -> frozenset[str]:
         """Return the names of all entities of the world, in all its variants. Raises InputError."""
-        variants = self.scenario.spec.variants()
-        return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for variant in variants))
+        variants = self.scenario.variants
+        return frozenset[str]().union(*(names_in_world(self.scenario.source.build(variant)) for _, variant in variants))
 
     def error(self, problem: str, remedy: str) -> InputError:
         """Return an error at the level's place in the ladder file."""

@@ -15,6 +15,8 @@ from pydantic import ValidationError
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.trajectory import StopReason, Trajectory
+from simtrain.curricula.curriculum_file import Split
+from simtrain.curricula.hash_splits import SplitBy, split_of_trajectory
 from simtrain.files.yaml_files import describe
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
@@ -26,6 +28,7 @@ class Selection:
 
     Rewards are in [0, 1], bounds inclusive; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`, `fired` and `not_fired`
     are globs: for the names of scenario, agent and a drill's arm, and for the labels of perturbations that fired at least once.
+    `split` and `split_by` are those of simtrain.curricula.hash_splits.
     """
 
     minimum: float | None = None
@@ -36,6 +39,8 @@ class Selection:
     fired: str | None = None
     not_fired: str | None = None
     arm: str = "*"
+    split: Split | None = None
+    split_by: SplitBy = "seed"
 
     def fits(self, trajectory: Trajectory) -> bool:
         """Return True if a trajectory meets all criteria."""
@@ -47,6 +52,7 @@ class Selection:
             and fnmatchcase(trajectory.arm, self.arm)
             and (self.fired is None or _fired(trajectory, self.fired))
             and (self.not_fired is None or not _fired(trajectory, self.not_fired))
+            and (self.split is None or split_of_trajectory(self.split_by, trajectory) == self.split)
         )
 
     def _fits_reward(self, reward: float | None) -> bool:

@@ -39,7 +39,11 @@ def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
 
     Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
     """
-    episode = episode_of(_scenario(read_facts(run), trajectory, run), trajectory)
+    facts = read_facts(run)
+    scenario = _scenario(facts, trajectory, run)
+    if facts.get("seeds"):
+        scenario = replace(scenario, seeds=(trajectory.world.seed,))
+    episode = episode_of(scenario, trajectory)
     return gone_on(episode, trajectory.turns, trajectory.forks) if trajectory.forks else episode
 
 

@@ -74,6 +74,10 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
         yield _another_curriculum(recorded.get("curriculum"), asked.get("curriculum"))
     if recorded.get("forks") != asked.get("forks"):
         yield "it was forked from another step or episode, or otherwise"
+    if bool(recorded.get("seeds")) != bool(asked.get("seeds")) or set(recorded.get("seeds", [])) - set(
+        asked.get("seeds", [])
+    ):
+        yield "it was played over worlds of other seeds"
     if seeds[0] != seeds[1]:
         yield f"it was played with seed {seeds[0]}, not {seeds[1]}"
     for name in sorted({*names, *wanted}):

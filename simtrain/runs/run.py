@@ -23,7 +23,7 @@ from simtrain.runs.resume import Key, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import deal, grown
 from simtrain.runs.summary import summarise
 from simtrain.runs.trajectory_files import read_rows, run_writers
 from simtrain.runs.workers import Crew
@@ -95,6 +95,7 @@ def run(
             "an agent made in Python plays in one process", remedy="register it as a plug-in, or leave --workers at 1"
         )
     player = agent or build_agent(options.agent, options.knobs)
+    scenarios = grown(scenarios, options.seeds)
     episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     _check_prompts(episodes.cases)
     if options.via is not None:

@@ -34,6 +34,7 @@ def run_facts(
         "python": platform.python_version(),
         "agent": {**agent, "name": options.agent, "knobs": options.knobs},
         "seed": options.seed,
+        **({"seeds": list(scenarios[0].seeds)} if scenarios and scenarios[0].seeds else {}),
         "episodes": episodes,
         "total": options.episodes,
         "attempts": options.attempts,

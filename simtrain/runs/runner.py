@@ -46,7 +46,7 @@ class RunOptions:
     """How a run is played. `episodes` is the total over all families; None plays every case once. `via` names a transport.
 
     Once the whole run folder has cost `max_cost` US dollars, no further episode is begun. With `real_time` the delays of
-    perturbations take real time.
+    perturbations take real time. `seeds` are those of the worlds, in place of the scenarios' own.
     """
 
     agent: str
@@ -60,6 +60,7 @@ class RunOptions:
     via: str | None = None
     max_cost: float | None = None
     real_time: bool = False
+    seeds: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("attempts", "concurrency", "workers"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import overload
 
@@ -27,6 +28,9 @@ class Deal(Sequence[Episode]):
         self._families = [
             list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1)) for scenario in scenarios
         ]
+        for scenario, family in zip(scenarios, self._families, strict=True):
+            if not family:
+                raise InputError(f"{scenario.name} has no case in the worlds of these seeds", remedy="name more seeds")
         self._total = total
         # A round deals one episode of every family that has any left. Families run out in the order of their length, so rounds fall
         # into stretches with the same families, and any position can be computed without dealing those before it.
@@ -89,6 +93,11 @@ class Deal(Sequence[Episode]):
             episode.seed,
             again * self._attempts + attempt,
         )
+
+
+def grown(scenarios: Sequence[Scenario], seeds: tuple[int, ...]) -> Sequence[Scenario]:
+    """Return scenarios over the worlds of these seeds; as they are if there are none."""
+    return [replace(scenario, seeds=seeds) for scenario in scenarios] if seeds else scenarios
 
 
 def deal(scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> Deal:

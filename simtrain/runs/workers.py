@@ -26,7 +26,7 @@ from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
 from simtrain.runs.run_folder import RunFolder
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import deal, grown
 from simtrain.runs.trajectory_files import run_writers
 from simtrain.scenarios.arms import armed
 from simtrain.scenarios.load import load_scenario_file
@@ -212,8 +212,9 @@ def _end_with_the_run() -> None:
 async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
     load = cache(load_scenario_file)
     # Scenarios are loaded again, not pickled: compiled templates and SQLite worlds cannot be sent. The digest guards against edits.
-    scenarios = [_load(load(Path(file), name), digest, arm) for file, name, digest, arm in job.files]
+    loaded = [_load(load(Path(file), name), digest, arm) for file, name, digest, arm in job.files]
     options = job.options
+    scenarios = grown(loaded, options.seeds)
     dealt = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     agent = build_agent(options.agent, options.knobs)
     stopper = Stopper()

@@ -19,7 +19,10 @@ _asked: OrderedDict[tuple[str, str, Variant, bytes], list[JsonObject]] = Ordered
 
 
 def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject]:
-    """Return the cases in one variant of the world, in an order independent of the query planner; the seed draws `sample`."""
+    """Return the cases in one variant of the world, in an order independent of the query planner; the seed draws `sample`.
+
+    A world of a seed that the author has not chosen may have none. Raises InputError for any other.
+    """
     cases, document = scenario.spec.cases, scenario.document
     if cases.sql is not None:
         with document.locating(("cases", "sql")):
@@ -29,7 +32,7 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
         rows = _questions(scenario, variant)
     else:
         rows = list(cases.rows or [])
-    if not rows:
+    if not rows and not scenario.seeds:
         raise document.error(("cases",), "the cases are empty", "the query yields no row in this world")
     if cases.sample is None or cases.sample >= len(rows):
         return rows

@@ -22,13 +22,20 @@ class Impersonation(Paradigm):
     """Every case of a scenario is an episode; the world, behind the proxy, answers as the real servers would."""
 
     def episodes(self, scenario: Scenario, *, seed: int, attempts: int) -> Iterable[Episode]:
-        """Return the episodes: cases first, then variants of the world, then attempts. Raises InputError for impossible cases."""
-        variants = [(variant, cases_of(scenario, variant, seed)) for variant in scenario.spec.variants()]
+        """Return the episodes: cases first, then variants of the world, then attempts; over named seeds a case of each world in turn.
+
+        Raises InputError for impossible cases.
+        """
+        cases = [
+            (index, f"c{index:04d}{suffix}", case, variant)
+            for suffix, variant in scenario.variants
+            for index, case in enumerate(cases_of(scenario, variant, seed))
+        ]
+        if scenario.seeds:
+            cases.sort(key=lambda item: item[0])
         for attempt in range(attempts):
-            for number, (variant, cases) in enumerate(variants):
-                suffix = f"v{number}" if len(variants) > 1 else ""
-                for index, case in enumerate(cases):
-                    yield Episode(scenario, f"c{index:04d}{suffix}", case, variant, seed, attempt)
+            for _, name, case, variant in cases:
+                yield Episode(scenario, name, case, variant, seed, attempt)
 
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
         """Return the proxy over a fresh state of the episode's world."""

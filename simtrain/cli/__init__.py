@@ -24,6 +24,7 @@ COMMANDS = (
     "fork",
     "grade",
     "export",
+    "leaks",
     "schema",
     "init",
     "new",

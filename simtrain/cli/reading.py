@@ -50,9 +50,9 @@ def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = Fa
         if turn.by is not None:
             screen.print(Text(f"{number:>3}  by {turn.by}", style="magenta"))
         if turn.reasoning:
-            screen.print(Text(f"{number:>3}  thinks: {_cut(turn.reasoning, full)}", style="dim"))
+            screen.print(Text(f"{number:>3}  thinks: {cut(turn.reasoning, full)}", style="dim"))
         if turn.text:
-            screen.print(Text(f"{number:>3}  says: {_cut(turn.text, full)}"))
+            screen.print(Text(f"{number:>3}  says: {cut(turn.text, full)}"))
         for step in turn.steps:
             _print_step(screen, number, step, full)
     _print_end(screen, trajectory)
@@ -62,16 +62,16 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     from rich.text import Text
 
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
-    screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {_cut(arguments, full)}"))
+    screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {cut(arguments, full)}"))
     for event in step.events:
         screen.print(
             Text(
-                f"     perturbed by {event.label}; without it: {_cut(event.clean.text, full) if event.clean else 'unknown'}",
+                f"     perturbed by {event.label}; without it: {cut(event.clean.text, full) if event.clean else 'unknown'}",
                 style="yellow",
             )
         )
     observation = step.observation
-    screen.print(Text(f"     {_cut(observation.text, full)}", style="red" if observation.is_error else "green"))
+    screen.print(Text(f"     {cut(observation.text, full)}", style="red" if observation.is_error else "green"))
 
 
 def _print_end(screen: Console, trajectory: Trajectory) -> None:
@@ -92,7 +92,7 @@ def _print_end(screen: Console, trajectory: Trajectory) -> None:
         gate = " (gate)" if reward.gate else ""
         screen.print(
             Text(
-                f"     {reward.grader}{gate}: {value}  {_cut(encode(reward.detail), False) if reward.detail else ''}".rstrip(),
+                f"     {reward.grader}{gate}: {value}  {cut(encode(reward.detail), False) if reward.detail else ''}".rstrip(),
                 style="dim",
             )
         )
@@ -100,5 +100,6 @@ def _print_end(screen: Console, trajectory: Trajectory) -> None:
     screen.print(Text(f"     reward: {total}", style="bold"))
 
 
-def _cut(text: str, full: bool) -> str:
+def cut(text: str, full: bool) -> str:
+    """Return a text, cut to what fits unless `full`."""
     return text if full or len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} ... ({len(text)} characters)"

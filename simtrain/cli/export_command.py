@@ -51,7 +51,7 @@ def command(
         typer.Option(
             "--format",
             "-f",
-            help="A plug-in's name: trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives, rendered, tokens, turn_returns.",
+            help="A plug-in's name: trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives, rendered, turn_returns, ...",
         ),
     ],
     out: Annotated[

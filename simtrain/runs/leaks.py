@@ -59,7 +59,8 @@ def told(lines: Iterable[tuple[str, JsonObject]]) -> Told:
 
 def leaks(sets: Mapping[str, Told], *, kinds: Iterable[Kind] = KINDS) -> list[Leak]:
     """Return what each two sets share, by kind."""
-    wanted = [kind for kind in KINDS if kind in set(kinds)]
+    asked = frozenset(kinds)
+    wanted: list[Kind] = [kind for kind in KINDS if kind in asked]
     found: list[Leak] = []
     for (one, ours), (other, theirs) in combinations(sets.items(), 2):
         for kind in wanted:

@@ -67,6 +67,5 @@ def _by_tools(names: Iterable[str]) -> Split:
 
 def _by_labels(labels: Iterable[str]) -> Split:
     """Return the latest split of any of them, so that training meets none that is held out; what is clean belongs to training."""
-    return max(
-        (split_of("perturbation", label.rpartition(".")[2]) for label in labels), key=SPLITS.index, default="train"
-    )
+    splits: list[Split] = ["train", *(split_of("perturbation", label.rpartition(".")[2]) for label in labels)]
+    return max(splits, key=SPLITS.index)

@@ -29,7 +29,7 @@ from simtrain.runs.run_folder import read_run
 from simtrain.runs.runner import FinishedRollout, RunOptions
 from simtrain.runs.sessions import Session as Session
 from simtrain.runs.sessions import Sessions as Sessions
-from simtrain.runs.trees import Place
+from simtrain.runs.trees import TreePlace
 from simtrain.scenarios.by_name import episode as episode
 from simtrain.scenarios.by_name import load_scenario as load_scenario
 from simtrain.scenarios.by_name import load_scenarios as load_scenarios
@@ -87,7 +87,7 @@ async def rollout_tree(
     concurrency: int = 32,
     run: str | Path | None = None,
     out: str | Path | None = None,
-) -> Place:
+) -> TreePlace:
     """Play an episode, or take a recorded one, and go on from some of its steps; return the tree, whose leaves are whole trajectories.
 
     `at` names the steps, each the first that is played anew; without it every turn is gone on from. Each step has `branches` of its

@@ -21,7 +21,7 @@ from simtrain.runs.run_folder import SUMMARY_FILE, read_run
 from simtrain.runs.runner import RunOptions, Stopper, play
 from simtrain.runs.summary import summarise
 from simtrain.runs.trajectory_files import read_rows, run_writers
-from simtrain.runs.trees import Place, trees
+from simtrain.runs.trees import TreePlace, trees
 from simtrain.scenarios.find import find_scenarios
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.values.errors import InputError
@@ -62,14 +62,14 @@ async def grow(
     out: Path | None,
     source: Path | None,
     own: bool,
-) -> Place:
+) -> TreePlace:
     """Return the tree of a trunk and its branches, played into the folder `out`; the trunk too, if it is the agent's `own`.
 
     `source` is the run folder that the trunk is from. Raises InputError, also where branches failed through no fault of the agent.
     """
     episodes = forked(episode, trunk, forking, attempt=trunk.attempt + 1 if own else 0)
     if not episodes:
-        return Place(0, (trunk,))
+        return TreePlace(0, (trunk,))
     await check_forks(episodes, agent, options.agent)
     with TemporaryDirectory() as scratch:
         folder = out or Path(scratch) / "tree"

@@ -27,7 +27,7 @@ class _Below:
 
 
 @dataclass(frozen=True)
-class Choice(_Below):
+class TreeChoice(_Below):
     """One message of the agent in one place, with all trajectories in which it was sent there."""
 
     depth: int
@@ -39,14 +39,14 @@ class Choice(_Below):
         return self.leaves[0].turns[self.depth]
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[TreePlace, ...]:
         """Where it led: one place for each set of replies, as faults may differ; none where it ended the episode."""
         groups = _groups((_heard(leaf.turns[self.depth]), leaf) for leaf in self.leaves if self.turn.steps)
-        return tuple(Place(self.depth + 1, leaves) for leaves in groups)
+        return tuple(TreePlace(self.depth + 1, leaves) for leaves in groups)
 
 
 @dataclass(frozen=True)
-class Place(_Below):
+class TreePlace(_Below):
     """What the agent has seen: the task and the first `depth` turns of its leaves, which are the same in all."""
 
     depth: int
@@ -58,33 +58,33 @@ class Place(_Below):
         return self.leaves[0].turns[: self.depth]
 
     @cached_property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[TreeChoice, ...]:
         """What the agent did here, in the order of the leaves; a leaf that ended here did nothing more."""
         groups = _groups((_said(leaf.turns[self.depth]), leaf) for leaf in self.leaves if len(leaf.turns) > self.depth)
-        return tuple(Choice(self.depth, leaves) for leaves in groups)
+        return tuple(TreeChoice(self.depth, leaves) for leaves in groups)
 
-    def advantage(self, choice: Choice) -> float | None:
+    def advantage(self, choice: TreeChoice) -> float | None:
         """Return by how much the mean return of a choice is above that of the place; None without rewards."""
         if choice.mean_return is None or self.mean_return is None:
             return None
         return choice.mean_return - self.mean_return
 
-    def walk(self) -> Iterator[Place]:
+    def walk(self) -> Iterator[TreePlace]:
         """Yield this place and all below it, the way of the first leaf first."""
-        ahead: list[Place] = [self]
+        ahead: list[TreePlace] = [self]
         while ahead:
             place = ahead.pop()
             yield place
             ahead.extend(below for choice in reversed(place.choices) for below in reversed(choice.places))
 
 
-def trees(trajectories: Iterable[Trajectory]) -> list[Place]:
+def trees(trajectories: Iterable[Trajectory]) -> list[TreePlace]:
     """Return the tree of each episode among some trajectories: those with the same case and seed whose agent read the same task.
 
     Trees and leaves are ordered by what they are, so that files may come in any order.
     """
     ordered = sorted(trajectories, key=_identity)
-    return [Place(0, leaves) for leaves in _groups((_task(one), one) for one in ordered)]
+    return [TreePlace(0, leaves) for leaves in _groups((_task(one), one) for one in ordered)]
 
 
 def _groups(keyed: Iterable[tuple[bytes, Trajectory]]) -> list[tuple[Trajectory, ...]]:

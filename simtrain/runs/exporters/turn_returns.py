@@ -16,7 +16,7 @@ from simtrain.runs.exporters.messages import (
     replies,
     spoken,
 )
-from simtrain.runs.trees import Choice, Place, trees
+from simtrain.runs.trees import TreeChoice, TreePlace, trees
 from simtrain.values.types import JsonObject
 
 
@@ -50,7 +50,7 @@ class TurnReturns(Exporter):
                 if self.only == "all" or len(choices) > 1:
                     yield from self._at(place, choices, names)
 
-    def _at(self, place: Place, choices: Sequence[Choice], names: dict[str, str]) -> Iterator[JsonObject]:
+    def _at(self, place: TreePlace, choices: Sequence[TreeChoice], names: dict[str, str]) -> Iterator[JsonObject]:
         one = place.leaves[0]
         before = opening(one)
         for turn in place.seen:
@@ -68,7 +68,7 @@ class TurnReturns(Exporter):
                 **key,
             }
 
-    def _worth(self, choice: Choice, names: dict[str, str]) -> JsonObject:
+    def _worth(self, choice: TreeChoice, names: dict[str, str]) -> JsonObject:
         return {
             "completion": [self._message(choice.turn, names)],
             "return": choice.mean_return,

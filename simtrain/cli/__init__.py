@@ -35,6 +35,7 @@ COMMANDS = (
     "serve",
     "episode",
     "relay",
+    "capture-tokens",
     "world",
     "score-widesearch",
     "curriculum",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import blake2b
 from typing import Literal, TypeAlias
 
 import orjson
@@ -210,6 +211,11 @@ class Trajectory:
     def key(self) -> tuple[str, str, int, int]:
         """Return the identity of the episode: (scenario digest, episode, seed, attempt)."""
         return (self.scenario_digest, self.episode, self.seed, self.attempt)
+
+
+def record_name(key: tuple[str, str, int, int]) -> str:
+    """Return a short name for the record of an episode, made from its identity: letters and digits alone."""
+    return blake2b("\0".join(map(str, key)).encode(), digest_size=10).hexdigest()
 
 
 def to_line(trajectory: Trajectory) -> bytes:

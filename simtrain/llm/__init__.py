@@ -1,1 +1,1 @@
-"""The one OpenAI-compatible client, its knobs and limits; the only importer of openai. Imports contracts and below."""
+"""The one OpenAI-compatible client, its knobs and limits, and chat templates; the only importer of openai. Imports contracts and below."""

@@ -102,6 +102,10 @@ class TokenServer:
     async def _reply(
         self, request: web.Request, body: dict[str, Any], prompt: list[int], *, chat: bool
     ) -> web.StreamResponse:
+        if body.get("stream") and self.dialect == "sglang" and self._asks(body) and chat:
+            return web.json_response(
+                {"error": {"message": "return_token_ids is not supported with stream"}}, status=400
+            )
         one_token = body.get("max_tokens") == 1
         text = "a" if one_token else self.script.pop(0)
         ids = spell(text, pairs=False)

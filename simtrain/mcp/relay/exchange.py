@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
 
 from aiohttp import ClientResponse, web
 from multidict import CIMultiDict
@@ -12,21 +11,17 @@ from multidict import CIMultiDict
 from simtrain.mcp.relay.call import RelayOutcome
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Perturber
+from simtrain.mcp.relay.reverse_proxy import given
 from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp.relay.upstream import Gone, RelayLimits, Upstream, end_to_end, within
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
 from simtrain.values.types import JsonObject
-
-GIVEN = web.ResponseKey("given", frozenset[str])
-"""Where a reply says which headers it has from the server, in small letters."""
 
 SESSION = "Mcp-Session-Id"
 
 _LENGTH = frozenset({b"content-length"})
 
 _IDS = count(1)
-
-_ResponseT = TypeVar("_ResponseT", bound=web.StreamResponse)
 
 
 @dataclass(eq=False)
@@ -118,12 +113,12 @@ class HttpExchange:
         changed = await self._passed(body, response.status)
         headers = self._headers(response, changed=changed is not body)
         shown = web.Response(body=changed, status=response.status, reason=response.reason, headers=headers)
-        return _given(shown)
+        return given(shown)
 
     async def _stream(self, response: ClientResponse, events: Events | None) -> web.StreamResponse:
         """Forward chunks as they arrive; events one by one, since each may have to be changed."""
         headers = self._headers(response, changed=events is not None)
-        shown = _given(web.StreamResponse(status=response.status, reason=response.reason, headers=headers))
+        shown = given(web.StreamResponse(status=response.status, reason=response.reason, headers=headers))
         self._answered = True
         await shown.prepare(self.request)
         if response.status >= 400:
@@ -206,10 +201,4 @@ class HttpExchange:
 
 
 def _own(status: int, frame: JsonObject) -> web.Response:
-    return _given(web.Response(body=encode_frame(frame), status=status, headers={"Content-Type": "application/json"}))
-
-
-def _given(response: _ResponseT) -> _ResponseT:
-    """Return a reply that has no headers but those that it has now, and what its transfer needs."""
-    response[GIVEN] = frozenset(name.lower() for name in response.headers)
-    return response
+    return given(web.Response(body=encode_frame(frame), status=status, headers={"Content-Type": "application/json"}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -84,17 +84,28 @@ class Upstream:
         await self._session.close()
 
     @asynccontextmanager
-    async def asked(self, request: BaseRequest, body: bytes) -> AsyncGenerator[ClientResponse]:
-        """Pass a client's request on, with this body; yield the reply as soon as its head is there. Raises Gone."""
-        headers = end_to_end(request, without=_OURS)
-        headers.update({"Host": self.authority, "Accept-Encoding": "identity"})
+    async def asked(
+        self,
+        request: BaseRequest,
+        body: bytes,
+        *,
+        without: frozenset[bytes] = frozenset(),
+        headers: Mapping[str, str] | None = None,
+    ) -> AsyncGenerator[ClientResponse]:
+        """Pass a client's request on, with this body; yield the reply as soon as its head is there. Raises Gone.
+
+        Headers `without` (in small letters) stay behind, `headers` are set.
+        """
+        sent = end_to_end(request, without=_OURS | without)
+        sent.update(headers or {})
+        sent.update({"Host": self.authority, "Accept-Encoding": "identity"})
         if "Origin" in request.headers:
-            headers["Origin"] = self.origin
+            sent["Origin"] = self.origin
         url = URL(self.origin + request.raw_path, encoded=True)
         async with within(self._limits.reply, f"no reply within {self._limits.reply:g} s"):
             with self._reaching():
                 response = await self._session.request(
-                    request.method, url, data=body or None, headers=headers, allow_redirects=False
+                    request.method, url, data=body or None, headers=sent, allow_redirects=False
                 )
         async with response:
             yield response

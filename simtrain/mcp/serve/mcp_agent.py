@@ -19,7 +19,7 @@ from pydantic import Field
 from simtrain.agents.answers import spoken
 from simtrain.contracts.agent import Outsider, Play
 from simtrain.contracts.scenario import Episode, Scenario
-from simtrain.contracts.trajectory import Stop, Trajectory
+from simtrain.contracts.trajectory import Stop, Trajectory, record_name
 from simtrain.mcp.serve.address_files import control_file
 from simtrain.mcp.serve.agent_program import Command, Ended, run_program
 from simtrain.mcp.serve.episode_queue import Counter
@@ -32,16 +32,16 @@ from simtrain.runs.rollout import unopened
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
-FIELDS = ("url", "prompt", "system", "config", "episode")
+FIELDS = ("url", "prompt", "system", "config", "episode", "record")
 """Fields that a command may have in braces. The same facts are in the environment: SIMTRAIN_URL and so on."""
 
 
 class McpAgent(Outsider):
     """Any agent that speaks MCP: a program started for each episode, or a client that asks for the next one.
 
-    The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`, `{episode}`), in the
-    environment (`SIMTRAIN_URL`, ...) and, for the task, on standard input. Its output is its answer. Without a command the run
-    listens, writes `control_file`, and waits for clients to ask the control plane for episodes.
+    The program finds the episode's address and task in its arguments (`{url}`, `{prompt}`, `{system}`, `{config}`, `{episode}`,
+    `{record}`), in the environment (`SIMTRAIN_URL`, ...) and, for the task, on standard input. Its output is its answer. Without a
+    command the run listens, writes `control_file`, and waits for clients to ask the control plane for episodes.
     """
 
     example: ClassVar[JsonObject] = {"with": {"command": "my_agent {url}"}}
@@ -140,6 +140,7 @@ class _Programs(_Hosts):
             "system": held.briefing.system,
             "config": str(config),
             "episode": held.name,
+            "record": record_name(held.episode.key),
         }
         try:
             ended = await run_program(

@@ -2,46 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from pydantic import Field
 
 from simtrain.contracts.exporter import Exporter
-from simtrain.contracts.trajectory import Trajectory, Turn
+from simtrain.contracts.plugin import BesidePath
+from simtrain.contracts.trajectory import Trajectory, record_name
+from simtrain.runs.exporters.captured_tokens import read_capture
 from simtrain.values.tokens import Tokens
 from simtrain.values.types import JsonObject
 
 
 class TokenRows(Exporter):
-    """Rows of `prompt_ids`, `completion_ids`, `mask`, `logprobs` and `reward`, from episodes played with token ids recorded.
+    """Rows of `prompt_ids`, `completion_ids`, `mask`, `logprobs` and `reward`, from episodes whose token ids were recorded.
 
-    The mask is 1 for ids that the model sampled and 0 for those that it read in between, where the logprob is 0.0. A
-    server may have read an earlier turn under other ids than it had sampled: there the episode is split, and `part`
-    counts the rows from 0 of `parts`. Ids are never made from text.
+    They are recorded by the agent `chat` with `token_ids`, or for any agent by `simtrain capture-tokens`. The mask is 1
+    for ids that the model sampled and 0 for those that it read in between, where the logprob is 0.0. A server may have
+    read an earlier turn under other ids than it had sampled: there the episode is split, and `part` counts the rows from
+    0 of `parts`. Ids are never made from text.
     """
 
+    capture: BesidePath | None = Field(None, description="File that `simtrain capture-tokens` has written.")
+
     def lacking(self, trajectory: Trajectory) -> str | None:
-        turns = [turn for turn in trajectory.turns if turn.text or turn.steps]
-        if not turns or any(turn.tokens is None for turn in turns):
+        tokens = self._tokens(trajectory)
+        if not tokens:
             return "without token ids (play with token_ids, or through capture-tokens)"
-        blind = any(not tokens.continues and not tokens.prompt_ids for tokens in _known(turns))
+        blind = any(not one.continues and not one.prompt_ids for one in tokens)
         return "in which the ids of a prompt are unknown" if blind else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row for each stretch of turns in which ids only grew."""
+        """Yield one row for each stretch of turns in which ids only grew. Raises InputError for a capture that cannot be read."""
         if self.lacking(trajectory):
             return
-        parts = _parts(trajectory.turns)
+        parts = _parts(self._tokens(trajectory))
         for place, stretch in enumerate(parts):
             yield _row(stretch) | {"reward": trajectory.reward, "part": place, "parts": len(parts)}
 
+    def _tokens(self, trajectory: Trajectory) -> Sequence[Tokens]:
+        """Return the tokens of an episode's turns; none where a turn has none."""
+        if self.capture is not None:
+            return self._captured.get(record_name(trajectory.key), ())
+        turns = [turn for turn in trajectory.turns if turn.text or turn.steps]
+        known = [turn.tokens for turn in turns if turn.tokens is not None]
+        return known if len(known) == len(turns) else ()
 
-def _known(turns: Iterable[Turn]) -> list[Tokens]:
-    return [turn.tokens for turn in turns if turn.tokens is not None]
+    @cached_property
+    def _captured(self) -> dict[str, list[Tokens]]:
+        return {} if self.capture is None else read_capture(self.capture)
 
 
-def _parts(turns: Iterable[Turn]) -> list[list[Tokens]]:
-    """Return the ids of the turns, in stretches in which each continues what was before."""
+def _parts(turns: Iterable[Tokens]) -> list[list[Tokens]]:
+    """Return the ids of turns in stretches, in which each continues what was before."""
     parts: list[list[Tokens]] = []
-    for tokens in _known(turns):
+    for tokens in turns:
         if not parts or not tokens.continues:
             parts.append([])
         parts[-1].append(tokens)

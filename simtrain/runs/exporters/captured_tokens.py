@@ -1,0 +1,57 @@
+"""The token ids that `simtrain capture-tokens` recorded, by the episode that they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from simtrain.files.jsonl import whole_lines
+from simtrain.values.errors import InputError
+from simtrain.values.tokens import Tokens, behind
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What a line of a capture says of a reply; the rest of it is left aside."""
+
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...] = ()
+    episode: str | None = None
+    choice: int = 0
+
+
+@dataclass(frozen=True)
+class _Said:
+    tokens: Tokens
+
+
+def read_capture(path: Path) -> dict[str, list[Tokens]]:
+    """Return the tokens of each episode's replies, in the order of the requests, each behind those that it continues.
+
+    Of several choices the first counts. Raises InputError, with the line, for a file that is none.
+    """
+    found: dict[str, list[_Said]] = {}
+    lines = TypeAdapter(_Line)
+    try:
+        for number, text in whole_lines(path):
+            line = _read(lines, text, path, number)
+            if line.episode is not None and not line.choice:
+                said = found.setdefault(line.episode, [])
+                logprobs = line.logprobs if len(line.logprobs) == len(line.completion_ids) else ()
+                said.append(_Said(behind(Tokens(line.prompt_ids, line.completion_ids, logprobs), said)))
+    except OSError as error:
+        raise InputError(f"the capture cannot be read: {error.strerror}", file=path) from None
+    return {episode: [one.tokens for one in said] for episode, said in found.items()}
+
+
+def _read(lines: TypeAdapter[_Line], text: bytes, path: Path, number: int) -> _Line:
+    try:
+        return lines.validate_python(orjson.loads(text))
+    except (orjson.JSONDecodeError, ValidationError):
+        raise InputError(
+            "no line of captured tokens", remedy="give a file of simtrain capture-tokens", file=path, line=number
+        ) from None

@@ -27,6 +27,8 @@ from simtrain.testing import FakeOpenAI, Say, Tool
 from simtrain.values.errors import InputError
 from simtrain.values.types import Action, JsonObject, Message
 
+pytestmark = pytest.mark.slow
+
 FAULTS = """\
 perturbations:
   - {use: transient_error, when: {tools: "*", probability: 0.6, max_times: 4}}

@@ -22,6 +22,8 @@ from simtrain.values.errors import InputError
 from simtrain.values.seeding import draw
 from simtrain.values.types import Action, Message
 
+pytestmark = pytest.mark.slow
+
 
 class Chancer(Policy):
     """Looks, orders the right number of cakes in half of all episodes, and ends: all by the episode's seed."""

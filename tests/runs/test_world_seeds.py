@@ -17,6 +17,8 @@ from simtrain.runs.export import Selection
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 
 def played(folder: Path) -> dict[str, Trajectory]:
     """The trajectories of a run by episode."""
@@ -61,7 +63,6 @@ def lines(folder: Path) -> set[str]:
     return {json.dumps({**row, "timing": 0}) for row in rows}
 
 
-@pytest.mark.slow
 @pytest.mark.full
 def test_workers_play_the_same_worlds(tmp_path: Path) -> None:
     file = str(write_files(tmp_path))

@@ -140,10 +140,10 @@ class HeldEpisode:
         }
 
     async def say(self, message: Message, *, by: str | None = None) -> None:
-        """Record the last message, of whoever is named or else opened the episode; ignored after the end."""
+        """Record the last message, of whoever is named; ignored after the end."""
         async with self._lock:
             if self.journal.stop is None:
-                self.journal.say(message, by=by or self.opener)
+                self.journal.say(message, by=by)
 
     async def end(self, stop: Stop) -> None:
         """End the episode, unless it has ended."""
@@ -169,7 +169,7 @@ class HeldEpisode:
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
         finished = self.environment.finished()
         played = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
-        trajectory = replace(played, turns=_told_apart(played.turns))
+        trajectory = replace(played, turns=self._told_apart(played.turns))
         try:
             found = await judge(self.episode, trajectory, finished)
         except Exception as error:
@@ -188,8 +188,7 @@ class HeldEpisode:
                 self._closed = True
                 await self.environment.__aexit__(None, None, None)
 
-
-def _told_apart(turns: Sequence[Turn]) -> list[Turn]:
-    """Return copies of the turns, which say who acted only where several did."""
-    alone = len({turn.by for turn in turns}) < 2
-    return [replace(turn, steps=list(turn.steps), by=None if alone else turn.by) for turn in turns]
+    def _told_apart(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Return copies of the turns, which say who acted only where several did; whoever was not named is the opener."""
+        alone = len({turn.by for turn in turns} - {None}) < 2
+        return [replace(turn, steps=list(turn.steps), by=None if alone else turn.by or self.opener) for turn in turns]

@@ -18,6 +18,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from mcp.client import Client
 from mcp.types import Implementation
+from serving_bakery import serving
 
 from simtrain import Sessions, as_agent, export, rollout, serve_sessions
 from simtrain.cli.reading import print_trajectory
@@ -139,6 +140,16 @@ async def test_one_that_acts_alone_leaves_the_bytes_of_before(tmp_path: Path) ->
     plain = await rollout(birthday, "oracle")
     assert [turn.text for turn in alone.turns] == [turn.text for turn in plain.turns]
     assert replace(alone, timing={}, turns=[]) == replace(plain, timing={}, turns=[])
+
+
+async def test_an_mcp_client_that_acts_alone_is_not_named(tmp_path: Path) -> None:
+    async with serving([scenario(tmp_path)], out=tmp_path / "run") as served:
+        episode = await served.open(name="mine")
+        async with Client(episode["url"]) as mcp:
+            await mcp.call_tool("cakes__list", {})
+        await served.post("/episodes/mine/close", answer="ANSWER: O0001")
+    (line,) = (tmp_path / "run" / "trajectories-000.jsonl").read_bytes().splitlines()
+    assert b'"by"' not in line and len(from_line(line).turns) == 2
 
 
 def test_an_agent_that_joins_is_told_why_it_cannot_go_on(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from simtrain.agents.plan import Planned
 from simtrain.agents.skills.memory import arguments_for, records_in
-from simtrain.agents.skills.messages import texts_in
 from simtrain.files.json_schemas import properties_of, property_names
+from simtrain.values.json_walk import texts_in
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, canonical, encode
 
 _READ_AGAIN = 3

@@ -40,10 +40,6 @@ class ArgumentDrift(Lasting):
             open_schema["required"] = [name for name in required if name not in self.rename]
         return replace(tool, input_schema=open_schema)
 
-    def begin(self, call: Call) -> None:
-        """Accept only the new names from now on."""
-        call.memory[call.request.tool.name] = True
-
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Check the arguments as a server with the new names would, and pass them on under the tool's own names."""
         tool = next((tool for tool in call.given if tool.name == call.request.tool.name), call.request.tool)

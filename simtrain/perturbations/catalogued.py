@@ -56,9 +56,9 @@ def _name_of(kind: type[Perturbation]) -> str:
 class Lasting(Catalogued):
     """Stays active from the call on which it fires. `follow` answers that call and later ones, using what `begin` noted."""
 
-    @abstractmethod
     def begin(self, call: Call) -> None:
-        """Note in the memory that this has fired on a call."""
+        """Note in the memory that this fires on a call: the name of its tool, unless something else is to be known."""
+        call.memory[call.request.tool.name] = True
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Begin, and answer the call like all later ones."""

@@ -23,13 +23,13 @@ _CORRECTED = re.compile(r"(?<![\w.,:/#\"'(+-])(?:\d{4}-\d\d-\d\d|\d{1,5})(?![\w:
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
-def outside_values(text: str, change: Callable[[str], str]) -> str:
-    """Return the text with a change applied outside its values, quotations and tables."""
+def outside(untouched: re.Pattern[str], text: str, change: Callable[[str], str]) -> str:
+    """Return the text with a change applied to all that the pattern does not match."""
     parts: list[str] = []
     end = 0
-    for value in _UNTOUCHED.finditer(text):
-        parts += [change(text[end : value.start()]), value[0]]
-        end = value.end()
+    for kept in untouched.finditer(text):
+        parts += [change(text[end : kept.start()]), kept[0]]
+        end = kept.end()
     return "".join([*parts, change(text[end:])])
 
 
@@ -40,14 +40,16 @@ def with_typos(text: str, severity: float, rng: Stream) -> str:
     def typed(word: str) -> str:
         return _mistyped(word, rng) if word.lower() in common and rng.random() < severity else word
 
-    return outside_values(text, lambda part: _WORD.sub(lambda match: typed(match[0]), part))
+    return outside(_UNTOUCHED, text, lambda part: _WORD.sub(lambda match: typed(match[0]), part))
 
 
 def with_omissions(text: str, severity: float, rng: Stream) -> str:
     """Return the text without some of its filler words."""
     fillers = "|".join(texts("noisy_request", "fillers"))
     found = re.compile(rf"\b(?:{fillers})\b ", re.IGNORECASE)
-    return outside_values(text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part))
+    return outside(
+        _UNTOUCHED, text, lambda part: found.sub(lambda match: "" if rng.random() < severity else match[0], part)
+    )
 
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
@@ -64,7 +66,7 @@ def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
     def lowered(match: re.Match[str]) -> str:
         return match[0].lower() if match[0].lower() in starts and rng.random() < severity else match[0]
 
-    return outside_values(text, lambda part: _STARTS.sub(lowered, _STOPS.sub(stopped, part)))
+    return outside(_UNTOUCHED, text, lambda part: _STARTS.sub(lowered, _STOPS.sub(stopped, part)))
 
 
 def with_correction(text: str, severity: float, rng: Stream) -> str:

@@ -25,10 +25,6 @@ class ImpossibleTask(Refusing):
         description="What every refusal says.",
     )
 
-    def begin(self, call: Call) -> None:
-        """Close the tool, and with it all tools that write."""
-        call.memory[call.request.tool.name] = True
-
     def refused(self, call: Call) -> Observation | None:
         """Refuse what is closed."""
         if call.request.tool.name in call.memory or (call.memory and call.request.tool.writes):

@@ -6,8 +6,9 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.perturbations.catalogued import ContentPerturbation
-from simtrain.perturbations.reply_edits import each_object, leaves
+from simtrain.perturbations.reply_edits import leaves
 from simtrain.perturbations.schema_edits import or_less, widened
+from simtrain.values.json_walk import each_object
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 

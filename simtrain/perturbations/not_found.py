@@ -12,8 +12,9 @@ from simtrain.contracts.world import WorldState
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.addresses import opened_by
 from simtrain.perturbations.catalogued import Lasting
-from simtrain.perturbations.reply_edits import each_leaf, leaves, respoken
+from simtrain.perturbations.reply_edits import leaves, respoken
 from simtrain.perturbations.world_rows import Home, named_row
+from simtrain.values.json_walk import each_text
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, Observation
 
@@ -96,7 +97,7 @@ def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
 
 def _respelt(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
     """Return a JSON value with names replaced, where they are whole texts."""
-    return each_leaf(value, lambda _, leaf: names.get(leaf, leaf) if isinstance(leaf, str) else leaf)
+    return each_text(value, lambda text: names.get(text, text))
 
 
 def _retold(observation: Observation, names: Mapping[str, str]) -> Observation:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Traits
 from simtrain.files.json_schemas import properties_of
+from simtrain.perturbations.hasty_typing import outside
 from simtrain.perturbations.pools import pool, texts
 from simtrain.perturbations.writer import Worded, Writer, Written
 from simtrain.values.seeding import Stream
@@ -102,12 +103,7 @@ def _reworded(text: str, rng: Stream) -> str:
 
 
 def _replaced(text: str, rng: Stream) -> str:
-    parts: list[str] = []
-    end = 0
-    for kept in _KEPT.finditer(text):
-        parts += [_synonyms(text[end : kept.start()], rng), kept[0]]
-        end = kept.end()
-    return "".join([*parts, _synonyms(text[end:], rng)])
+    return outside(_KEPT, text, lambda part: _synonyms(part, rng))
 
 
 def _synonyms(text: str, rng: Stream) -> str:

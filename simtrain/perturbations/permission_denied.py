@@ -50,10 +50,6 @@ class PermissionDenied(Refusing):
         named = ToolSpec(_name(tools), "Ask the owner for a right that this account lacks.", _SCHEMA, None, True)
         return (*tools, named)
 
-    def begin(self, call: Call) -> None:
-        """Note the tool."""
-        call.memory[call.request.tool.name] = True
-
     def refused(self, call: Call) -> Observation | None:
         """Refuse the tools on which this fired, unless permission was granted since."""
         right = _right(call.request.tool)

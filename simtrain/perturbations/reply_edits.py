@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias, cast
 
 from simtrain.contracts.world import WorldState
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
+from simtrain.values.json_walk import each_text
+from simtrain.values.types import JsonValue, Observation, Provenance, ToolSpec, encode, is_list, is_object
 
 Path: TypeAlias = tuple[str | int, ...]
 """The place of a value in a content: keys and indices from the outside in."""
@@ -60,36 +61,6 @@ def main_list(value: JsonValue) -> Path | None:
 def name_at(path: Path) -> str:
     """Return the name of the field at a place, or of the list it is in; empty if there is none."""
     return next((part for part in reversed(path) if isinstance(part, str)), "")
-
-
-def each_object(value: JsonValue, change: Callable[[JsonObject], JsonValue]) -> JsonValue:
-    """Return a value with a change applied to every object, the inner ones first."""
-    if is_list(value):
-        return [each_object(item, change) for item in value]
-    if is_object(value):
-        return change({name: each_object(item, change) for name, item in value.items()})
-    return value
-
-
-def objects_in(value: JsonValue) -> Iterator[JsonObject]:
-    """Yield all objects of a value, the outer ones first."""
-    inner: Iterable[JsonValue] = value if is_list(value) else ()
-    if is_object(value):
-        yield value
-        inner = value.values()
-    for item in inner:
-        yield from objects_in(item)
-
-
-def each_leaf(value: JsonValue, change: Callable[[Path, JsonValue], JsonValue], path: Path = ()) -> JsonValue:
-    """Return a value with a change applied to everything but objects and lists."""
-    if is_list(value):
-        items = enumerate(value)
-        return [each_leaf(item, change, (*path, index)) for index, item in items]
-    if is_object(value):
-        members = value.items()
-        return {name: each_leaf(item, change, (*path, name)) for name, item in members}
-    return change(path, value)
 
 
 def lists_within(value: JsonValue, path: Path = ()) -> Iterator[Path]:
@@ -171,7 +142,7 @@ def _plainly(value: JsonValue) -> str:
 
 def respoken_within(value: JsonValue, words: Mapping[str, str]) -> JsonValue:
     """Return the value with some words replaced in all its texts."""
-    return each_leaf(value, lambda _, leaf: respoken(leaf, words) if isinstance(leaf, str) else leaf)
+    return each_text(value, lambda text: respoken(text, words))
 
 
 def respoken(text: str, words: Mapping[str, str]) -> str:

@@ -9,7 +9,8 @@ from pydantic import Field
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.catalogued import ReplyPerturbation
-from simtrain.perturbations.reply_edits import each_object, json_like
+from simtrain.perturbations.reply_edits import json_like
+from simtrain.values.json_walk import each_object
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, encode, is_list, is_object
 

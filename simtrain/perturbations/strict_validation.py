@@ -47,10 +47,6 @@ class StrictValidation(Lasting):
         schema = {**tool.input_schema, "properties": {**properties, self.requires: self._described()}}
         return replace(tool, input_schema=schema)
 
-    def begin(self, call: Call) -> None:
-        """Require the argument from now on."""
-        call.memory[call.request.tool.name] = True
-
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Remove the argument before the tool sees it; refuse calls without it, once the server is strict."""
         arguments = dict(call.request.arguments)

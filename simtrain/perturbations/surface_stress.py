@@ -7,10 +7,9 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from simtrain.contracts.perturbation import Call
-from simtrain.perturbations.reply_edits import Path, each_leaf
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.values.comparing import is_number
-from simtrain.values.types import JsonValue
+from simtrain.values.types import JsonValue, is_list, is_object
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 
@@ -35,13 +34,15 @@ class SurfaceStress(RewrittenValues):
     def changed_content(self, call: Call, content: JsonValue) -> JsonValue:
         """Return numbers, dates or names in unusual forms."""
         forms = call.rng.sample(_FORMS, 1 + round(2 * self.severity)) if self.forms is None else self.forms
-        return each_leaf(content, lambda path, leaf: _otherwise(path, leaf, frozenset(forms)))
+        return _otherwise(content, frozenset(forms))
 
 
-def _otherwise(path: Path, value: JsonValue, forms: frozenset[Form]) -> JsonValue:
-    # Where a list goes on is no value of the world.
-    if any("cursor" in part for part in path if isinstance(part, str)):
-        return value
+def _otherwise(value: JsonValue, forms: frozenset[Form]) -> JsonValue:
+    if is_object(value):
+        # Where a list goes on is no value of the world.
+        return {name: item if "cursor" in name else _otherwise(item, forms) for name, item in value.items()}
+    if is_list(value):
+        return [_otherwise(item, forms) for item in value]
     if is_number(value):
         return separated(value) if "numbers" in forms else value
     return _text(value, forms) if isinstance(value, str) else value

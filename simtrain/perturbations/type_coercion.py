@@ -8,9 +8,9 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call
 from simtrain.files.json_schemas import may_hold
-from simtrain.perturbations.reply_edits import each_object, objects_in
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.perturbations.schema_edits import or_confused, widened
+from simtrain.values.json_walk import each_object, objects_in
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, encode, is_list
 

@@ -28,10 +28,6 @@ class WithheldIntermediate(Lasting):
         """Return the tools, with output schemas that allow missing values."""
         return widened(tools, or_less)
 
-    def begin(self, call: Call) -> None:
-        """Hide the results of this tool from now on."""
-        call.memory[call.request.tool.name] = True
-
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on, and empty the reply of a withholding tool."""
         reply = await proceed(call.request)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simtrain.questions.schema import WorldSchema
-from simtrain.questions.shapes import DrawRefused, GroupMeasure, JoinNode, Shape, Term
+from simtrain.questions.shapes import DrawRefused, GroupMeasure, Shape
 from simtrain.questions.sql import compile_shape
 
 
@@ -55,46 +55,7 @@ def _gold(shape: Shape, schema: WorldSchema, columns: Sequence[str], *, most: in
 def pruned(shape: Shape) -> Shape:
     """Return the shape with only the nodes that something uses, and those on the way to them."""
     terms = [column.term if isinstance(column, GroupMeasure) else column for column in shape.columns]
-    for test in shape.tests:
-        terms += [test.term, *([] if test.other is None else [test.other])]
-    wanted = [term.node for term in terms]
-    wanted += [place for place in (shape.group, shape.described) if place is not None]
-    if shape.extreme is not None:
-        wanted += [shape.extreme.term.node, *([] if shape.extreme.group is None else [shape.extreme.group])]
+    wanted = [*(term.node for term in terms), *shape.deciding]
+    wanted += [] if shape.described is None else [shape.described]
     kept = {0}.union(*map(shape.places, wanted))
-    new = {place: at for at, place in enumerate(sorted(kept))}
-    return _renumbered(shape, new) if len(kept) < len(shape.nodes) else shape
-
-
-def _renumbered(shape: Shape, new: dict[int, int]) -> Shape:
-    """Return the shape with renumbered nodes; nodes without a new number are dropped."""
-
-    def moved(term: Term) -> Term:
-        return replace(term, node=new[term.node])
-
-    nodes = [
-        JoinNode(node.table, new.get(node.parent, -1), node.ref)
-        for place, node in enumerate(shape.nodes)
-        if place in new
-    ]
-    columns = [
-        replace(column, term=moved(column.term)) if isinstance(column, GroupMeasure) else moved(column)
-        for column in shape.columns
-    ]
-    tests = [
-        replace(test, term=moved(test.term), other=None if test.other is None else moved(test.other))
-        for test in shape.tests
-    ]
-    extreme = shape.extreme
-    if extreme is not None:
-        group = None if extreme.group is None else new[extreme.group]
-        extreme = replace(extreme, term=moved(extreme.term), group=group)
-    return replace(
-        shape,
-        nodes=tuple(nodes),
-        columns=tuple(columns),
-        tests=tuple(tests),
-        extreme=extreme,
-        group=None if shape.group is None else new[shape.group],
-        described=None if shape.described is None else new[shape.described],
-    )
+    return shape.with_nodes(kept) if len(kept) < len(shape.nodes) else shape

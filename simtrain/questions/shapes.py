@@ -1,7 +1,8 @@
 """The structure of a composed question, before SQL and words: joined tables, conditions, columns, and the choice of rows."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from simtrain.values.types import JsonValue
 
@@ -119,6 +120,17 @@ class Shape:
         """The number of references between the subject and the farthest fact."""
         return max([*map(self.depth, range(len(self.nodes))), *(item.hops for item in self.exists)])
 
+    @property
+    def deciding(self) -> list[int]:
+        """The nodes whose facts decide which rows there are, and those by which rows are grouped."""
+        terms = [term for test in self.tests for term in (test.term, test.other)]
+        groups = [self.group]
+        if self.extreme is not None:
+            terms.append(self.extreme.term)
+            groups.append(self.extreme.group)
+        nodes = [*(None if term is None else term.node for term in terms), *groups]
+        return [node for node in nodes if node is not None]
+
     def depth(self, node: int) -> int:
         """Return the number of references between the subject and a node."""
         return len(self.path(node))
@@ -134,3 +146,30 @@ class Shape:
     def asks_for(self) -> str:
         """Return a key for the rows: equal for questions that differ only in their columns."""
         return repr(replace(self, family="", columns=() if self.group is None else self.columns, key=()))
+
+    def with_nodes(self, kept: Collection[int]) -> Self:
+        """Return the shape with these nodes alone, numbered anew; all that it refers to is among them."""
+        new = {place: at for at, place in enumerate(sorted(kept))}
+
+        def moved(term: Term) -> Term:
+            return replace(term, node=new[term.node])
+
+        extreme = self.extreme
+        if extreme is not None:
+            group = None if extreme.group is None else new[extreme.group]
+            extreme = replace(extreme, term=moved(extreme.term), group=group)
+        return replace(
+            self,
+            nodes=tuple(replace(self.nodes[old], parent=new.get(self.nodes[old].parent, -1)) for old in new),
+            columns=tuple(
+                replace(column, term=moved(column.term)) if isinstance(column, GroupMeasure) else moved(column)
+                for column in self.columns
+            ),
+            tests=tuple(
+                replace(test, term=moved(test.term), other=None if test.other is None else moved(test.other))
+                for test in self.tests
+            ),
+            extreme=extreme,
+            group=None if self.group is None else new[self.group],
+            described=None if self.described is None else new[self.described],
+        )

@@ -132,11 +132,7 @@ class _Compiler:
     def _needed(self) -> set[int]:
         """Return the nodes that every row must have, which are joined and not left-joined."""
         shape = self.shape
-        terms = [test.term for test in shape.tests] + [test.other for test in shape.tests if test.other]
-        if shape.extreme is not None:
-            terms.append(shape.extreme.term)
-        ends = [term.node for term in terms]
-        ends += [place for place in (shape.group, shape.extreme and shape.extreme.group) if place is not None]
+        ends = [*shape.deciding]
         ends += [column.node for column in (shape.columns[place] for place in shape.key) if isinstance(column, Term)]
         found = {place for end in ends for place in shape.places(end) if place}
         for place, node in enumerate(shape.nodes):

@@ -51,10 +51,6 @@ class Stating:
         """Attribute -> the SQL condition for its statements."""
         self._sites = {str(row["name"]): row["id"] for row in schema.world.query("select id, name from _sites")}
 
-    def attribute(self, needed: Needed) -> QuestionAttribute:
-        """Return the attribute of a fact."""
-        return self.schema.tables[needed.type].attributes[needed.name]
-
     def values(self, facts: Iterable[Needed]) -> dict[Needed, str]:
         """Return the facts with their values; for a reference, the name of its target. Facts without a value are left out."""
         found: dict[Needed, str] = {}

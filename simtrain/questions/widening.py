@@ -65,12 +65,4 @@ def _trimmed(shape: Shape, *, kept: int) -> Shape:
     """Return the shape without unused nodes after the first `kept` ones."""
     used = {column.node if isinstance(column, Term) else column.term.node for column in shape.columns}
     needed = set(range(kept)) | {one for node in used for one in shape.places(node)}
-    places = {old: new for new, old in enumerate(sorted(needed))}
-    nodes = tuple(
-        replace(shape.nodes[old], parent=places.get(shape.nodes[old].parent, shape.nodes[old].parent))
-        for old in sorted(needed)
-    )
-    columns = tuple(
-        replace(column, node=places[column.node]) if isinstance(column, Term) else column for column in shape.columns
-    )
-    return replace(shape, nodes=nodes, columns=columns)
+    return shape.with_nodes(needed)

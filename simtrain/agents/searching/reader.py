@@ -8,11 +8,12 @@ from typing import Final, TypeAlias, TypeVar
 from simtrain.agents.plan import Planned
 from simtrain.agents.searching.pages import OpenedPage
 from simtrain.agents.skills.doubts import is_walled
-from simtrain.agents.skills.messages import children, plain_texts
+from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.moved import MOST, followed
 from simtrain.agents.skills.stand_ins import stand_ins
 from simtrain.questions.browser import Tooling
 from simtrain.values.errors import AgentFault, InputError
+from simtrain.values.json_walk import children
 from simtrain.values.types import JsonValue, Observation, ToolSpec, is_object
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from simtrain.agents.plan import NEXT_CURSOR
-from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.naming import form_of, meaning
 from simtrain.files.json_schemas import properties_of
+from simtrain.values.json_walk import texts_in
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, is_list, is_object
 
 _CUT = re.compile(r"(?:\[?\(?truncated\)?\]?|\.{3}|…|\[cut\]|\[\.\.\.\])\s*$", re.IGNORECASE)

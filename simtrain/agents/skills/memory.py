@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from simtrain.agents.plan import NEXT_CURSOR, Planned
-from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.typed import Kind, kinds_in
 from simtrain.files.json_schemas import properties_of
+from simtrain.values.json_walk import texts_in
 from simtrain.values.tool_words import singular, tool_words
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list, is_object
 

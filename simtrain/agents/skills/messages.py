@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.json_walk import texts_in
+from simtrain.values.types import JsonObject
 
 _QUOTED = re.compile(r"""(?<!\w)['"`]([^'"`\n]{1,80})['"`]""")
 
@@ -21,21 +22,6 @@ def message_in(text: str) -> str:
 def quoted_in(text: str) -> list[str]:
     """Return the names in quotation marks in an error's message, in order."""
     return list(dict.fromkeys(_QUOTED.findall(message_in(text))))
-
-
-def texts_in(value: JsonValue) -> Iterator[str]:
-    """Yield every text in a value, at any depth."""
-    if isinstance(value, str):
-        yield value
-    for item in children(value):
-        yield from texts_in(item)
-
-
-def children(value: JsonValue) -> Iterable[JsonValue]:
-    """Return the direct members of an object or a list; nothing for other values."""
-    if is_object(value):
-        return value.values()
-    return value if is_list(value) else ()
 
 
 def plain_texts(record: JsonObject) -> Iterator[str]:

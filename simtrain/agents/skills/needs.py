@@ -2,9 +2,9 @@
 
 import re
 
-from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.typed import Kind
 from simtrain.contracts.plan import Plan
+from simtrain.values.json_walk import texts_in
 
 _NAMED = re.compile(r"""\.\s*([A-Za-z_]\w*)|['"]([A-Za-z_][\w.]*)['"]""")
 

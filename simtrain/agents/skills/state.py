@@ -12,7 +12,6 @@ from simtrain.agents.recovery import Trouble, diagnose
 from simtrain.agents.skills.doubts import is_certain
 from simtrain.agents.skills.elsewhere import completed
 from simtrain.agents.skills.memory import ReplyMemory
-from simtrain.agents.skills.messages import texts_in
 from simtrain.agents.skills.needs import kinds_read, lists_indexed, names_read
 from simtrain.agents.skills.reading import content_of, named
 from simtrain.agents.skills.typed import TypedReader
@@ -20,6 +19,7 @@ from simtrain.agents.verifying import WriteVerifier
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 from simtrain.files.json_schemas import properties_of, validator
+from simtrain.values.json_walk import texts_in
 from simtrain.values.types import JsonObject, Observation, ToolSpec, encode, is_object
 
 DOUBTS = 3

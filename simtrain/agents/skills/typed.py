@@ -9,6 +9,7 @@ from enum import StrEnum
 from simtrain.agents.skills.naming import words
 from simtrain.agents.skills.reading import number_in, text_in
 from simtrain.files.json_schemas import properties_of
+from simtrain.values.json_walk import objects_in
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
@@ -70,11 +71,9 @@ def kind_of(value: JsonValue) -> Kind:
 
 def kinds_in(value: JsonValue) -> Iterator[tuple[str, Kind]]:
     """Yield the names of all fields in a value, at any depth, with the kind of each."""
-    for item in value if is_list(value) else ():
-        yield from kinds_in(item)
-    for name, item in value.items() if is_object(value) else ():
-        yield name, kind_of(item)
-        yield from kinds_in(item)
+    for held in objects_in(value):
+        for name, item in held.items():
+            yield name, kind_of(item)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.stand_in import OpenStandIn, stand_in
 from simtrain.values.clock import DEFAULT_START, instant
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
-from simtrain.worlds.recorded.volatile_values import mapped
+from simtrain.values.json_walk import each_leaf
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 STEP = 20.0
 """Seconds between two calls."""
@@ -78,10 +78,10 @@ def _is_refusal(response: JsonObject) -> bool:
 
 def _without_moments(value: JsonValue) -> JsonValue:
     """Return a value in which all times are replaced by the same one."""
-    if is_object(value):
-        return {key: _without_moments(item) for key, item in value.items()}
-    if is_list(value):
-        return [_without_moments(item) for item in value]
-    if isinstance(value, int) and value in _EPOCH:
-        return "<moment>"
-    return mapped(value, lambda text: _MOMENT.sub("<moment>", text)) if isinstance(value, str) else value
+
+    def unmoved(leaf: JsonValue) -> JsonValue:
+        if isinstance(leaf, int) and leaf in _EPOCH:
+            return "<moment>"
+        return _MOMENT.sub("<moment>", leaf) if isinstance(leaf, str) else leaf
+
+    return each_leaf(value, unmoved)

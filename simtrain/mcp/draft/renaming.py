@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from simtrain.mcp.draft.observed import Observed, RecordedCall
 from simtrain.mcp.verify.pairing import rewritten
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.json_walk import texts_in
+from simtrain.values.types import JsonObject
 
 SHORTEST = 5
 SUFFIX = " anew"
@@ -51,31 +52,20 @@ def _values(response: JsonObject, change: object) -> JsonObject:
 
 def _free_texts(observed: Observed, calls: Sequence[RecordedCall]) -> set[str]:
     """Return texts that first occur in a call and then in a later reply: free text, not enum values, ids or search terms."""
-    fixed = {text for tool in observed.tools.values() for text in _texts(tool)}
+    fixed = {text for tool in observed.tools.values() for text in texts_in(tool)}
     found: set[str] = set()
     seen = ""
     for index, call in enumerate(calls):
         later = "\n".join(_reply_text(other.response) for other in calls[index + 1 :])
-        for text in _texts(call.arguments):
+        for text in texts_in(call.arguments):
             free = len(text) >= SHORTEST and _WORDS.fullmatch(text) is not None and text not in fixed
             if free and text not in seen and text in later:
                 found.add(text)
         seen += "\n" + _reply_text(call.response)
     # A text that contains another call's argument may be the target of a search: both would have to change together.
-    given = {text for call in calls for text in _texts(call.arguments)}
+    given = {text for call in calls for text in texts_in(call.arguments)}
     return {text for text in found if not any(text != other and text in other for other in given)}
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif is_object(value):
-        for item in value.values():
-            yield from _texts(item)
-    elif is_list(value):
-        for item in value:
-            yield from _texts(item)
-
-
 def _reply_text(response: JsonObject) -> str:
-    return "\n".join(_texts(response))
+    return "\n".join(texts_in(response))

@@ -29,11 +29,6 @@ class TableRules:
         """The names of the required columns, in order."""
         return tuple(column.name for column in self.columns)
 
-    @property
-    def others(self) -> tuple[Column, ...]:
-        """The columns outside the key."""
-        return tuple(column for column in self.columns if column.name not in self.key)
-
     def column(self, name: str) -> Column:
         """Return the column of that normalised name."""
         return next(column for column in self.columns if column.name == name)

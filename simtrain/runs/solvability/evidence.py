@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import cached_property
 
 from simtrain.agents.plan import Planned
+from simtrain.perturbations.reply_edits import leaves, name_at
 from simtrain.values.comparing import normal_text
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
@@ -54,7 +55,7 @@ class AnsweredCall:
         """Yield every scalar with its key; a text that holds JSON counts as its content."""
         content = self.observation.content
         parsed = content if content is not None else _parsed(self.observation.text)
-        return frozenset(_leaves("", parsed))
+        return frozenset(_leaves(parsed))
 
     def tells(self, key: str, value: Scalar) -> bool:
         """True if a key has a value, possibly as another type: a boolean or null as text, a time in seconds."""
@@ -79,7 +80,7 @@ class AnsweredCall:
     @cached_property
     def given(self) -> frozenset[Scalar]:
         """Return the scalars of the arguments."""
-        return frozenset(value for _, value in _leaves("", self.planned.arguments))
+        return frozenset(value for _, value in _leaves(self.planned.arguments))
 
     def says(self, value: Scalar) -> bool:
         """True if a value is in the reply."""
@@ -253,15 +254,8 @@ def _scalar(value: JsonValue) -> Scalar:
     return value if value is None or isinstance(value, bool) else float(value)
 
 
-def _leaves(key: str, value: JsonValue) -> Iterator[tuple[str, Scalar]]:
-    if is_object(value):
-        for name, item in value.items():
-            yield from _leaves(name, item)
-    elif is_list(value):
-        for item in value:
-            yield from _leaves(key, item)
-    else:
-        yield key, _scalar(value)
+def _leaves(value: JsonValue) -> Iterator[tuple[str, Scalar]]:
+    return ((name_at(path), _scalar(leaf)) for path, leaf in leaves(value))
 
 
 def _parsed(text: str) -> JsonValue:

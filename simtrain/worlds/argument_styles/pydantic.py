@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any, Literal, Union
 from uuid import UUID
@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, SchemaError
 
 from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
+from simtrain.values.json_walk import each_leaf
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 _VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.pydantic\.dev/)[\d.]+/")
@@ -46,13 +47,13 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     structured = {name for name, described in properties.items() if not types.is_text(described)}
 
     def check(arguments: JsonObject) -> CheckedArguments:
-        whole = _numbers_changed(arguments, _whole)
+        whole = each_leaf(arguments, _whole)
         given = {name: _parsed(value) if name in structured else value for name, value in whole.items()}
         try:
             found = model.model_validate(given)
         except ValidationError as error:
             return CheckedArguments(arguments, _VERSION.sub(_LINK, str(error)))
-        return CheckedArguments(_numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
+        return CheckedArguments(each_leaf(found.model_dump(mode="json", by_alias=True), _within))
 
     return check
 
@@ -78,9 +79,9 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
             if name not in known
         ]
         try:
-            found = model.model_validate(_numbers_changed(arguments, _whole))
+            found = model.model_validate(each_leaf(arguments, _whole))
             if not problems:
-                return CheckedArguments(_numbers_changed(found.model_dump(mode="json", by_alias=True), _within))
+                return CheckedArguments(each_leaf(found.model_dump(mode="json", by_alias=True), _within))
         except ValidationError as error:
             problems = [*(_of_a_call(one) for one in error.errors(include_url=False)), *problems]
         return CheckedArguments(
@@ -105,28 +106,16 @@ def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
         raise ValueError(f"pydantic cannot check this schema: {error}") from None
 
 
-def _numbers_changed(value: JsonValue, change: Callable[[int | float], int | float]) -> JsonValue:
-    """Return the value with every number in it changed."""
-    if isinstance(value, int | float):
-        return change(value)
-    if is_list(value):
-        return [_numbers_changed(item, change) for item in value]
-    if is_object(value):
-        return {key: _numbers_changed(item, change) for key, item in value.items()}
-    return value
-
-
-def _whole(number: float) -> int | float:
+def _whole(value: JsonValue) -> JsonValue:
     """Return a whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
-    beyond = isinstance(number, float) and abs(number) >= _BEYOND and number.is_integer()
-    return int(number) if beyond else number
+    return int(value) if isinstance(value, float) and abs(value) >= _BEYOND and value.is_integer() else value
 
 
-def _within(number: float) -> int | float:
+def _within(value: JsonValue) -> JsonValue:
     """Return an integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
-    if isinstance(number, int) and abs(number) >= _BEYOND:
-        return _BEYOND - 1 if number > 0 else 1 - _BEYOND
-    return number
+    if isinstance(value, int) and abs(value) >= _BEYOND:
+        return _BEYOND - 1 if value > 0 else 1 - _BEYOND
+    return value
 
 
 def _parsed(value: JsonValue) -> JsonValue:

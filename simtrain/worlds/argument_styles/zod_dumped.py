@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simtrain.contracts.argument_style import Check
-from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
+from simtrain.values.json_walk import each_object
+from simtrain.values.types import JsonObject
 from simtrain.worlds.argument_styles.zod import zod_check
 from simtrain.worlds.argument_styles.zod3_words import in_words_of_zod3
 from simtrain.worlds.argument_styles.zod_words import Issue, Step
@@ -35,15 +36,10 @@ def _line(issue: JsonObject) -> str:
 def _lenient(schema: JsonObject) -> JsonObject:
     """Return the schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
 
-    def relaxed(value: JsonValue) -> JsonValue:
-        if is_list(value):
-            return [relaxed(item) for item in value]
-        if not is_object(value):
-            return value
-        members = value.items()
-        return {key: relaxed(item) for key, item in members if (key, item) != ("additionalProperties", False)}
+    def relaxed(held: JsonObject) -> JsonObject:
+        return {key: item for key, item in held.items() if (key, item) != ("additionalProperties", False)}
 
-    return relaxed(schema)
+    return each_object(schema, relaxed)
 
 
 def _fourth(issue: Issue) -> JsonObject:

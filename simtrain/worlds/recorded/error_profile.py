@@ -5,11 +5,11 @@ import re
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.manifest import NO_METHOD, NO_PROMPT, NO_RESOURCE, NO_TOOL, Exchange, ServerManifest
 from simtrain.mcp_wire.request_flaws import flaw
+from simtrain.values.json_walk import each_text
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 from simtrain.worlds.recorded.learned_words import alone, slotted
 from simtrain.worlds.recorded.recorded_sessions import MODERN
 from simtrain.worlds.recorded.refusal_wording import RefusedCall, Schemas, refusal_texts
-from simtrain.worlds.recorded.volatile_values import mapped
 
 PLACEHOLDERS = {
     "unknown_method": NO_METHOD,
@@ -54,7 +54,7 @@ class Mistakes:
             # A server may speak of the scheme alone.
             names[NO_RESOURCE.partition(":")[0]] = name.partition(":")[0]
         pattern = re.compile(alone(names))
-        return mapped(captured, lambda text: pattern.sub(lambda found: names[found[0]], text))
+        return each_text(captured, lambda text: pattern.sub(lambda found: names[found[0]], text))
 
 
 def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:

@@ -1,9 +1,10 @@
 """Values that differ from one run to the next and mean the same: uuids, digests, instants; and folders that moved."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from simtrain.values.types import JsonValue, is_list, is_object
+from simtrain.values.json_walk import each_text
+from simtrain.values.types import JsonValue
 
 _PATTERNS = {
     "uuid": r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
@@ -16,17 +17,6 @@ _VOLATILE = re.compile(
 )
 
 
-def mapped(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """Return a JSON value with every text in it changed, names of members aside."""
-    if isinstance(value, str):
-        return change(value)
-    if is_object(value):
-        return {key: mapped(item, change) for key, item in value.items()}
-    if is_list(value):
-        return [mapped(item, change) for item in value]
-    return value
-
-
 def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
     """Return a JSON value with a placeholder for each volatile one; those are added to `found`, in order."""
 
@@ -34,12 +24,12 @@ def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
         found.append(match[0])
         return f"<{match.lastgroup}>"
 
-    return mapped(value, lambda text: _VOLATILE.sub(take, text))
+    return each_text(value, lambda text: _VOLATILE.sub(take, text))
 
 
 def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
     """Return a JSON value with volatile ones replaced by others."""
-    return mapped(value, lambda text: _VOLATILE.sub(lambda match: replacements.get(match[0], match[0]), text))
+    return each_text(value, lambda text: _VOLATILE.sub(lambda match: replacements.get(match[0], match[0]), text))
 
 
 def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
@@ -51,4 +41,4 @@ def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
     known = sorted((old.rstrip("/") for old in folders), key=len, reverse=True)
     targets = {old.rstrip("/"): new.rstrip("/") for old, new in folders.items()}
     pattern = re.compile(r"(?<![\w.~-])(?:" + "|".join(re.escape(old) for old in known) + r")(?=$|[/\s\"',;:)\]}>])")
-    return mapped(value, lambda text: pattern.sub(lambda match: targets[match[0]], text))
+    return each_text(value, lambda text: pattern.sub(lambda match: targets[match[0]], text))

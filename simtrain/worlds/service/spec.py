@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from simtrain.files.file_model import FileModel
+from simtrain.files.file_model import Duration, FileModel, Instant
 from simtrain.mcp_wire.annotations import flaw_of
-from simtrain.values.clock import DEFAULT_START, instant, seconds
+from simtrain.values.clock import DEFAULT_START
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.service.error_texts import ConstraintText, ErrorTexts
@@ -25,26 +25,8 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_ROWS)]
 class ServiceClockSpec(FileModel):
     """Virtual time: its start, and how far each tool call advances it."""
 
-    start: str = DEFAULT_START
-    per_step: str | float = 20.0
-
-    @field_validator("start")
-    @classmethod
-    def _is_instant(cls, value: str) -> str:
-        return _checked(value, instant)
-
-    @field_validator("per_step")
-    @classmethod
-    def _is_duration(cls, value: str | float) -> str | float:
-        return _checked(value, seconds)
-
-
-def _checked(value: Any, parse: Any) -> Any:
-    try:
-        parse(value)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return value
+    start: Instant = DEFAULT_START
+    per_step: Duration = 20.0
 
 
 class RowBlock(FileModel):

@@ -64,6 +64,12 @@ class PageDesign:
     """The page kind of another site that this one nearly copies."""
 
     @property
+    def corrected(self) -> frozenset[int]:
+        """The ids of the facts that it puts right."""
+        asked = tree.tests(node for part in self.parts for wording in part for node in wording)
+        return frozenset(test.fact.attribute.id for test in asked if isinstance(test, tree.Corrected))
+
+    @property
     def group_is_flag(self) -> bool:
         """True if a flag makes two lists: the rows that have it set, and the others."""
         return self.group is not None and self.group.kind == "flag"
@@ -108,13 +114,7 @@ class Design:
                 )
             for place, path in enumerate(paths):
                 self._check_fact(path, ("disputes", "primary", name, place))
-        corrected = {
-            test.fact.attribute.id
-            for site in self.sites
-            for page in site.pages
-            for test in tree.tests(node for part in page.parts for wording in part for node in wording)
-            if isinstance(test, tree.Corrected)
-        }
+        corrected = {fact for site in self.sites for page in site.pages for fact in page.corrected}
         for place, path in enumerate(spec.erratum):
             if self.schema.fact(path).id not in corrected:
                 raise self.schema.document.error(

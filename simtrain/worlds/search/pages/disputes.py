@@ -9,7 +9,6 @@ from simtrain.worlds.search.pages.coverage import NEVER, Coverage
 from simtrain.worlds.search.pages.design import Design, SiteDesign
 from simtrain.worlds.search.pages.knowledge import Claim
 from simtrain.worlds.search.pages.layout import Layout
-from simtrain.worlds.search.pages.tree import Corrected, tests
 from simtrain.worlds.search.spec.schema import Attribute
 
 
@@ -95,12 +94,6 @@ class Disputes:
     def _corrected(self) -> dict[int, frozenset[int]]:
         """Site -> the attributes that its pages of corrections correct."""
         return {
-            site.id: frozenset(
-                test.fact.attribute.id
-                for page in site.pages
-                if page.spec.corrections
-                for test in tests(node for part in page.parts for wording in part for node in wording)
-                if isinstance(test, Corrected)
-            )
+            site.id: frozenset(fact for page in site.pages if page.spec.corrections for fact in page.corrected)
             for site in self._design.sites
         }

@@ -1,25 +1,16 @@
 """What the parts of a search world file are made of: plain names, shares, spans of days."""
 
 import re
-from collections.abc import Callable
-from functools import cache
-from typing import Annotated, TypeAlias, TypeVar
+from functools import cache, partial
+from typing import Annotated, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from simtrain.files.file_model import checked
 from simtrain.values.errors import InputError
 
-T = TypeVar("T")
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-
-
-def checked(value: T, parse: Callable[[T], object]) -> None:
-    """Refuse, as pydantic wants it, what `parse` refuses with an InputError."""
-    try:
-        parse(value)
-    except InputError as error:
-        raise ValueError(str(error)) from None
 
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(d|w|m|y)")
@@ -37,3 +28,6 @@ def days(text: str) -> int:
     if span > MAX_SPAN:
         raise InputError(f"{text!r} is longer than 1,000 years")
     return span
+
+
+Span: TypeAlias = Annotated[str, AfterValidator(partial(checked, parse=days))]

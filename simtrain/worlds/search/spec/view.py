@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from simtrain.files.file_model import FileModel
+from simtrain.files.file_model import Duration, FileModel
 from simtrain.files.yaml_files import Document, Place
-from simtrain.values.clock import seconds
-from simtrain.values.errors import InputError
 from simtrain.values.seeding import draw
 from simtrain.values.types import JsonObject, JsonValue, is_object
 
@@ -28,16 +26,7 @@ class Upkeep(FileModel):
     paywall: Share = Field(default=0.0, description="Only the beginning is to be read.")
     slow: Share = Field(default=0.0, description="Takes `delay` of virtual time.")
     broken: Share = Field(default=0.0, description="Arrives as scraps of markup.")
-    delay: str | float = Field(default="20s", description="How long a slow page takes.")
-
-    @field_validator("delay")
-    @classmethod
-    def _is_duration(cls, value: str | float) -> str | float:
-        try:
-            seconds(value)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return value
+    delay: Duration = Field(default="20s", description="How long a slow page takes.")
 
     @model_validator(mode="after")
     def _fits(self) -> Upkeep:

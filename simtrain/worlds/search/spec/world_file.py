@@ -8,12 +8,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from simtrain.files.file_model import FileModel
-from simtrain.values.clock import instant, seconds
+from simtrain.files.file_model import Duration, FileModel, Instant, checked
 from simtrain.values.errors import nearest
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.spec.disputes import DisputesSpec
-from simtrain.worlds.search.spec.parts import Name, Share, checked, days
+from simtrain.worlds.search.spec.parts import Name, Share, days
 from simtrain.worlds.search.spec.sites import SiteSpec
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
@@ -35,20 +34,8 @@ Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation",
 class SearchClockSpec(FileModel):
     """Virtual time: the present day of the world, and how far a tool call moves it."""
 
-    start: str = "2147-03-02T09:00:00Z"
-    per_step: str | float = 20.0
-
-    @field_validator("start")
-    @classmethod
-    def _is_instant(cls, value: str) -> str:
-        checked(value, instant)
-        return value
-
-    @field_validator("per_step")
-    @classmethod
-    def _is_duration(cls, value: str | float) -> str | float:
-        checked(value, seconds)
-        return value
+    start: Instant = "2147-03-02T09:00:00Z"
+    per_step: Duration = 20.0
 
 
 class Flavour(FileModel):
@@ -182,7 +169,7 @@ class AttributeSpec(FileModel):
         if self.each is not None and not 0 <= self.each[0] <= self.each[1]:
             raise ValueError("a range begins with its lower end")
         if self.changes is not None:
-            checked(self.changes, days)
+            checked(self.changes, parse=days)
         return self
 
     def _check_category(self, values: list[str]) -> None:

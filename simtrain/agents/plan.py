@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
 
 from simtrain.agents.lookahead import Rest, calls_ahead, expression_in, value_in
-from simtrain.agents.reasons import CallReason
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
@@ -23,6 +23,37 @@ if TYPE_CHECKING:
 
 NEXT_CURSOR = "next_cursor"
 MAX_PAGES = 200
+
+
+class CallReason(StrEnum):
+    """The purpose of a call, as far as its agent knows."""
+
+    again = "again"
+    """The last call failed with an error that may be transient."""
+    fixed = "fixed"
+    """The last call was refused for its arguments, which were fixed."""
+    remedy = "remedy"
+    """The call removes the cause named by the last error."""
+    after_remedy = "after_remedy"
+    """The cause of the error has been removed."""
+    instead = "instead"
+    """An equivalent tool is called instead."""
+    onward = "onward"
+    """The last reply redirected to another address."""
+    landed = "landed"
+    """The reply of a write was lost: this read shows whether it took effect."""
+    doubted = "doubted"
+    """The last reply cannot be right as it stands."""
+    compared = "compared"
+    """Something odd was seen before: the read is repeated for comparison."""
+    elsewhere = "elsewhere"
+    """Another tool may return what the last reply lacks."""
+    shows = "shows"
+    """A write was reported as done: this read shows whether it took effect."""
+    searched = "searched"
+    """A record that was seen before is not found now: the reads that returned it are repeated."""
+    requested = "told"
+    """A text that was read asks for the call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from simtrain.agents.skills.remedies import Remedies
 from simtrain.agents.skills.renamed import new_names, translated
 from simtrain.agents.skills.state import skill_state
 from simtrain.agents.skills.trusting import Trusting
-from simtrain.agents.wording.by_model import WordedByModel
 from simtrain.agents.wording.ending import EndingWords
-from simtrain.agents.wording.sentences import Sentences
+from simtrain.agents.wording.sentences import Sentences, WordedByModel
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.user import ASK

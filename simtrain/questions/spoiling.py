@@ -9,8 +9,7 @@ from simtrain.contracts.question import PremiseKind
 from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import MOST_NAMED
-from simtrain.questions.inventing import invented_name
-from simtrain.questions.schema import QuestionAttribute
+from simtrain.questions.schema import QuestionAttribute, WorldSchema
 from simtrain.questions.shapes import DrawRefused, JoinNode, Shape, Term, Test
 from simtrain.questions.sql import compile_shape
 from simtrain.questions.stating import Needed, Stating
@@ -225,3 +224,24 @@ class Spoiler:
         if len(chosen) < count or count > MOST_NAMED or lookalikes(chosen) is not None:
             raise DrawRefused
         return tuple(sorted(chosen))
+
+
+_NAMES_TRIED = 20
+
+
+def invented_name(names: Sequence[str], schema: WorldSchema, stream: Stream) -> str:
+    """Return a name made of words of two others, which no entity has, and none nearly. Raises DrawRefused."""
+    several = [name.split(" ") for name in names if " " in name]
+    if len(several) < 2:
+        raise DrawRefused
+    taken = {name.casefold() for found in schema.names.values() for name in found.values()}
+    taken |= {str(row["alias"]).casefold() for row in schema.world.query("select alias from _aliases")}
+    for _ in range(_NAMES_TRIED):
+        first, second = stream.sample(several, 2)
+        name = " ".join([first[0], *second[1:]])
+        if name.casefold() in taken:
+            continue
+        alike = [other for other in names if abs(len(other) - len(name)) <= 1]
+        if all(lookalikes([name, other]) is None for other in alike):
+            return name
+    raise DrawRefused

@@ -14,9 +14,8 @@ from simtrain.mcp.verify.subjects.git_folder import write_repository
 from simtrain.values.clock import instant
 from simtrain.worlds.handlers.git.dates import seconds_at
 from simtrain.worlds.handlers.git.deltas import Side, deltas, lines_of
-from simtrain.worlds.handlers.git.edits import edits
 from simtrain.worlds.handlers.git.objects import TreeEntry, blob_id
-from simtrain.worlds.handlers.git.patch import patch
+from simtrain.worlds.handlers.git.patch import edits, patch
 from simtrain.worlds.handlers.git.paths import Ignored
 
 NOW = "2031-03-14T15:09:26Z"

@@ -11,7 +11,6 @@ from simtrain.worlds.search.checking.facts import FactTables, FileAttribute, Thi
 from simtrain.worlds.search.checking.links import TARGET, Named, Target, link_problems, note_words, recorded
 from simtrain.worlds.search.checking.pieces import AuthorProse, Span, pieces_of, place_of
 from simtrain.worlds.search.checking.prose import Kind, Prose, without
-from simtrain.worlds.search.checking.rows import note_lines
 from simtrain.worlds.search.checking.statements import NUMERIC, Stated, StatementVerifier
 
 _NEXT_WORD = re.compile(r"[ \u00a0]?([^\W\d_][^\W\d_/²³]*(?:/[^\W\d_]+)?[²³]?|%|°)")
@@ -208,3 +207,35 @@ class PageReader:
             return attribute.type, stated.entity
         value = self._verifier.true_value(stated) if attribute.kind == "ref" else None
         return (str(attribute.target), value) if isinstance(value, int) else None
+
+
+def note_lines(customs: Customs, body: str, statements: Sequence[Stated]) -> None:
+    """Note whether neighbouring statements of a type in a line are about the same row. The statements are in order of position."""
+    line_end = -1
+    line: list[Stated] = []
+    for one in statements:
+        if one.place > line_end:
+            _note(customs, line)
+            line = []
+            line_end = body.find("\n", one.place)
+            line_end = len(body) if line_end < 0 else line_end
+        line.append(one)
+    _note(customs, line)
+
+
+def _note(customs: Customs, line: Sequence[Stated]) -> None:
+    if len(line) < 2:
+        return
+    last: dict[str, Stated] = {}
+    for one in line:
+        before = last.get(one.attribute.type)
+        last[one.attribute.type] = one
+        if before is None:
+            continue
+        group = ("line", one.site, one.kind, before.attribute.id, one.attribute.id)
+        customs.note(group, before.entity == one.entity, lambda one=one, before=before: _odd(one, before))
+
+
+def _odd(one: Stated, before: Stated) -> Odd:
+    what = f"{one.words!r} is the {one.attribute.label} of something else than {before.words!r} beside it"
+    return Odd(one.page, one.place, what)

@@ -6,9 +6,8 @@ from typing import cast
 
 from simtrain.values.seeding import derive
 from simtrain.worlds.search.facts import attributes
-from simtrain.worlds.search.facts.aliases import draw_aliases
 from simtrain.worlds.search.facts.attributes import Column, Value, ordinal
-from simtrain.worlds.search.facts.names import Form, InventedWords
+from simtrain.worlds.search.facts.names import Form, InventedWords, draw_aliases
 from simtrain.worlds.search.facts.ordering import Node, order_of
 from simtrain.worlds.search.facts.relations import Ties
 from simtrain.worlds.search.facts.windows import Windows, broken

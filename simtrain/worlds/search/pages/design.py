@@ -11,11 +11,10 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.pages import tree
 from simtrain.worlds.search.pages.templates import Scope, parse
 from simtrain.worlds.search.spec.bounds import split_bound
-from simtrain.worlds.search.spec.disputes import DisputesSpec
 from simtrain.worlds.search.spec.parts import days
 from simtrain.worlds.search.spec.schema import Attribute, Schema, Type
 from simtrain.worlds.search.spec.site_settings import NearDuplicate
-from simtrain.worlds.search.spec.sites import PageSpec, SheetPart, SiteSpec, TablePart
+from simtrain.worlds.search.spec.sites import DisputesSpec, PageSpec, SheetPart, SiteSpec, TablePart
 from simtrain.worlds.search.spec.units import with_invented
 
 _SLOT = re.compile(r"\{\{\s*([a-z_.]+)\s*\}\}")

@@ -11,9 +11,8 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from simtrain.files.file_model import Duration, FileModel, Instant, checked
 from simtrain.values.errors import nearest
 from simtrain.values.types import JsonValue
-from simtrain.worlds.search.spec.disputes import DisputesSpec
 from simtrain.worlds.search.spec.parts import Name, Share, days
-from simtrain.worlds.search.spec.sites import SiteSpec
+from simtrain.worlds.search.spec.sites import DisputesSpec, SiteSpec
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
 

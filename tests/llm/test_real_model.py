@@ -14,6 +14,7 @@ MINUTES = 4
 PARTS = (
     "agent, chat:smollm2",
     "agent, malformed call",
+    "agent, token ids",
     "agent, refused",
     "world, use: chat",
     "judge",
@@ -34,9 +35,10 @@ def test_a_real_model_is_agent_world_judge_and_writer_and_no_episode_is_lost() -
     assert tuple(said) == PARTS
     assert "12 episodes" in said[PARTS[0]] and " 0 lost; " in said[PARTS[0]]
     assert " 0 lost; 3 calls, 3 malformed" in said[PARTS[1]] and "the server answers 500" in said[PARTS[1]]
-    told = re.search(r"the prompt has (\d+) tokens with 2 tools, and (\d+) without", said[PARTS[2]])
+    assert re.search(r"\b2 episodes, \d+ ids sampled", said[PARTS[2]])
+    told = re.search(r"the prompt has (\d+) tokens with 2 tools, and (\d+) without", said[PARTS[3]])
     assert told is not None and told[1] == told[2]
-    assert re.search(r"replies, \d cut off; item F1 0\.000", said[PARTS[6]])
+    assert re.search(r"replies, \d cut off; item F1 0\.000", said[PARTS[7]])
     assert done.stdout.endswith(" s\n") and "all held" in done.stdout
 
 

@@ -120,6 +120,29 @@ def malformed(bench: Bench) -> Part:
     return part
 
 
+def tokens(bench: Bench) -> Part:
+    """The agent renders its conversation itself: the ids that were sampled are, as the server spells them, the rendered text."""
+    part = Part("agent, token ids")
+    knobs = ("--with", "temperature=0", "--with", "protocol=completions", "--with", "token_ids=true", "-n", "2")
+    bench.run("ids", "price.yaml", *AGENT, *knobs)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for form in ("tokens", "rendered"):
+        out = bench.folder / f"{form}.jsonl"
+        bench.simtrain("export", str(bench.folder / "ids"), "--format", form, "--out", str(out))
+        rows[form] = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
+    for ids, text in zip(rows["tokens"], rows["rendered"], strict=True):
+        spelled = _post(
+            bench.url.removesuffix("/v1"), {"tokens": ids["prompt_ids"] + ids["completion_ids"]}, "/detokenize"
+        )
+        part.expect(spelled == (200, {"content": text["text"]}), "the ids are not the text that is trained on")
+        part.expect(len(ids["mask"]) == len(ids["logprobs"]) == len(ids["completion_ids"]), "a logprob is missing")
+        part.expect(ids["parts"] == 1, "the server read a turn under other ids")
+    sampled = sum(sum(ids["mask"]) for ids in rows["tokens"])
+    part.told = f"{len(rows['tokens'])} episodes, {sampled} ids sampled"
+    part.expect(sampled > 0, "no ids were recorded")
+    return part
+
+
 def refusals(bench: Bench, model: Path) -> Part:
     """What is refused before anything is played: a template that ignores tools, and a context that is too short."""
     part = Part("agent, refused")
@@ -205,8 +228,8 @@ def served(model: Path, *options: str) -> Iterator[str]:
             server.kill()
 
 
-def _post(url: str, body: dict[str, Any]) -> tuple[int, Any]:
-    request = Request(f"{url}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+def _post(url: str, body: dict[str, Any], route: str = "/chat/completions") -> tuple[int, Any]:
+    request = Request(url + route, json.dumps(body).encode(), {"Content-Type": "application/json"})
     try:
         with urlopen(request, timeout=100) as reply:
             return 200, json.load(reply)
@@ -251,7 +274,7 @@ def main() -> None:
     begun = perf_counter()
     with tempfile.TemporaryDirectory() as folder, served(model) as url:
         bench = Bench(url, Path(folder))
-        plays = (agent, malformed, lambda bench: refusals(bench, model), world, judge, enrich, closed_book)
+        plays = (agent, malformed, tokens, lambda bench: refusals(bench, model), world, judge, enrich, closed_book)
         for play in plays:
             started = perf_counter()
             part = play(bench)

@@ -9,15 +9,16 @@ MAX_MALFORMED = 2000
 
 
 def recordable(action: Action) -> Action:
-    """Return the action, with arguments that are no JSON object (foreign objects, endless nesting) turned into malformed ones.
+    """Return the action if it can be written as JSON, else one whose arguments (foreign objects, endless nesting) are marked malformed.
 
-    Integers beyond 64 bits become the nearest number of double precision, as most readers of JSON take them.
+    Integers beyond 64 bits become the nearest double, as in most JSON parsers.
     """
     if is_object(action.arguments):
         try:
             encode([action.tool, action.arguments])
             return action
         except TypeError:
+            # Tried only after encoding failed: walking the arguments of every call would cost more than the call itself.
             with suppress(OverflowError, RecursionError, TypeError):
                 nearest = _in_reach(action.arguments)
                 encode([action.tool, nearest])
@@ -26,7 +27,7 @@ def recordable(action: Action) -> Action:
 
 
 def _in_reach(value: object) -> object:
-    """Return the value with integers beyond 64 bits as floats. Raises OverflowError for one that is beyond those too."""
+    """Return the value with integers beyond 64 bits as floats. Raises OverflowError beyond the range of floats."""
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return float(value)
     if is_list(value):
@@ -37,6 +38,6 @@ def _in_reach(value: object) -> object:
 
 
 def readable(value: object) -> str:
-    """Return any object as text that can be written: itself where it is text, else as Python shows it."""
+    """Return any object as text that UTF-8 can encode: text as it is, other objects as `repr` shows them."""
     text = value if isinstance(value, str) else repr(value)
     return text.encode("utf-8", "replace").decode()

@@ -143,6 +143,7 @@ SCREENS = frozenset({"web", "android", "os"})
 
 def manner_of(call: Call) -> str:
     """Return the name of the manner in which the called tool's server writes errors."""
+    # By server and not by call: a real server words all its errors in one format.
     return tuple(MANNERS)[call.manners % len(MANNERS)]
 
 
@@ -160,6 +161,7 @@ def refusal(
     """
     wording = _WORDINGS[kind]
     later = "" if retry_after is None else f"Try again in {retry_after} seconds."
+    # A shell has no HTTP statuses and a screen no JSON: an error in the wrong format would look simulated.
     if call.domain in SHELLS:
         text = f"bash: {wording.shell}{f' ({detail})' if detail else ''}"
     elif call.domain in SCREENS:

@@ -85,12 +85,14 @@ class Paywall(PageTrouble):
 
     async def visit(self, call: Call, proceed: Answer, *, share: float) -> Observation:
         """Show only the beginning of pages behind the wall."""
+        # PASSING is set while the copy tool makes its own visit, which must not be walled.
         opened = [] if PASSING in call.memory else opened_by(call.request)
         observation = await proceed(call.request)
         if not opened or observation.is_error:
             return observation
         walled = call.memory.setdefault(_WALLED, {})
         for address in opened:
+            # Drawn by URL, not by call: a page stays walled however often, and in whatever order, it is opened.
             walled.setdefault(address.key, call.root.draw(_WALLED, address.key) < share)
         closed = [address for address in opened if walled[address.key] and not self._is_free(call, address)]
         return self._cut(call, observation, closed) if closed else observation
@@ -119,6 +121,7 @@ class Paywall(PageTrouble):
         for place in _texts_of(content, closed):
             text = str(at(content, place))
             cut = put(cut, place, self._beginning(text, _text_at(known, place), notice))
+        # Structured and text form are cut together; if the text is prose, it is cut on its own.
         changed = rewritten(observation, cut, tool=call.request.tool, world=call.world, source=self.source)
         if changed is not None or not is_object(cut):
             return changed or observation

@@ -47,6 +47,7 @@ def put(value: JsonValue, path: Path, new: JsonValue) -> JsonValue:
     """Return a copy with the value at a place replaced."""
     if not path:
         return new
+    # Only the containers on the way are copied: the world's reply may be shared with the trajectory.
     copy: JsonValue = dict(value) if is_object(value) else list(value)
     copy[path[0]] = put(copy[path[0]], path[1:], new)
     return copy
@@ -103,17 +104,21 @@ def rewritten(
     # A reply states the same thing up to three times: in its text, as structured content, and in the server's raw reply. A change to one
     # of them alone would give itself away, and a client that reads another one would see the truth.
     content, written = observation.content, parsed(observation.text)
+    # Clients validate structured content against the output schema and raise; the agent would never see the perturbation.
     if content is not None and not (is_object(value) and fits(value, tool)):
         return None
     provenance = Provenance(source)
+    # The common case: the text is only the compact JSON of the content.
     if observation.json and observation.wire is None:
         return replace(observation, text=encode(value), provenance=provenance)
     text = _in_world_words(observation, value, tool, world)
     if text is None and written is None:
         text = respoken(observation.text, words or {})
+        # Prose that does not contain the words would still state the old value.
         if text == observation.text and text:
             return None
     elif text is None:
+        # FastMCP wraps a list as {"result": [...]} in the structured content, but not in the text.
         if content is not None and content not in (written, {"result": written}):
             return None
         text = _written(value if content is None or content == written else value["result"], like=observation.text)
@@ -151,7 +156,9 @@ def respoken(text: str, words: Mapping[str, str]) -> str:
     """
     if not words:
         return text
+    # Longest first, since alternation takes the first match and one word may begin another.
     either = "|".join(re.escape(old) for old in sorted(words, key=len, reverse=True))
+    # 12 must not be replaced within 12.50, 3,12 or A12.
     return re.sub(rf"(?<![\w.,])(?:{either})(?![\w]|[.,]\d)", lambda found: words[found[0]], text)
 
 
@@ -167,6 +174,7 @@ def parsed(text: str) -> JsonValue:
 
 def _written(value: JsonValue, *, like: str) -> str:
     """Return a value as JSON text in the layout of another text."""
+    # Same layout as before: a change of layout alone would reveal the perturbation.
     indent = _INDENT.search(like)
     if indent is not None:
         return json.dumps(value, indent=len(indent[1]), ensure_ascii=False)

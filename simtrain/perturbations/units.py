@@ -67,11 +67,13 @@ def drifted(name: str, value: float, *, money: bool = False, currency: bool = Fa
     `money` says that the surrounding text is about money, `currency` that it names one.
     """
     parts = parts_of(name)
+    # Ids, counts and rates ("per") have no unit that could drift.
     if not parts or parts[-1] in _NONE or parts[0] in _NONE or "per" in parts:
         return None
     words = frozenset(parts)
     if factor := _unit(parts):
         return times(value, factor)
+    # Temperatures are not proportional, so they cannot be in the table of factors.
     if words & {"celsius", "temperature"}:
         return times(value * 1.8 + 32, 1)
     if "fahrenheit" in words:
@@ -85,6 +87,7 @@ def drifted(name: str, value: float, *, money: bool = False, currency: bool = Fa
         return times(value, 100)
     if parts[-1] in _SHARES and not words & {"exchange", "hourly", "daily"}:
         return times(value, 100 if abs(value) <= 1 else 0.01)
+    # From 10^9 on, an integer is a Unix time in seconds (2001 or later), from 10^12 on in milliseconds.
     if parts[-1] in _MOMENTS and value >= _SECONDS:
         return times(value, 1000 if value < _MILLISECONDS else 0.001)
     return _measured(parts, value)
@@ -120,6 +123,7 @@ def parts_of(name: str) -> list[str]:
 
 def times(value: float, factor: float) -> float:
     """Return the product, as an integer if it is whole."""
+    # Rounded, since binary fractions such as 0.30000000000000004 would reveal the conversion.
     converted = round(value * factor, 6)
     return int(converted) if converted == int(converted) else converted
 

@@ -77,6 +77,7 @@ class Writer(ModelKnobs):
                 problem = str(error)
             answer = [{"role": "assistant", "content": completion.text}] if completion.text else []
             again = {"role": "user", "content": f"That cannot be used: {problem}. Write it again."}
+            # Only the latest attempt is kept, so that the prompt does not grow with the number of tries.
             messages = [*prompt, *answer, again]
         if not self.fallback:
             raise SimulatorFault(f"{source}: {self.model} wrote nothing that can be used: {problem}")
@@ -109,6 +110,7 @@ class Writer(ModelKnobs):
             finally:
                 await self.close()
 
+        # A new event loop needs a thread of its own, since asyncio.run refuses to run inside a running loop.
         with ThreadPoolExecutor(max_workers=1) as thread:
             try:
                 return thread.submit(asyncio.run, finish()).result()

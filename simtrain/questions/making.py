@@ -90,6 +90,7 @@ class QuestionMaker:
         self.bounds = bounds or Bounds()
         self.families = families
         self.unanswerable = unanswerable
+        # The world's name is part of the seed: two worlds with the same seed must not get parallel questions.
         self.seed = derive(seed, world.name, "questions")
         self.schema = WorldSchema(world)
         self.languages = languages or self.schema.languages
@@ -110,6 +111,7 @@ class QuestionMaker:
         mixes = {False: TurnMix(self.families, self.bounds.hops), True: TurnMix(spoilable, self.bounds.hops)}
         made = number = spoiled = 0
         while made < count and number < count * TRIES:
+            # The share is kept after every question, not only at the end: a caller may stop early.
             spoil = spoiled < int((made + 1) * self.unanswerable + 0.5)
             turn = mixes[spoil].next()
             if turn is None and spoil and self.unanswerable < 1:
@@ -121,6 +123,7 @@ class QuestionMaker:
             mixes[spoil].tell(turn, made=found is not None)
             if found is None:
                 continue
+            # Skeletons of unanswerable questions do not count: they would use up the share of answerable ones.
             if not spoil:
                 self._skeletons[found.question.skeleton] += 1
             made, spoiled = made + 1, spoiled + spoil
@@ -129,6 +132,7 @@ class QuestionMaker:
 
     def _tried(self, turn: FamilyTurn, number: int, most: int, *, spoil: bool) -> Made | None:
         """Return the question from a draw; None if it was refused."""
+        # A stream per draw, so that a refused draw does not shift the following ones.
         stream = Stream(derive(self.seed, number))
         try:
             return self._spoiled(turn, stream, number) if spoil else self._drawn(turn, stream, number, most)
@@ -148,6 +152,7 @@ class QuestionMaker:
         language = stream.choose(self.languages)
         draft, gathered = self._fitted(shape, stream, language, answer)
         shape, compiled = draft.shape, draft.compiled
+        # Narrowing and removing idle conditions may have changed the number of hops.
         if shape.hops != turn.hops:
             raise DrawRefused("other hops than were to be")
         asks = shape.asks_for()
@@ -155,6 +160,7 @@ class QuestionMaker:
             raise DrawRefused("asked before")
         if self._skeletons[compiled.skeleton] >= most:
             raise DrawRefused("too many of its skeleton")
+        # Cheap checks first; solving, which searches the web, comes last.
         self._check(shape, compiled, gathered)
         query = self.wordings[language].query(shape, stream, answer=answer)
         question = self._question(draft, query, answer, number)
@@ -178,6 +184,7 @@ class QuestionMaker:
         for _ in range(NARROWINGS + 1):
             draft = self._draft(shape, language)
             sql, parameters = draft.compiled.sql, draft.compiled.parameters
+            # One row more than allowed is enough to know that there are too many.
             rows = len(self.world.query(f"select 1 from ({sql} ) limit {high + 1}", parameters))
             if rows < low:
                 raise DrawRefused("too few rows")
@@ -190,6 +197,7 @@ class QuestionMaker:
                 except InputError:
                     raise DrawRefused("ambiguous") from None
             try:
+                # Too many rows: one more condition narrows the answer.
                 shape = self.composer.tested(shape, stream, range(len(shape.nodes)), 0.5)
             except DrawRefused:
                 break
@@ -217,6 +225,7 @@ class QuestionMaker:
         if extreme is None or compiled.limit is None:
             return
         column = list(gathered.rows[0])[shape.columns.index(extreme.term)]
+        # One row past the limit shows whether the last ranks are tied: with a tie, the cut would be arbitrary.
         more = self.world.query(compiled.sql, {**compiled.parameters, compiled.limit: extreme.count + 1})
         if len(more) <= extreme.count:
             raise DrawRefused("a ranking of all there are")
@@ -239,6 +248,7 @@ class QuestionMaker:
         names = [f"c{place}" for place in range(len(shape.columns) + 2 * (shape.dispute is not None))]
         count = 0
         for place in range(len(shape.tests)):
+            # Without the ranking, which would cut the rows that the removed condition lets in.
             wider = replace(shape, tests=(*shape.tests[:place], *shape.tests[place + 1 :]), extreme=None)
             other = compile_shape(wider, self.schema, names)
             found = self.world.query(f"select count(*) as n from ({other.sql})", other.parameters)
@@ -269,6 +279,7 @@ class QuestionMaker:
                 "premise": Premise(kind=spoiled.kind, names=spoiled.names),
             }
         )
+        # Proved by the same SQL as answerable questions: the spoilt name must really leave nothing to answer.
         found = self.world.query(compiled.sql, compiled.parameters)
         rows = [{name: cell_text(value) for name, value in row.items()} for row in found]
         if asks_for_something(rows, given_cells(question, rows, query)):

@@ -70,7 +70,9 @@ class Body:
     @classmethod
     def of(cls, body: str, url: str, opened: str) -> Body:
         """Return the body of the page at a URL. `opened` is the text of the opened page: the body with absolute links, or a part of it."""
+        # Making links absolute lengthens the text, so a statement's position in the stored body must be shifted by the links before it.
         links, whole = list(RELATIVE.finditer(body)), list(RELATIVE.finditer(opened))
+        # The opened text is only a part of a long page: the links no longer match one to one.
         if len(links) != len(whole):
             opened = absolute(body, url)
             whole = list(RELATIVE.finditer(opened))
@@ -81,8 +83,10 @@ class Body:
         """Return the position of a statement in a text that is this body or a part of it; None if it is not there."""
         links = bisect_right(self.ends, statement.start)
         at = statement.start + (self.longer[links - 1] if links else 0)
+        # The 12 characters before it are compared too: the words alone may occur at this place by chance in another part of the page.
         if text.startswith(statement.words, at) and text.startswith(self.text[max(0, at - 12) : at], max(0, at - 12)):
             return at
+        # In a later part of a long page positions are different: find the statement's whole line instead.
         first = self.text.rfind("\n", 0, at) + 1
         last = self.text.find("\n", at)
         found = text.find(self.text[first : last if last >= 0 else len(self.text)])
@@ -113,6 +117,7 @@ class Finder:
         places: _Places = {}
         while True:
             chosen = self._cover(statements, lost, places)
+            # A page that cannot be reached is added to `lost`, and the cover is computed again without it; so this ends.
             path = self._walk(chosen, lost)
             if path is not None:
                 return path
@@ -130,6 +135,7 @@ class Finder:
         shown: list[int] = []
         waiting = dict.fromkeys(pages)
         while waiting:
+            # Search only if no remaining page's URL has been shown yet: opening a shown page needs one call less.
             if not shown:
                 query = next((query for query in map(self._query, waiting) if query is not None), None)
                 if query is None:
@@ -139,11 +145,13 @@ class Finder:
                 searches += 1
                 _show(self.browser.search(query), unseen, shown)
                 continue
+            # The smallest index first, so that the order of calls does not depend on the order of results.
             page = pages[heappop(shown)]
             del waiting[page]
             visit = self._opened(page)
             assert visit is not None, "a page that was chosen can be opened"
             used = sorted({found.call for found in chosen[page].values()})
+            # Passages refer to calls by number, which is known only now.
             placed = {part: len(calls) + at for at, part in enumerate(used)}
             calls += [visit.calls[part] for part in used]
             visits += len(used)
@@ -179,6 +187,7 @@ class Finder:
         chosen: dict[int, dict[Needed, Passage]] = {}
         counts = {page: len(facts) for page, facts in stating.items()}
         # A lazy heap: counts only fall, so an entry with an old count is pushed again with the new one.
+        # The page id breaks ties, so that the path is the same on every machine.
         heap = [(-count, page) for page, count in counts.items()]
         heapify(heap)
         while left:
@@ -188,6 +197,7 @@ class Finder:
             if -count != counts[page]:
                 heappush(heap, (-counts[page], page))
                 continue
+            # Reading a page is expensive; only facts that no page chosen before has are looked up.
             wanted = {fact: item for fact, item in stating[page].items() if fact in left}
             del counts[page]
             read = self._read(page, wanted, places)
@@ -273,6 +283,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None
         until = next(
             (text[end : end + size] for size in range(1, 60) if text.find(text[end : end + size], begin) == end), ""
         )
+        # Without both markers a plan could not cut the fact out of the reply again.
         if (after or begin == 0) and (until or end == len(text)):
             return Passage(part, path, after, until, statement)
     return None
@@ -281,6 +292,7 @@ def _place(visit: Visit, body: Body, statement: ReadStatement) -> Passage | None
 def _before(text: str, begin: int) -> str:
     """Return the shortest text before a position that occurs nowhere earlier, if possible from the same line; empty if none."""
     line = text.rfind("\n", 0, begin) + 1
+    # From the same line first: rendered lines vary less between seeds than their order does.
     for first in [*(max(line, begin - size) for size in _CONTEXT), *(max(0, begin - size) for size in _CONTEXT)]:
         if text.find(text[first:begin]) == first:
             return text[first:begin]

@@ -55,6 +55,7 @@ class HttpConnection:
             request = frame["id"]
             stream = self._start(self._request(request, frame, fields))
             self._streams[request] = stream
+            # Requests run in the background: their streams stay open for as long as the answer takes.
             stream.add_done_callback(lambda _: self._streams.pop(request, None))
             return
         try:
@@ -77,6 +78,7 @@ class HttpConnection:
         """Close the request's stream, which cancels it in the modern era; in the handshake era also send a notification."""
         stream = self._streams.get(request)
         if stream is not None:
+            # In the modern era there is no cancel notification: closing the stream is the cancellation.
             stream.cancel()
         if self._version is not None:
             await self.send(cancelled(request))
@@ -124,6 +126,7 @@ class HttpConnection:
         body = encode_frame(frame)
         for _ in range(REDIRECTS + 1):
             async with self._http.stream("POST", self._url, content=body, headers=headers) as response:
+                # Only these two redirects keep method and body; others would turn the POST into a GET.
                 if response.status_code not in (307, 308):
                     yield response
                     return
@@ -167,6 +170,7 @@ class HttpConnection:
         for _ in range(RESUMPTIONS):
             if answered or last is None:
                 break
+            # Recorded: a stand-in must break the stream at the same place to be faithful.
             self._resumed.add(request)
             await asyncio.sleep(wait)
             headers = self._session_headers() | {"Accept": "text/event-stream", "Last-Event-ID": last}
@@ -198,6 +202,7 @@ class HttpConnection:
             return False
         frames = decode_frames(event.data.encode(errors="surrogatepass"))
         if frames is None:
+            # Kept for the error message: servers that print logs into the stream are a common mistake.
             self.strays.add(event.data)
             return False
         for frame in frames:
@@ -217,8 +222,10 @@ class HttpConnection:
             headers = self._session_headers() | {"Accept": "text/event-stream"}
             wait, last = 1.0, None
             for _ in range(RESUMPTIONS):
+                # Continue after the last event seen; without ids there is nothing to continue from.
                 resume = {"Last-Event-ID": last} if last is not None else {}
                 async with self._http.stream("GET", self._url, headers=headers | resume) as response:
+                    # 405 is the usual answer of servers without such a stream, and not an error.
                     if response.status_code != 200 or not _is_stream(response):
                         return
                     latest, wait, _ = await self._read_events(response, None)
@@ -229,6 +236,7 @@ class HttpConnection:
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
+            # Checked while reading: Content-Length may be absent or wrong, above all with compression.
             if len(body) > self._limits.frame:
                 raise self._too_large()
         return bytes(body)
@@ -255,6 +263,7 @@ def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
     host = (urlsplit(target.url).hostname or "").lower()
     http = AsyncClient(
         headers=target.headers,
+        # No read timeout here: each request has its own deadline, and streams may be silent for long.
         timeout=Timeout(None, connect=limits.connect),
         limits=Limits(max_connections=None, max_keepalive_connections=None),
         # A proxy from the environment must not be asked for a server on this machine.

@@ -81,6 +81,7 @@ class Traffic:
         """Return this client's answer to a request of the server; undeclared capabilities are refused."""
         if method == "ping":
             return {"result": {}}
+        # A client must refuse what it did not declare; servers depend on that to detect capabilities.
         if method in CLIENT_METHODS and CLIENT_METHODS[method] not in self._capabilities:
             return method_not_found(method)
         return await self._answers(method, params)
@@ -121,6 +122,7 @@ class Traffic:
                 self._news.set()
         except SimulatorFault as fault:
             self._lost = fault
+            # Everybody who waits must be told, or they would wait until their own timeouts.
             for request in list(self._waiting):
                 self._fail(request, fault)
             self._news.set()
@@ -129,6 +131,7 @@ class Traffic:
                 task.cancel()
 
     async def _give_up(self, request: RequestId) -> None:
+        # Removed first: a reply that crosses with the cancellation counts as unmatched.
         self._waiting.pop(request, None)
         with contextlib.suppress(SimulatorFault, TimeoutError):
             async with asyncio.timeout(CANCEL_LIMIT):
@@ -146,6 +149,7 @@ class Traffic:
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
             return
+        # Without the envelope: recordings of both eras and transports are then alike.
         notification = {key: value for key, value in frame.items() if key != "jsonrpc"}
         self.notifications.append(notification)
         if waiting is not None:
@@ -158,6 +162,7 @@ class Traffic:
             # A server that could not parse a request answers with a null id; over HTTP its stream tells which one.
             identity = received.request
         waiting = self._waiting.get(identity) if isinstance(identity, int | str) else None
+        # Late, duplicate or foreign ids: counted, since they often explain a timeout.
         if waiting is None or waiting.reply.done():
             self.unmatched += 1
         elif "result" in frame or "error" in frame:
@@ -173,11 +178,13 @@ class Traffic:
         token = as_object(received.frame.get("params")).get("progressToken")
         if token is not None:
             return next((waiting for waiting in self._waiting.values() if waiting.token == token), None)
+        # On stdio messages have no stream: with several pending requests the owner would be a guess.
         return next(iter(self._waiting.values())) if len(self._waiting) == 1 else None
 
     async def _answer_back(self, frame: JsonObject, waiting: Waiting | None) -> None:
         method, params = str(frame["method"]), as_object(frame.get("params"))
         answer = await self.answer(method, params)
+        # Recorded with the request that caused it, so that a stand-in asks the same question at the same point.
         if waiting is not None:
             waiting.asks.append({"method": method, "params": params, "answer": answer})
         with contextlib.suppress(SimulatorFault):

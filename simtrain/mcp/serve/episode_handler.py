@@ -104,6 +104,7 @@ class EpisodeHandler:
         # A world with several servers prefixes tools with their server; one made from a single capture does not.
         self._prefix = captured.name if captured and any(tool.server for tool in world.tools) else ""
         recordings = captured.recordings.items() if captured else ()
+        # One replay position per recorded client: each has its own order of calls.
         self._playing = {client: index.play() for client, index in recordings}
         self._conversations = Conversations()
         self._page_size = page_size
@@ -136,6 +137,7 @@ class EpisodeHandler:
             return self._surface.initialize(request)
         if method == "tools/call":
             return await self._call(request, line)
+        # After tools/call, which is by far the most frequent, and needs no such check.
         refused = self._refused(request)
         if refused is not None:
             return result_of(refused)
@@ -150,6 +152,7 @@ class EpisodeHandler:
 
     def _recorded(self, request: WireRequest) -> Exchange | None:
         """Return the recorded exchange for a request: with the client most like this one if possible, else with another."""
+        # A reply recorded with another client is closer to the truth than an invented one.
         for client in sorted(self._playing, key=_caller(request).misfit):
             try:
                 return self._playing[client].find(request.method, request.params)
@@ -230,6 +233,7 @@ class EpisodeHandler:
 
         async def answer(step: Request) -> Observation:
             reply, source = self._reply(replace(request, params={**request.params, **step.arguments}))
+            # A perturbation may ask several times; every reply is kept to recognise the one that comes out.
             replies.append((reply, observed(reply, source)))
             return replies[-1][1]
 
@@ -297,6 +301,7 @@ class EpisodeHandler:
             return self._surface.page(request)
         key = LISTED[request.method]
         items = self._surface.items(request)
+        # Sealed, so that a cursor of another list, or an invented one, is refused rather than misread.
         cursor = request.params.get("cursor")
         try:
             start = 0 if cursor is None else int(unseal(str(cursor)).removeprefix(f"{request.method} "))
@@ -309,9 +314,11 @@ class EpisodeHandler:
 
     async def _call(self, request: WireRequest, line: ClientLine) -> JsonObject:
         name, arguments = request.params["name"], request.params.get("arguments")
+        # In the modern era the client repeats its request with its answers; that is no new step.
         if self._conversations.knows(request):
             return self._conversations.go_on(request)
         tool = self._tools.native.get(name)
+        # A context variable, since the world model that replays is several layers away and must not know about MCP.
         caller.set(_caller(request))
         try:
             observation = await self.held.call(self._native(name), arguments or {}, by=_actor(request))
@@ -322,6 +329,7 @@ class EpisodeHandler:
         response = call_response(observation)
         if "result" in response and tool is not None:
             response = {"result": self._fitting.fit(response["result"], tool)}
+        # No raw reply: the world itself or a perturbation answered, and `isError` follows the captured server's habit.
         if observation.wire is None:
             result: JsonObject = response["result"]
             return {**result, "isError": False} if self._says_success and "isError" not in result else result
@@ -341,6 +349,7 @@ class EpisodeHandler:
 
     async def _replay(self, request: WireRequest, line: ClientLine, wire: JsonObject) -> JsonObject:
         """Return a recorded reply, after sending what preceded it: notifications, and questions to the client."""
+        # The recorded stream broke here; the client must reconnect to get the rest.
         if wire.get("resumed"):
             await line.hang_up()
         for notification in wire.get("notifications") or ():

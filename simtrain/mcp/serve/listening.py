@@ -90,6 +90,7 @@ def bind(options: Listening) -> Generator[Sockets]:
         if options.control_port is None:
             yield Sockets(main, None)
             return
+        # A port of its own: the agent's network may be limited to the MCP port, so that it cannot reach the grading.
         with _bind(options.host, options.control_port) as control:
             yield Sockets(main, control)
 
@@ -156,6 +157,7 @@ async def served(app: ASGIApp, listening: socket.socket, patience: float) -> Asy
     try:
         yield
     finally:
+        # Both are needed: uvicorn stops accepting, and open streams, which would never end, are told to.
         server.should_exit = True
         ending.end()
         await task
@@ -164,6 +166,7 @@ async def served(app: ASGIApp, listening: socket.socket, patience: float) -> Asy
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
+    # Otherwise a restarted server would have to wait for old connections to leave TIME_WAIT.
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))

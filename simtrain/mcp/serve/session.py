@@ -37,6 +37,7 @@ class ServingSession:
 
     async def open_default(self) -> HeldEpisode:
         """Return the episode at `/mcp`, opening it if need be."""
+        # Two clients may connect at once; without the lock each would open a default episode.
         async with self._opening:
             return self.episodes.find(DEFAULT) or await self.host.open(name=DEFAULT)
 
@@ -79,6 +80,7 @@ async def open_session(
     try:
         yield ServingSession(host, page_size=page_size)
     finally:
+        # First, so that the sweep cannot close an episode at the same time as `close_all`.
         sweeping.cancel()
         await host.episodes.close_all()
         if host.record is not None:

@@ -121,6 +121,7 @@ class Ranking:
 
     def _terms(self, query: str) -> list[_Term]:
         """Return the words of a query that occur in the index, the rarest first."""
+        # Repeated words do not count twice, and pasted texts must not make a query arbitrarily slow.
         words = list(dict.fromkeys(tokens(query)))[:MOST_WORDS]
         found = (self._term(word) for word in words)
         return sorted((term for term in found if term.pages), key=lambda term: (term.pages, term.word))
@@ -216,6 +217,7 @@ class Ranking:
         Candidates are scored in the order of their highest possible score, until none of the others can be among the best.
         """
         most = {page: score + sum([term.weight for term in held[page]]) for page, score in candidates.items()}
+        # The page id breaks ties, so that equal scores have the same order everywhere.
         waiting = sorted(candidates, key=lambda page: (-most[page], page))
         hits: list[Hit] = []
         best: list[float] = []
@@ -230,6 +232,7 @@ class Ranking:
                 score = candidates[page]
                 if held[page]:
                     score = self._added(score, held[page], texts[page])
+                # Rounded like the first stage: sums in another order differ in the last bits.
                 hits.append(Hit(page, round(score, _DIGITS)))
                 (heappush if len(best) < wanted else heappushpop)(best, score)
         return sorted(hits, key=lambda hit: (-hit.score, hit.page))[:wanted]

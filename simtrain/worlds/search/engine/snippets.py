@@ -91,6 +91,7 @@ def _sentence(start: int, raw: str, query: Sequence[str], leak: Leak, places: _P
     text = plain(shown)
     words = tokens(text)
     score = float(len({*query} & {*words}))
+    # Each fact weighs less than a word of the query, so that relevance comes first.
     if leak == "full":
         score += FACT_WEIGHT * len(inside)
     if leak == "tease" and raw.startswith("#"):
@@ -105,6 +106,7 @@ def _without(raw: str, start: int, places: Iterable[Statement]) -> str:
     position = 0
     for first, length in places:
         begin, end = max(first - start, 0), min(first + length - start, len(raw))
+        # Statements may overlap or nest: text between them is kept only past the furthest end so far.
         if begin >= position:
             kept += [raw[position:begin], GAP]
         position = max(position, end)
@@ -115,6 +117,7 @@ def _passage(sentences: list[_Sentence], most: int) -> str:
     """Return the best sentence with the sentences after it, then before it, up to `most` words."""
     if not sentences:
         return ""
+    # The earliest of equally good sentences, so that the result is unique.
     best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
     first = last = best
     words = sentences[best].words
@@ -126,6 +129,7 @@ def _passage(sentences: list[_Sentence], most: int) -> str:
         words += sentences[first].words
     text = " ".join(sentence.text for sentence in sentences[first : last + 1])
     # A table row or a list without full stops can be one very long sentence.
+    # Cut by words, as the limits are given in words.
     cut = text.split()
     if len(cut) > 2 * most:
         text, last = " ".join(cut[: 2 * most]), -1

@@ -165,6 +165,7 @@ class Web:
 
     def page_at(self, host: str, path: str, query: str) -> StoredPage | None:
         """Return the page at an address; None if there is none."""
+        # Agents vary the spelling of a URL (such as a trailing slash); pages are stored under one of these.
         for url in spellings(host, path, query):
             row = self.first(f"{_PAGE} url = ?", (url,))
             if row is not None:

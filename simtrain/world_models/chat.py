@@ -93,6 +93,7 @@ class Chat(ModelKnobs, WorldModel):
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
         """Open one episode. Its history only grows, so that the server's prefix cache hits."""
+        # The initial state is described once: later states follow from the calls in the history.
         system = domain.system_prompt(
             tools,
             initial_state=world.describe() if self.initial_state == FROM_WORLD else self.initial_state,
@@ -119,6 +120,7 @@ class Chat(ModelKnobs, WorldModel):
         if thinking is None:
             return body
         template: dict[str, JsonValue] = body.get("chat_template_kwargs") or {}
+        # The author's own template settings win over `thinking`.
         return {**body, "chat_template_kwargs": {"enable_thinking": thinking, **template}}
 
 
@@ -140,6 +142,7 @@ class _Session:
         Raises SimulatorFault if the model cannot be reached or no prediction is usable.
         """
         settled = self.domain.settled(request) if self.ledger is not None else None
+        # A model asked twice may answer differently; real tools do not for such requests.
         if settled in self.settled:
             return self.settled[settled]
         observation = await self._predicted(request)
@@ -159,6 +162,7 @@ class _Session:
                 observation = self._read(completion, request)
             except ValueError as error:
                 reason = str(error)
+                # Only the latest rejected text is shown, so that retries do not grow the prompt.
                 messages = (
                     conversation if not completion.text else [*conversation, *_correction(completion.text, reason)]
                 )

@@ -51,7 +51,9 @@ class Reach:
         self._tried: set[int] = set()
         self.links = dict(sorted(Counter(self._near.distances()).items()))
         by_links = len(self._near)
+        # Searches are far more expensive than links, so only pages that no link reaches are searched for.
         far = [row[0] for row in connection.execute("select id from _pages order by id") if row[0] not in self._near]
+        # A fixed stride and no random sample: the check must give the same result every time.
         self.tried = far[:: max(1, -(-len(far) // MOST_SEARCHED))]
         begin(len(self.tried))
         for page in self.tried:
@@ -72,6 +74,7 @@ class Reach:
         title, begins = self._connection.execute(
             "select title, substr(body, 1, 400) from _pages where id = ?", (page,)
         ).fetchone()
+        # Link targets are dropped: searching for a URL would find the page without any words of its own.
         first = " ".join(_WORD.findall(_TARGET.sub("", begins))[:BEGINNING])
         if any(page in self._search(query) for query in (title, first)):
             self._near.spread([page])
@@ -130,6 +133,7 @@ def _links(connection: sqlite3.Connection, pages: int) -> tuple[array[int], arra
     for page, target in connection.execute(sql, (pages, pages)):
         targets.append(target)
         begins[page + 1] = len(targets)
+    # Pages without links get the end of their predecessor, so that every slice is well defined.
     for page in range(1, pages + 2):
         begins[page] = max(begins[page], begins[page - 1])
     return begins, targets

@@ -42,6 +42,7 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
     pages, first, last = connection.execute("select count(*), min(id), max(id) from _pages").fetchone()
     if pages == 0:
         yield "it has no pages"
+    # The checks use page ids as indices of arrays, which gaps would make needlessly large.
     elif (first, last) != (1, pages):
         yield f"its {pages} pages are numbered from {first} to {last}"
     for (page,) in connection.execute(_NO_TEXT):

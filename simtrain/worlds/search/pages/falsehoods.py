@@ -38,9 +38,11 @@ class Falsehoods:
         if kind == "flag":
             return 0 if self._column[row] else 1
         if kind == "date":
+            # At least a week earlier, so that it reads as outdated and not as a slip.
             return self._near(row, [-7 - int(draw() * 120)])
         if kind not in NUMERIC or self._chosen:
             return self.of_another(row, draw)
+        # 3 to 20 % below the truth: far enough to differ after rounding, near enough to be plausible.
         return self._near(row, [self._true(row) * (0.17 * draw() - 0.2), -self._step, self._step])
 
     def slip(self, row: int, draw: Draw) -> Value:
@@ -48,6 +50,7 @@ class Falsehoods:
         if self._attribute.kind == "date":
             shift = (1 if draw() < 0.5 else -1) * (1 + int(draw() * _SLIP_DAYS))
             return self._near(row, [shift, -shift])
+        # A value outside a short list would be recognised as false without any other page.
         swapped = [] if self._chosen else list(self._swaps(row, self._true(row)))
         if swapped:
             return self._value(swapped[int(draw() * len(swapped))])
@@ -57,6 +60,7 @@ class Falsehoods:
         """Return the value of another row, drawn at random."""
         column = self._column
         truth, others = column[row], len(column) - 1
+        # Bounded, since in a column of equal values no draw would ever differ.
         for _ in range(_TRIES):
             other = 1 + int(draw() * others)
             found = column[other]
@@ -122,6 +126,7 @@ class Falsehoods:
         """Return the greatest common step of all values."""
         if self._attribute.kind == "date":
             return 1
+        # A sample first: if it already has step 1, the rest cannot raise it.
         step = gcd(*self._known[:_SAMPLE])
         return step if step == 1 else gcd(step, *self._known[_SAMPLE:]) or 1
 
@@ -139,6 +144,7 @@ class Falsehoods:
         digits = str(abs(whole))
         for place in range(len(digits) - 1):
             one, other = digits[place], digits[place + 1]
+            # Equal digits would leave the truth, a leading zero would change the number of digits.
             if one == other or (place == 0 and other == "0"):
                 continue
             found = int(f"{digits[:place]}{other}{one}{digits[place + 2 :]}") * (1 if whole >= 0 else -1)

@@ -46,6 +46,7 @@ class Code(FactsSource):
             "__builtins__": {one.__name__: one for one in (len, enumerate, int, range, set, sorted)},
         }
         # Safe, since the source holds nothing of the file but escaped literals, and it runs with six builtins.
+        # Compiled instead of interpreted: a world has up to millions of pages, and each kind's template is walked only once.
         exec(compile(self.source, f"<pages {self._page.label}>", "exec"), scope)
         return cast(Render, scope["render"])
 
@@ -64,6 +65,7 @@ class Code(FactsSource):
             f"pages.append((p, {page.site.id}, {'https://' + page.site.spec.domain!r} + url, {title}, {page.page_kind!r}, d, {kind}, "
             "x or None, body, num, last, total))"
         )
+        # Sorted: the order of a set of strings varies between processes.
         self._line("if linked: targets.append((p, encode(sorted(linked))))")
         self._end()
         body = "\n".join(self._lines)
@@ -80,6 +82,7 @@ class Code(FactsSource):
         # A page and its copy start from the same seed.
         found = ["again(x)"] if self._is_copied else []
         if self._voices:
+            # Voices are repeated by share, so that one uniform draw is enough.
             found.append(f"w = {tuple(self._voices)!r}[int(random() * {len(self._voices)})]")
         return [*found, *(f"y_{name} = int(random() * {_TURNS})" for name in self._drawn_phrases)] or ["pass"]
 
@@ -175,6 +178,7 @@ class Code(FactsSource):
         self._nodes(nodes)
         self._flush()
         if len(self._lines) == before:
+            # An empty block would be a syntax error.
             self._line("pass")
         self._depth -= 1
 

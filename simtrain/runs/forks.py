@@ -1,4 +1,4 @@
-"""Forks: episodes that go on from a step of a recorded one, by another agent, under more perturbations or with another seed."""
+"""Forks: episodes that continue a recorded one from a step, with another agent, more perturbations or another seed."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,10 +20,10 @@ from simtrain.values.types import JsonObject, canonical
 
 @dataclass(frozen=True, slots=True)
 class ForkOptions:
-    """How episodes go on from a record: before which steps, how often each, and what is other from there on.
+    """How episodes continue a record: before which steps, how often each, and what changes from there on.
 
-    With `seed` the agent's chance, and unless `same_faults` the draws of all that is armed, come from it; None lets both go on as
-    they were. Several branches each get a seed of their own. `packs` are armed at the fork, at `severity` where they leave it open.
+    `seed` replaces the seed of the agent and, unless `same_faults`, of all armed perturbations; None keeps both. Several branches
+    each get their own seed. `packs` are armed at the fork; `severity` applies unless they set it.
     """
 
     at: tuple[int, ...]
@@ -42,17 +42,17 @@ class ForkOptions:
         return asdict(self) | {"at": list(self.at), "packs": list(self.packs)}
 
     def seed_of(self, step: int, branch: int) -> int | None:
-        """Return the seed of one branch, of 63 bits, since tables have no wider integers."""
+        """Return the seed of one branch, 63 bits long, since tables have no wider integers."""
         if self.branches == 1:
             return self.seed
         return derive(self.seed or 0, "branch", step, branch) >> 1
 
 
 def forked(episode: Episode, trajectory: Trajectory, options: ForkOptions, *, attempt: int = 0) -> list[Episode]:
-    """Return the episodes that go on from a trajectory of an episode: all branches of the first step, then those of the next.
+    """Return the episodes that continue a trajectory: all branches of the first step, then those of the next.
 
-    Their attempts are numbered from `attempt` on. Raises InputError for a step that the trajectory does not have, for replies that
-    cannot be had again, and for packs that cannot be armed.
+    Their attempts are numbered from `attempt` on. Raises InputError for an unknown step, for replies that
+    cannot be reproduced, and for packs that cannot be armed.
     """
     for step in options.at:
         _check_step(episode.scenario, trajectory, step)
@@ -65,7 +65,7 @@ def forked(episode: Episode, trajectory: Trajectory, options: ForkOptions, *, at
 
 
 def gone_on(episode: Episode, turns: Sequence[Turn], forks: Sequence[Forked]) -> Episode:
-    """Return an episode that goes on from recorded turns after some forks, the earliest first. Raises InputError."""
+    """Return an episode that continues recorded turns after some forks, the earliest first. Raises InputError."""
     scenario = episode.scenario
     armed: list[tuple[Armed, ...]] = []
     for fork in forks:
@@ -78,7 +78,7 @@ def gone_on(episode: Episode, turns: Sequence[Turn], forks: Sequence[Forked]) ->
 
 
 def armed_later(scenario: Scenario, fork: Forked) -> tuple[Scenario, tuple[Armed, ...]]:
-    """Return a scenario as it is graded after a fork, and what the fork arms beside its own perturbations. Raises InputError."""
+    """Return a scenario in the form graded after a fork, and the perturbations that the fork adds. Raises InputError."""
     if not fork.armed:
         return scenario, ()
     found = bundles(scenario, fork.packs, fork.severity)
@@ -90,12 +90,13 @@ def armed_later(scenario: Scenario, fork: Forked) -> tuple[Scenario, tuple[Armed
     for item in items:
         check_armed(item, scenario.source.build())
     made_of = [scenario.digest, fork.step, fork.armed, fork.severity, [bundle.data for bundle in found]]
+    # A new digest, since trajectories with other perturbations must not count as attempts at the same scenario.
     digest = blake2b(canonical(made_of), digest_size=16).hexdigest()
     return replace(scenario, digest=digest, grading=with_attacks(scenario.grading, items)), items
 
 
 def check_continuing(agent: Agent, name: str) -> None:
-    """Refuse, with an InputError, an agent that cannot go on from turns that it did not write."""
+    """Raise InputError for an agent that cannot continue from turns that it did not write."""
     if not agent.continues:
         raise InputError(
             f"{name} cannot go on from a recorded step: it plays from the first call on",
@@ -107,7 +108,7 @@ def _branch(
     episode: Episode, trajectory: Trajectory, options: ForkOptions, step: int, branch: int, labels: tuple[str, ...]
 ) -> Episode:
     earlier = tuple(fork for fork in trajectory.forks if fork.step <= step)
-    # Forked before its own last fork, it is the trajectory which that fork left that is gone on from.
+    # A fork before the trajectory's own last fork really continues the trajectory which that fork came from.
     left = next((fork for fork in trajectory.forks if fork.step > step), None)
     fork = Forked(
         left.scenario_digest if left else trajectory.scenario_digest,
@@ -136,7 +137,7 @@ def _reaching(scenario: Scenario, options: ForkOptions) -> tuple[str, ...]:
 
 
 def _check_step(scenario: Scenario, trajectory: Trajectory, step: int) -> None:
-    """Refuse a step that is not there, or before which somebody answered who would not say the same again."""
+    """Raise InputError for an unknown step, and for one after replies that could not be reproduced."""
     steps = trajectory.steps
     if not 0 <= step <= len(steps):
         raise InputError(f"{trajectory.episode} has no step {step}", remedy=f"choose one from 0 to {len(steps)}")
@@ -149,7 +150,7 @@ def _check_step(scenario: Scenario, trajectory: Trajectory, step: int) -> None:
 
 
 def _asked(scenario: Scenario, step: Step) -> list[str]:
-    """Return the world models that were asked at a step and would not say the same again: the first of its tool, and who answered."""
+    """Return the world models asked at a step whose replies are not reproducible: the first for its tool, and the one that answered."""
     first = next((one.label for one in scenario.answering if matches(step.action.tool, one.tools)), None)
     replies = (step.observation, *(event.clean for event in step.events))
     answered = {reply.provenance.source for reply in replies if reply is not None and reply.provenance is not None}

@@ -48,7 +48,7 @@ class HeldEpisode:
         self._closed = False
 
     async def step(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
-        """Make one call, for whoever is named. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nobody could
+        """Make one call on behalf of `by`. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nothing could
         answer.
         """
         self.used = monotonic()
@@ -56,7 +56,7 @@ class HeldEpisode:
             return await self._carry_out(tool, arguments, None, by)
 
     async def call(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
-        """Make one call as `step` does. One that was begun is carried out and recorded, even when whoever made it no longer waits."""
+        """Make one call as `step` does. Once begun it is completed and recorded, even if its caller no longer waits."""
         return await self._whole(tool, arguments, None, by)
 
     async def read(self, name: str, arguments: JsonObject, answer: Answer, *, by: str) -> Observation:
@@ -108,14 +108,14 @@ class HeldEpisode:
         return turn
 
     def _numbered(self, message: Message) -> Message:
-        """Return the message, its calls with ids that nobody else has used in this episode."""
+        """Return the message; its calls get ids that are unique in this episode."""
         first = len(self.environment.steps) + 1
         calls = (replace(call, id=f"call_{number}") for number, call in enumerate(message.calls, first))
         return replace(message, calls=tuple(calls))
 
     @property
     def opener(self) -> str:
-        """Who acts where nobody else is named."""
+        """Return the default acting party."""
         return str(self.agent["name"])
 
     def _why(self) -> str:

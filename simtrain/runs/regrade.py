@@ -33,13 +33,13 @@ Place: TypeAlias = tuple[str, str]
 """Scenario and arm; no arm is an empty name."""
 
 AT_ONCE = 32
-"""Trajectories that are graded at the same time, and all that are held in memory."""
+"""Trajectories that are graded concurrently; no others are held in memory."""
 
 
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
-    """Grade every trajectory of a run folder by the present rubrics of the scenario files; return the new summary.
+    """Grade every trajectory of a run folder by the current rubrics of the scenario files; return the new summary.
 
-    Each file of trajectories is replaced as a whole once all of it is graded, so after an interruption it can simply be started again.
+    Each file of trajectories is replaced atomically once all of it is graded, so an interrupted run of it can simply be repeated.
     Raises InputError if a scenario is missing, its world has changed, a grader's model cannot be reached, the folder cannot be
     written, or a run is writing to it.
     """
@@ -127,10 +127,12 @@ async def _grade(trajectory: Trajectory, scenarios: dict[Place, Scenario]) -> Tr
         scenario = _in_own_arm(scenarios.get((trajectory.scenario, "")), trajectory)
     if scenario is None:
         raise InputError(f"run.json does not name the scenario {trajectory.scenario!r}")
+    # The gold is SQL over the world: with another world the grades would be wrong without any error.
     if scenario.source.digest != trajectory.world.digest:
         raise InputError(
             f"the world {trajectory.world.name!r} has changed since this run was played", remedy="play it again"
         )
+    # Packs armed at a fork may bring graders of their own.
     for fork in trajectory.forks:
         scenario, _ = armed_later(scenario, fork)
     world = finished_world(trajectory, scenario)

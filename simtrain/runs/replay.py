@@ -35,7 +35,7 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
 
 
 def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
-    """Return the episode that a trajectory of a run is the record of; one that was forked goes on from where it was.
+    """Return the episode that a trajectory of a run records; a forked one continues from its fork.
 
     Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
     """
@@ -48,7 +48,7 @@ def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
 
 
 def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
-    """Return the top-level keys in which two trajectories differ by any byte, `timing` aside."""
+    """Return the top-level keys in which two trajectories differ by any byte, except `timing`."""
     was, now = (orjson.loads(to_line(replace(one, timing={}))) for one in (recorded, again))
     return [key for key in now if was[key] != now[key]]
 
@@ -69,6 +69,7 @@ def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:
         file = Path(str(facts.get("folder", "")), str(entry["file"]))
         scenario = load_scenario_file(file, trajectory.scenario)
         found = scenario if arm is None else armed(scenario, TypeAdapter(Arm).validate_python(arm))
+        # Checked before playing: with a changed scenario another result would prove nothing.
         if found.digest != entry["digest"]:
             raise InputError(
                 f"the scenario {trajectory.scenario} (or its world or a pack) has changed since it was played",
@@ -80,7 +81,7 @@ def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:
 
 
 def episode_of(scenario: Scenario, trajectory: Trajectory) -> Episode:
-    """Return the episode of a scenario that a trajectory is the record of, its forks aside. Raises InputError."""
+    """Return the episode of a scenario that a trajectory records, without its forks. Raises InputError."""
     for episode in paradigm_of(scenario).episodes(scenario, seed=trajectory.seed, attempts=1):
         arm = episode.scenario.arm
         if episode.id == trajectory.episode and (arm.name if arm else "") == trajectory.arm:

@@ -1,4 +1,4 @@
-"""Restoring an episode up to a step of its record: the recorded calls are made again, and must get the recorded replies."""
+"""Restore an episode up to a step of its record: the recorded calls are made again and must get the recorded replies."""
 
 from collections import deque
 
@@ -14,10 +14,10 @@ from simtrain.values.types import Message, Observation
 
 
 async def restore(journal: Journal, fork: Fork) -> None:
-    """Bring a fresh episode to the step at which it goes on from a record; the rest of that turn's calls are then pending.
+    """Bring a fresh episode to the step at which it continues a record; the remaining calls of that turn are then pending.
 
-    World, clock, draws, counts and memories are those that the record left there, since the same calls have been made. Each fork on
-    the way arms and reseeds where it did. Raises InputError for a step that is not as it was recorded, and for what cannot be armed.
+    World, clock, draws, counts and memories are then as in the record, since the same calls have been made. Earlier forks arm and
+    reseed at their own steps. Raises InputError for a step that differs from the record, and for perturbations that cannot be armed.
     """
     ahead = deque(zip(fork.forks, fork.armed, strict=True))
     last = fork.forks[-1].step
@@ -28,10 +28,12 @@ async def restore(journal: Journal, fork: Fork) -> None:
             journal.environment.rearm(armed, seed=None if forked.same_faults else forked.seed)
 
     for turn in fork.turns:
+        # A turn that begins at the fork is the new agent's: its message must not be in the history.
         if not turn.steps or turn.steps[0].index >= last:
             break
         journal.say(_message(turn))
         for step in turn.steps:
+            # Before the step: a fork applies from its step on, that step included.
             rearm(step.index)
             if step.index < last:
                 await _again(journal, step)
@@ -53,11 +55,12 @@ def _message(turn: Turn) -> Message:
 
 
 async def _again(journal: Journal, step: Step) -> None:
-    """Make a recorded call again. Raises InputError if anything about it is other than recorded."""
+    """Make a recorded call again. Raises InputError if the step differs from the record in any byte."""
     try:
         made = await journal.carry_out(step.action, _read(step) if "/" in step.action.tool else None)
     except SimulatorFault as fault:
         raise InputError(f"step {step.index} cannot be played again: {fault}") from None
+    # Compared as bytes, which includes clock, events and provenance: any difference means another world.
     if orjson.dumps(made) != orjson.dumps(step):
         raise InputError(
             f"step {step.index} ({step.action.tool}), played again, is not what was recorded: another {_difference(made, step)}",
@@ -71,7 +74,7 @@ def _difference(made: Step, step: Step) -> str:
 
 
 def _read(step: Step) -> Answer:
-    """Return the answer to a read of a resource or a prompt, which changes nothing: the recorded one without perturbations."""
+    """Return the answer to a read of a resource or a prompt, which does not change the world: the recorded unperturbed one."""
     clean = next((event.clean for event in step.events if event.clean is not None), step.observation)
 
     async def answer(request: Request) -> Observation:

@@ -27,14 +27,14 @@ SessionCall: TypeAlias = "tuple[Session, str, JsonObject]"
 
 
 SESSION: JsonObject = {"name": "session"}
-"""How a trajectory names whoever plays a session, unless said otherwise."""
+"""The default agent name in trajectories of sessions."""
 
 
 class Sessions:
-    """Open sessions, at most `most` at once. Every method may be called from any thread; all of them are carried out in one other thread.
+    """Open sessions, at most `most` at once. Every method may be called from any thread; all run in one other thread.
 
-    `agent` is how trajectories call whoever plays. With `out` the trajectory of every finished session is written into that run folder.
-    With `real_time` the delays of perturbations are waited for.
+    `agent` is the agent's name in trajectories. With `out` the trajectory of every finished session is written to that run folder.
+    With `real_time` the delays of perturbations are slept.
 
         with Sessions() as sessions:
             session = sessions.open("helpdesk/refund", case=3, seed=7)
@@ -63,14 +63,14 @@ class Sessions:
         return Session(held, self._host, self._loop)
 
     def join(self, name: str, *, by: str | None = None) -> Session:
-        """Return the open session of a name, to act in it as `by`, beside others. Raises InputError."""
+        """Return the open session with this name, to act in it as `by` together with others. Raises InputError."""
         held = self._host.episodes.find(name)
         if held is None:
             raise InputError(f"no session {name!r} is open", remedy="open one")
         return Session(held, self._host, self._loop, by=by)
 
     def calls(self, batch: Iterable[SessionCall]) -> list[Observation | SimtrainError]:
-        """Return what each call of a batch gives, in order: its observation, or the error that `Session.call` would have raised.
+        """Return the result of each call of a batch, in order: its observation, or the error that `Session.call` would have raised.
 
         Calls of one session are made in order, those of different sessions concurrently.
         """
@@ -83,7 +83,7 @@ class Sessions:
 
     @contextmanager
     def within(self, block: Callable[[EpisodeHost], AbstractAsyncContextManager[ResultT]]) -> Generator[ResultT]:
-        """Keep an asynchronous block over the open episodes going in the sessions' own thread, such as a server of them."""
+        """Run an async context manager over the open episodes, such as a server of them, in the sessions' own thread."""
         with self._loop.within(block(self._host)) as entered:
             yield entered
 
@@ -91,7 +91,7 @@ class Sessions:
         return len(self._host.episodes)
 
     def close(self) -> None:
-        """Close all sessions; those that were not finished leave no trajectory. Closing twice is fine."""
+        """Close all sessions; unfinished ones leave no trajectory. Closing twice is allowed."""
         try:
             self._loop.run(self._host.episodes.drop_all())
         except InputError:
@@ -110,10 +110,10 @@ class Sessions:
 
 
 class Session:
-    """One open episode: its task, and how it is played. Calls made at once are carried out one after the other."""
+    """One open episode: its task, and methods to play it. Concurrent calls run one after the other."""
 
     def __init__(self, held: HeldEpisode, host: EpisodeHost, loop: LoopThread, *, by: str | None = None) -> None:
-        """`by` is who acts here, where several act in the episode; the one who opened it unless said otherwise."""
+        """`by` names the acting party if several act in the episode; by default the one that opened it."""
         self.held = held
         """The episode itself, which belongs to the thread of its sessions."""
         self.by = by or held.opener
@@ -122,17 +122,17 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The session's name, by which others may reach it."""
+        """Return the session's name, by which others may join it."""
         return self.held.name
 
     @property
     def episode(self) -> Episode:
-        """What is played: scenario, case, seed, limits."""
+        """Return the episode: scenario, case, seed, limits."""
         return self.held.episode
 
     @property
     def prompt(self) -> str:
-        """The task, as the agent reads it."""
+        """Return the task as the agent reads it."""
         return self.held.briefing.prompt
 
     @property
@@ -152,12 +152,12 @@ class Session:
 
     @property
     def stop(self) -> Stop | None:
-        """Why the episode has ended; None while calls are carried out."""
+        """Return why the episode ended; None while it goes on."""
         return self.held.journal.stop
 
     @property
     def problem(self) -> InputError | None:
-        """Why nothing more can be done here; None while the session is open."""
+        """Return the error for a closed session; None while it is open."""
         if not self.held.gone:
             return None
         return InputError(f"the session {self.name!r} is closed", remedy="open another one")
@@ -187,8 +187,8 @@ class Session:
         """End the episode with the agent's last message, close the session, and return the graded trajectory; its `reward` is None if
         the simulator is to blame.
 
-        The text is read like any agent's, by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task. What `play` has
-        returned is taken as it is. `failed` says how the agent broke down instead. Without any of them no answer was given.
+        The text is read like any agent's, by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task. A message
+        from `play` is used as it is. `failed` describes a failure of the agent instead. Without any of these no answer was given.
 
         Raises InputError when the session is closed.
         """
@@ -197,7 +197,7 @@ class Session:
         return self._loop.run(self._host.finish(self.held, message, failed=failed, by=self.by))
 
     def play(self, agent: Agent | str) -> Message:
-        """Let an agent act here until it has said its last message, and return that; the episode goes on, and others may act meanwhile.
+        """Let an agent play until its final message, and return that; the episode stays open, and others may act meanwhile.
 
         `agent` is one by name (`resilient`), or as `as_agent` makes it of a graph or a function. Raises EpisodeOver if the episode ends
         first, AgentFault, ModelFault or SimulatorFault for whoever broke down, InputError when the session is closed.
@@ -218,7 +218,7 @@ class Session:
         return Session(self._loop.run(self._host.episodes.fork(self.held)), self._host, self._loop, by=self.by)
 
     def close(self) -> None:
-        """Free the episode without a trajectory; closing twice is fine."""
+        """Close the episode without a trajectory; closing twice is allowed."""
         if self.problem is None:
             self._loop.run(self._host.episodes.drop(self.held))
 
@@ -236,5 +236,5 @@ def _asked(session: Session, tool: str, arguments: JsonObject) -> EpisodeCall:
 
 
 async def _hosting(options: HostOptions, agent: JsonObject, recorder: EpisodeRecorder | None) -> EpisodeHost:
-    # Made in the loop's thread: what an episode waits for belongs to the loop in which it was made.
+    # Created in the loop's thread, since asyncio objects belong to the loop in which they are created.
     return EpisodeHost(options=options, agent=agent, record=recorder)

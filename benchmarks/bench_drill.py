@@ -15,7 +15,7 @@ from report import Figure, arguments, show
 from simtrain import load_scenario
 from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Armed, Scenario, When
-from simtrain.drills.files import write_report
+from simtrain.drills.page import write_report
 from simtrain.drills.plan import plan_drill
 from simtrain.drills.report import report_on
 from simtrain.perturbations.latency import Latency

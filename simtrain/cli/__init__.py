@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 import typer
@@ -58,12 +59,22 @@ def build() -> typer.Typer:
     app.callback(invoke_without_command=True)(_version)
     for name in COMMANDS:
         module = import_module(f"simtrain.cli.{name.replace('-', '_')}_command")
-        short = module.HELP.partition("\n")[0]
-        if hasattr(module, "group"):
-            app.add_typer(module.group(), name=name, help=module.HELP, short_help=short)
+        if not hasattr(module, "command"):
+            verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+            for verb in module.VERBS:
+                _add(verbs, verb, import_module(f"simtrain.cli.{name}_{verb}"))
+            app.add_typer(verbs, name=name, help=module.HELP, short_help=_first_line(module.HELP))
         else:
-            app.command(name, help=module.HELP, short_help=short)(module.command)
+            _add(app, name, module)
     return app
+
+
+def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
+    app.command(name, help=module.HELP, short_help=_first_line(module.HELP))(module.command)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
 
 
 def _version(version: bool = typer.Option(False, "--version", help="Print the version and end.")) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,14 @@ def built_file(name: str, *, variant: Variant, quiet: bool) -> Path:
     source = search_source(name)
     with BuildProgress(quiet=quiet) as progress:
         return source.build_file(variant, watching=progress)
+
+
+def page_count(path: Path) -> int:
+    """Return how many pages a built file has. Raises InputError for what is none."""
+    from simtrain.worlds.search.file import blaming, open_file
+
+    with blaming(path), closing(open_file(path)) as connection:
+        return connection.execute("select count(*) from _pages").fetchone()[0]
 
 
 def _is_built(name: str) -> bool:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import console, print_json, report
+from simtrain.cli.options import console, on_signal, print_json, report
 from simtrain.cli.terminal import in_line
-from simtrain.values.errors import InputError
+from simtrain.values.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -142,7 +142,6 @@ def _configured(config: Path | None, only: str) -> list[ConfiguredServer]:
     from fnmatch import fnmatchcase
 
     from simtrain.mcp.capture.mcp_json import read_mcp_json
-    from simtrain.values.errors import nearest
 
     if config is None:
         return []
@@ -216,11 +215,9 @@ def _capture(
 async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
     """Run `work`; on Ctrl-C and SIGTERM stop its servers first."""
     import asyncio
-    import signal
 
     task = asyncio.ensure_future(work)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    on_signal(task.cancel)
     return await task
 
 

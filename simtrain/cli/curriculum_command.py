@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.values.types import is_object
+from simtrain.cli.options import console, print_json
+from simtrain.cli.tables import plain_table, rows_table
+from simtrain.values.types import JsonObject, JsonValue, is_object
 
 if TYPE_CHECKING:
     from simtrain.curricula.levels import Ladder
-    from simtrain.values.types import JsonObject, JsonValue
 
 HELP = """Write out a curriculum of questions over search worlds.
 
@@ -40,7 +41,6 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
 ) -> None:
     """Show, or write and report."""
-    from simtrain.cli.options import print_json
     from simtrain.curricula.levels import load_ladder
 
     ladder = load_ladder(curriculum)
@@ -56,8 +56,6 @@ def command(
 
 
 def _show(ladder: Ladder) -> None:
-    from simtrain.cli.options import console
-    from simtrain.cli.tables import plain_table
 
     legend = "hops, rows: of its questions; snippets: what they give away; measured: bounds of difficulty; goes wrong: perturbations"
     headings = ("level", "hops", "rows", "snippets", "measured", "goes wrong")
@@ -94,9 +92,7 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     import asyncio
     from dataclasses import asdict
 
-    from simtrain.cli.options import console
     from simtrain.cli.progress import Counting
-    from simtrain.cli.tables import rows_table
     from simtrain.curricula.levels import LevelScenario
     from simtrain.curricula.writing import emit
 

@@ -11,7 +11,8 @@ import typer
 
 from simtrain.cli.completing import agent_names, pack_names, scenario_names
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json, warn
-from simtrain.cli.run_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
+from simtrain.cli.shared_options import AllowLive, Attempts, Concurrency, Knobs, Out, Resume, Seed, Via, Workers
+from simtrain.values.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from simtrain.drills.gates import Gate
@@ -114,7 +115,6 @@ def command(
     from simtrain.drills.gates import read_gate
     from simtrain.drills.report import report_on
     from simtrain.runs.runner import RunOptions
-    from simtrain.values.errors import InputError
 
     gates = [read_gate(text) for text in fail_on or []]
     if compare is not None or again is not None:
@@ -153,7 +153,6 @@ def command(
 def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> DrillPlan:
     from simtrain.drills.plan import KINDS, plan_drill
     from simtrain.public import load_scenarios
-    from simtrain.values.errors import InputError, nearest
 
     words = [word.strip() for word in arms.split(",")]
     for word in words:
@@ -171,7 +170,6 @@ def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms
 
 
 def _severities(text: str | None) -> list[float]:
-    from simtrain.values.errors import InputError
 
     if text is None:
         return []
@@ -219,7 +217,7 @@ def _finish(
     """Write the files, print, and exit with code 1 if a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.cli.tables import ungraded
-    from simtrain.drills.files import write_report
+    from simtrain.drills.page import write_report
     from simtrain.runs.summary import summarise
     from simtrain.runs.trajectory_files import read_rows
 
@@ -283,8 +281,7 @@ def _print_plan(plan: DrillPlan, options: Sequence[RunOptions], *, as_json: bool
     import asyncio
 
     from simtrain.cli.drill_tables import plan_table
-    from simtrain.drills.budget import price_of
-    from simtrain.drills.estimate import estimate
+    from simtrain.drills.estimate import estimate, price_of
     from simtrain.runs.schedule import deal
 
     dealt = deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from simtrain.values.errors import InputError
+from simtrain.cli.options import console, print_json
+from simtrain.values.errors import InputError, nearest
 
 HELP = """Open, list, inspect, fork, grade and close the episodes of simtrain serve.
 
@@ -71,8 +72,6 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print what the control plane says as JSON.")] = False,
 ) -> None:
     """Send a request to the control plane and print its reply."""
-    from simtrain.cli.options import print_json
-    from simtrain.values.errors import nearest
 
     if verb not in VERBS:
         raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
@@ -108,7 +107,6 @@ def command(
 
 
 def _print(verb: str, reply: dict[str, Any]) -> None:
-    from simtrain.cli.options import console
 
     screen = console()
     if verb in ("grade", "close"):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from simtrain.cli.options import knobs_from, print_json
-from simtrain.cli.run_options import SplitByChoice, SplitName, SplitProperty
+from simtrain.cli.shared_options import SplitByChoice, SplitName, SplitProperty
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from simtrain.cli.progress import Counting
@@ -126,7 +127,6 @@ def _counted(runs: list[Path], counting: Counting) -> Iterator[Trajectory]:
 
 
 def _check_bounds(minimum: float | None, maximum: float | None) -> None:
-    from simtrain.values.errors import InputError
 
     for name, bound in (("--min-reward", minimum), ("--max-reward", maximum)):
         if bound is not None and not 0 <= bound <= 1:
@@ -140,7 +140,6 @@ def _check_bounds(minimum: float | None, maximum: float | None) -> None:
 def _keep_the_run(run: Path, out: Path) -> None:
     from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE
     from simtrain.runs.trajectory_files import FAILURES_FILE, part_files
-    from simtrain.values.errors import InputError
 
     own = {*part_files(run), run / RUN_FILE, run / SUMMARY_FILE, run / FAILURES_FILE}
     if out.resolve() in {path.resolve() for path in own}:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from simtrain.cli.completing import agent_names
-from simtrain.cli.run_options import Concurrency, Knobs, Out, Resume
+from simtrain.cli.shared_options import Concurrency, Knobs, Out, Resume
 
 HELP = """Continue from a step of a recorded episode.
 

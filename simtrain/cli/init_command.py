@@ -45,22 +45,16 @@ def _write(folder: Path) -> list[Path]:
     """Write all files, or none if one of them exists."""
     from importlib.resources import files
 
-    from simtrain.cli.schemas import write_schemas
+    from simtrain.cli.schemas import schema_files
+    from simtrain.files.whole_folder import write_files
     from simtrain.values.errors import InputError
 
-    schemas = folder / "schemas"
-    for path in (*(folder / name for name in FILES), *(schemas / f"{kind}.schema.json" for kind in SCHEMAS)):
+    starter = files("simtrain.cli").joinpath("starter")
+    contents = {folder / name: starter.joinpath(name).read_text("utf-8") for name in FILES}
+    contents |= schema_files(folder / "schemas", SCHEMAS)
+    for path in contents:
         if path.exists():
             raise InputError(
                 "the file is already there", remedy="choose another folder; nothing was written", file=path
             )
-    for name in FILES:
-        path = folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(files("simtrain.cli").joinpath("starter", name).read_bytes())
-        except OSError as error:
-            raise InputError(
-                f"cannot be written: {error.strerror}", remedy="choose another folder", file=path
-            ) from None
-    return [*(folder / name for name in FILES), *write_schemas(schemas, SCHEMAS)]
+    return write_files(contents)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.run_options import SplitByChoice
+from simtrain.cli.shared_options import SplitByChoice
 
 if TYPE_CHECKING:
     from simtrain.curricula.hash_splits import SplitBy

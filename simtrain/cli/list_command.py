@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, print_json
+from simtrain.cli.tables import rows_table, short
 
 if TYPE_CHECKING:
     from simtrain.values.types import JsonObject
@@ -62,7 +63,6 @@ def command(
     if as_json:
         print_json(rows)
         return
-    from simtrain.cli.tables import rows_table
 
     foreign = any(row.get("shipped") is False for row in rows)
     legend = "+ comes from another package" if foreign else None
@@ -72,7 +72,6 @@ def command(
 
 def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
     """Return a row for people: lists are counted, and packs, impossible families and other packages' plug-ins are marked."""
-    from simtrain.cli.tables import short
 
     mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""
     counted: JsonObject = {name: len(row[name]) for name in ("tools",) if name in row}

@@ -37,8 +37,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the paths written as JSON.")] = False,
 ) -> None:
     """Write the files, and say what to do next."""
-    from simtrain.cli.plugin_files import in_checkout, package_files, write_files
+    from simtrain.cli.plugin_files import in_checkout, package_files
     from simtrain.contracts.kinds import kind_of
+    from simtrain.files.whole_folder import write_files
     from simtrain.values.errors import InputError
 
     found = kind_of(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from simtrain.cli.terminal import fit_json, one_line, screen
@@ -95,3 +95,12 @@ def allow_live_servers() -> None:
     from simtrain.world_models.live import ALLOW
 
     os.environ[ALLOW] = "1"
+
+
+def on_signal(end: Callable[[], object]) -> None:
+    """Have Ctrl-C and SIGTERM call `end` in the running event loop, so that what is open is still closed in good order."""
+    import asyncio
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 from keyword import iskeyword
 from pathlib import Path
@@ -70,30 +69,6 @@ def in_checkout(kind: PluginKind, name: str) -> dict[Path, str]:
     end = lines.index("    },", lines.index(f'    "{kind.name}": {{'))
     lines.insert(end, f'        "{name}": "{module}:{words["Class"]}",')
     return {file: Template(_parts(kind)[0]).substitute(words), table: "\n".join(lines)}
-
-
-def write_files(contents: Mapping[Path, str]) -> list[Path]:
-    """Write all files, or none if one cannot be written. Raises InputError."""
-    before = {path: path.read_bytes() if path.exists() else None for path in contents}
-    begun: list[Path] = []
-    try:
-        for path, text in contents.items():
-            begun += reversed([folder for folder in path.parents if not folder.exists()])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            begun.append(path)
-            path.write_text(text)
-    except OSError as error:
-        for path in reversed(begun):
-            if (old := before.get(path)) is not None:
-                path.write_bytes(old)
-            elif path.is_dir():
-                path.rmdir()
-            elif path.exists():
-                path.unlink()
-        raise InputError(
-            f"cannot be written: {error.strerror}", remedy="choose another folder", file=error.filename
-        ) from None
-    return list(contents)
 
 
 def _words(kind: PluginKind, name: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from simtrain.cli.options import console
 from simtrain.cli.terminal import in_line
 from simtrain.contracts.trajectory import SUCCESS
 
@@ -41,8 +42,6 @@ class _Display(ExitStack):
     def _show_bar(self, *columns: str, transient: bool = False) -> Any:
         """Show a bar, with its description before it and columns (fields of the task) after it."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        from simtrain.cli.options import console
 
         self._bar = self.enter_context(
             Progress(
@@ -212,8 +211,6 @@ class CaptureProgress(_Display):
 
     def _show_lines(self) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn
-
-        from simtrain.cli.options import console
 
         fields = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("server", "what"))
         shown: Any = Progress(SpinnerColumn(), *fields, console=console(stderr=True), refresh_per_second=8)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.values.types import is_object
+from simtrain.cli.options import on_signal
+from simtrain.values.types import JsonObject, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from simtrain.mcp.relay.perturb import Perturber
     from simtrain.mcp.relay.verdicts import Case
     from simtrain.mcp_wire.targets import HttpTarget, Target
-    from simtrain.values.types import JsonObject
 
 HELP = """Relay between an MCP client and a real server.
 
@@ -125,13 +125,11 @@ def command(
 
 async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal, *, port: int, as_json: bool) -> int:
     import asyncio
-    import signal
 
     from simtrain.mcp.relay.http_relay import HttpRelay
 
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    on_signal(stopped.set)
     async with HttpRelay(target, perturber=perturber, journal=journal, port=port) as relay:
         _say({"url": relay.url, "server": str(target)}, as_json=as_json)
         waiting = asyncio.create_task(stopped.wait())

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from simtrain.cli.options import allow_live_servers, console, print_json
-from simtrain.cli.run_options import AllowLive
+from simtrain.cli.shared_options import AllowLive
 
 HELP = """Play one episode of a run or a drill again, with its agent.
 

@@ -11,7 +11,7 @@ import typer
 
 from simtrain.cli.completing import agent_names, scenario_names
 from simtrain.cli.options import allow_live_servers, console, knobs_from, print_json, warn
-from simtrain.cli.run_options import (
+from simtrain.cli.shared_options import (
     AllowLive,
     Attempts,
     Concurrency,

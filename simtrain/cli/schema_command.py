@@ -39,13 +39,14 @@ def command(
     ] = False,
 ) -> None:
     """Print one schema, or all under their names; or write them."""
-    from simtrain.cli.schemas import schema_of, write_schemas
+    from simtrain.cli.schemas import schema_files, schema_of
+    from simtrain.files.whole_folder import write_files
 
     wanted = get_args(SchemaName) if kind is None else (kind,)
     if out is None:
         print_json({name: schema_of(name) for name in wanted} if kind is None else schema_of(kind))
         return
-    paths = write_schemas(out, wanted)
+    paths = write_files(schema_files(out, wanted))
     if as_json:
         print_json([str(path) for path in paths])
         return

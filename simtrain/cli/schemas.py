@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from simtrain.values.errors import InputError
-
 if TYPE_CHECKING:
     from simtrain.values.types import JsonObject
 
@@ -30,22 +28,12 @@ def schema_of(kind: str) -> JsonObject:
     return {"$schema": DIALECT, **makers[kind]()}
 
 
-def write_schemas(folder: Path, kinds: Iterable[str]) -> list[Path]:
-    """Write KIND.schema.json into a folder, in place of what is there. Raises InputError when it cannot be written."""
+def schema_files(folder: Path, kinds: Iterable[str]) -> dict[Path, str]:
+    """Return the files KIND.schema.json of a folder by path."""
     import orjson
 
-    written: list[Path] = []
-    for kind in kinds:
-        path = folder / f"{kind}.schema.json"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(orjson.dumps(schema_of(kind), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        except OSError as error:
-            raise InputError(
-                f"cannot be written: {error.strerror}", remedy="choose another folder", file=path
-            ) from None
-        written.append(path)
-    return written
+    how = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    return {folder / f"{kind}.schema.json": orjson.dumps(schema_of(kind), option=how).decode() for kind in kinds}
 
 
 def _scenario() -> JsonObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,15 +68,9 @@ def command(
 
     async def score() -> JsonObject:
         client = None if model is None else ChatClient(model, base_url=base_url)
-        if client is not None:
-            await client.ready()
         own = ScoringOptions(way.mode, way.as_of, way.known, client)
-        try:
-            trials = await score_all(asked, answered, own, on_scored=counting.advance)
-        finally:
-            if client is not None:
-                await client.close()
-        return summary(trials, own)
+        async with client or nullcontext():
+            return summary(await score_all(asked, answered, own, on_scored=counting.advance), own)
 
     with Counting("scoring", total=max(len(asked), len(answered)), quiet=as_json) as counting:
         found = asyncio.run(score())

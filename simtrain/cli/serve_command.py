@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from simtrain.cli.options import on_signal
+from simtrain.values.errors import InputError
 
+if TYPE_CHECKING:
     from simtrain.contracts.scenario import Scenario
     from simtrain.mcp.serve.listening import Door, Listening
     from simtrain.runs.episode_host import HostOptions
@@ -153,7 +154,6 @@ def _refuse_idle_options(
     server: str | None, control_file: Path | None, write_config: Path | None, *, stdio: bool, controlled: bool
 ) -> None:
     """Raise InputError for options without effect."""
-    from simtrain.values.errors import InputError
 
     if server is not None and not stdio:
         remedy = "over HTTP each server has an address of its own, /w/EPISODE/SERVER/mcp"
@@ -193,8 +193,6 @@ def _load(
 
 def _token(variable: str | None) -> str | None:
     import os
-
-    from simtrain.values.errors import InputError
 
     if variable is None:
         return None
@@ -237,19 +235,9 @@ async def _on_stdio(
     async with open_session(scenarios, options, out=folder, page_size=page_size) as stage:
         held = await stage.open_default()
         serving = asyncio.create_task(serve_stdio(stage.handlers.of(held, server)))
-        _on_signal(serving.cancel)
+        on_signal(serving.cancel)
         with suppress(asyncio.CancelledError):
             await serving
-
-
-def _on_signal(end: Callable[[], object]) -> None:
-    """Make Ctrl-C and SIGTERM end serving gracefully, so that open episodes are still written."""
-    import asyncio
-    import signal
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end)
 
 
 async def _on_http(
@@ -271,7 +259,7 @@ async def _on_http(
     from simtrain.runs.sessions import SESSION
 
     over = asyncio.Event()
-    _on_signal(over.set)
+    on_signal(over.set)
     agent = AGENT if listening.default else SESSION
     async with AsyncExitStack() as stack:
         # The run folder comes last, after everything that may fail: a command that cannot serve writes nothing.

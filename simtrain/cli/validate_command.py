@@ -10,10 +10,10 @@ import typer
 
 from simtrain.cli.completing import scenario_names
 from simtrain.cli.options import console, print_json, report
+from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from simtrain.validation.prove import Proof
-    from simtrain.values.errors import InputError
 
 HELP = """Prove scenario families.
 
@@ -109,7 +109,6 @@ def _prove_all(
     from simtrain.cli.progress import Counting
     from simtrain.scenarios.load import load_scenario_file
     from simtrain.validation.prove import Proof, prove
-    from simtrain.values.errors import InputError
 
     files = _families(names)
     with Counting("proving", total=len(files), quiet=quiet) as counting:

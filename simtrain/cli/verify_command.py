@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, print_json, report
+from simtrain.cli.tables import figures_table, short
 from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.tables import figures_table, short
     from simtrain.cli.terminal import in_line
 
     screen = console()
@@ -147,7 +147,6 @@ def _print(found: JsonObject, out: Path | None) -> None:
 
 
 def _print_surface(surface: JsonObject) -> None:
-    from simtrain.cli.tables import figures_table
 
     screen = console()
     legend = "equal: parts that both sides show alike; of: parts that either shows"

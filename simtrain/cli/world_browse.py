@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.world_options import Pages, WorldName, WorldSeed
+from simtrain.cli.shared_options import Pages, WorldName, WorldSeed
 
 if TYPE_CHECKING:
     from simtrain.worlds.search.world import SearchWorld
@@ -55,14 +55,12 @@ def command(
 
 async def _serve(world: SearchWorld, host: str, port: int, *, as_json: bool) -> None:
     import asyncio
-    import signal
 
-    from simtrain.cli.options import console, print_json_line
+    from simtrain.cli.options import console, on_signal, print_json_line
     from simtrain.view.search_site.site import browsing
 
     over = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    on_signal(over.set)
     async with browsing(world, host=host, port=port) as url:
         sites = {site.domain: f"{url}{site.domain}/" for site in world.web.sites}
         if as_json:

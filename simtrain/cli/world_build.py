@@ -37,14 +37,12 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build, report."""
-    from contextlib import closing
     from time import monotonic
 
-    from simtrain.cli.built_worlds import search_source, variant_of
+    from simtrain.cli.built_worlds import page_count, search_source, variant_of
     from simtrain.cli.options import console, print_json
     from simtrain.cli.progress import BuildProgress
     from simtrain.values.errors import InputError
-    from simtrain.worlds.search.file import blaming, open_file
 
     source = search_source(world)
     variant = variant_of(pages=pages, seed=seed, rows=rows or [])
@@ -59,8 +57,7 @@ def command(
     with BuildProgress(quiet=as_json) as progress:
         source.build_file(variant, fresh, progress)
     path = fresh.replace(kept)
-    with blaming(path), closing(open_file(path)) as connection:
-        count = connection.execute("select count(*) from _pages").fetchone()[0]
+    count = page_count(path)
     size = path.stat().st_size
     if as_json:
         print_json(

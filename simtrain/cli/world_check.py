@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.world_options import Pages, WorldName, WorldSeed
-from simtrain.values.types import is_object
+from simtrain.cli.options import console, print_json
+from simtrain.cli.shared_options import Pages, WorldName, WorldSeed
+from simtrain.values.types import JsonObject, is_object
 
 if TYPE_CHECKING:
     from simtrain.contracts.world import Variant
     from simtrain.validation.search_worlds.check import WorldCheck
-    from simtrain.values.types import JsonObject
     from simtrain.worlds.search.checking.pieces import AuthorProse
     from simtrain.worlds.search.source import SearchSource
 
@@ -60,7 +61,6 @@ def command(
     import asyncio
 
     from simtrain.cli.built_worlds import built_file, search_source, variant_of
-    from simtrain.cli.options import print_json
     from simtrain.cli.progress import BuildProgress
     from simtrain.llm.client import ChatClient
     from simtrain.validation.search_worlds.check import CheckOptions, WorldCheck
@@ -111,10 +111,7 @@ async def _checked(check: WorldCheck, source: SearchSource | None, variant: Vari
     from simtrain.questions.asking import made_questions
     from simtrain.worlds.search.facts.tables import check_constraints
 
-    client = check.options.client
-    try:
-        if client is not None:
-            await client.ready()
+    async with check.options.client or nullcontext():
         if source is not None:
             schema = source.design.schema
             check.constraints(lambda connection: check_constraints(connection, schema), len(source.spec.constraints))
@@ -124,9 +121,6 @@ async def _checked(check: WorldCheck, source: SearchSource | None, variant: Vari
             built = source.build(variant)
             made = made_questions(built, QuestionSet(count=count))
             await check.questions(built, [one.question for one in made])
-    finally:
-        if client is not None:
-            await client.close()
 
 
 def _prose(source: SearchSource) -> AuthorProse:
@@ -158,7 +152,6 @@ def _is_search(path: Path) -> bool:
 
 
 def _print(world: str, found: JsonObject) -> None:
-    from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table
     from simtrain.cli.terminal import in_line
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from simtrain.cli.world_options import Pages, WorldName, WorldSeed
+from simtrain.cli.shared_options import Pages, WorldName, WorldSeed
 
 HELP = """Print the digest of a search world.
 

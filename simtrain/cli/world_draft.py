@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.options import console, print_json, report
+
 if TYPE_CHECKING:
     from simtrain.mcp.draft.drafting import Drafted
     from simtrain.mcp.draft.observed import Observed
@@ -52,7 +54,6 @@ def command(
     import asyncio
     import sys
 
-    from simtrain.cli.options import print_json
     from simtrain.files.jsonl import write_whole
     from simtrain.mcp.draft.drafting import without_model
     from simtrain.mcp.draft.observed import read_observed
@@ -88,20 +89,15 @@ def command(
 
 
 async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_url: str | None, rounds: int) -> Drafted:
-    from simtrain.cli.options import report
     from simtrain.llm.client import ChatClient
     from simtrain.mcp.draft.drafting import with_model
 
-    client = ChatClient(model, base_url=base_url)
-    try:
-        await client.ready()
+    async with ChatClient(model, base_url=base_url) as client:
 
         async def ask(messages: object) -> str:
             return (await client.complete(messages, temperature=0)).text  # pyright: ignore[reportArgumentType]
 
         return await with_model(observed, ask, name=name, manifest=manifest, rounds=rounds, watch=report)
-    finally:
-        await client.close()
 
 
 def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
@@ -127,7 +123,6 @@ def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
 
 
 def _print(found: JsonObject, out: Path) -> None:
-    from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table, short
     from simtrain.cli.terminal import in_line
 

@@ -63,8 +63,7 @@ def command(
     file = built_file(world, variant=Variant(), quiet=as_json)
 
     async def ask() -> Enriched:
-        try:
-            await client.ready()
+        async with client:
             with Counting("pages", total=pages_of(file, limit=limit, site=site), quiet=as_json) as counting:
                 return await enrich(
                     file,
@@ -76,8 +75,6 @@ def command(
                     concurrency=concurrency,
                     on_page=counting.advance,
                 )
-        finally:
-            await client.close()
 
     done = asyncio.run(ask())
     nothing = done.refused > 0 and out.stat().st_size == 0

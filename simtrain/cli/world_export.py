@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.world_options import Pages, WorldName, WorldSeed
+from simtrain.cli.shared_options import Pages, WorldName, WorldSeed
 
 if TYPE_CHECKING:
     from simtrain.contracts.question import Question
@@ -42,7 +42,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build if need be, export, report."""
-    from simtrain.cli.built_worlds import built_file, search_source, variant_of
+    from simtrain.cli.built_worlds import built_file, page_count, search_source, variant_of
     from simtrain.cli.options import console, print_json
     from simtrain.cli.progress import Counting
     from simtrain.questions.corpora.export import export
@@ -60,7 +60,7 @@ def command(
     questions = [] if built is None else _questions(built, count, ask)
     with (
         blaming(path),
-        Counting("exporting", total=_pages(path) + len(questions), quiet=as_json) as counting,
+        Counting("exporting", total=page_count(path) + len(questions), quiet=as_json) as counting,
     ):
         written = export(
             path,
@@ -89,12 +89,3 @@ def _questions(world: World, count: int, ask: Path | None) -> list[Question]:
     if ask is not None:
         return list(read_questions(ask, world=world.name))
     return [made.question for made in made_questions(world, QuestionSet(count=count))] if count else []
-
-
-def _pages(path: Path) -> int:
-    from contextlib import closing
-
-    from simtrain.worlds.search.file import open_file
-
-    with closing(open_file(path)) as connection:
-        return connection.execute("select count(*) from _pages").fetchone()[0]

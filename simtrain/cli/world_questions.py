@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.completing import world_names
+from simtrain.cli.options import console, print_json
 
 if TYPE_CHECKING:
     from simtrain.questions.making import Made, QuestionMaker
@@ -60,7 +61,6 @@ def command(
     from pydantic import ValidationError
 
     from simtrain.cli.built_worlds import search_source, variant_of
-    from simtrain.cli.options import print_json
     from simtrain.cli.progress import Counting
     from simtrain.contracts.question import QuestionSet
     from simtrain.files.yaml_files import describe
@@ -134,7 +134,6 @@ def _report(made: list[Made], maker: QuestionMaker, out: Path) -> JsonObject:
 
 
 def _print(report: JsonObject, *, wanted: int) -> None:
-    from simtrain.cli.options import console
     from simtrain.cli.tables import figures_table
 
     screen = console()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.world_options import Pages, WorldName, WorldSeed
+from simtrain.cli.options import console, print_json
+from simtrain.cli.shared_options import Pages, WorldName, WorldSeed
+from simtrain.cli.tables import figures_table, short
 
 if TYPE_CHECKING:
     from simtrain.values.types import JsonObject
@@ -42,7 +44,6 @@ def command(
     from contextlib import closing
 
     from simtrain.cli.built_worlds import built_file, variant_of
-    from simtrain.cli.options import print_json
     from simtrain.validation.search_worlds.skeletons import skeletons
     from simtrain.worlds.search.figures import figures
     from simtrain.worlds.search.file import blaming, open_file
@@ -61,8 +62,6 @@ def command(
 
 
 def _print_sentences(found: JsonObject) -> None:
-    from simtrain.cli.options import console
-    from simtrain.cli.tables import figures_table, short
 
     screen = console()
     kinds = figures_table("pages", "sentences", "shared", legend="shared: share of sentences with a shared skeleton")
@@ -75,8 +74,6 @@ def _print_sentences(found: JsonObject) -> None:
 
 
 def _print(found: JsonObject) -> None:
-    from simtrain.cli.options import console
-    from simtrain.cli.tables import figures_table, short
 
     screen = console()
     legend = "kind: a thing or a relation between things; rows: how many there are; attributes: what each row says"

@@ -36,7 +36,6 @@ class Briefing:
     reference: Plan | None = None
     wrong: Plan | None = None
     equivalents: Mapping[str, tuple[str, ...]] | None = None
-    answer_format: str = ""
     heard: tuple[Turn, ...] = ()
 
 

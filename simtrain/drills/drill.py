@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simtrain.contracts.agent import Agent
-from simtrain.drills.budget import refuse_unpriced
-from simtrain.drills.files import write_report
+from simtrain.drills.estimate import refuse_unpriced
+from simtrain.drills.page import write_report
 from simtrain.drills.plan import DrillPlan
 from simtrain.drills.report import Report, report_on
 from simtrain.drills.solvability import prove

@@ -1,4 +1,4 @@
-"""Estimate the cost of a drill: a scripted agent rehearses one case of every arm, and its tokens are counted."""
+"""What a drill will cost, estimated beforehand: a scripted agent rehearses one case of every arm, and its tokens are counted and priced."""
 
 from __future__ import annotations
 
@@ -6,16 +6,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simtrain.agents.select import build_agent
+from simtrain.contracts.agent import Agent
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.llm.completion import Price
+from simtrain.llm.knobs import ModelKnobs
 from simtrain.runs.rollout import rollout
+from simtrain.runs.runner import RunOptions
 from simtrain.runs.schedule import Deal
+from simtrain.values.errors import InputError
 from simtrain.values.types import Usage, encode
 
 REHEARSER = "resilient"
 LETTERS_PER_TOKEN = 4
 """A rule of thumb for English and JSON."""
+
+
+def price_of(options: RunOptions, agent: Agent | None = None) -> Price | None:
+    """Return the price of the agent's model (of `agent`, if it was made in Python); None for an agent without a model.
+
+    Raises InputError for an unknown agent.
+    """
+    agent = agent or build_agent(options.agent, options.knobs)
+    if not isinstance(agent, ModelKnobs):
+        return None
+    return Price(agent.prompt_price, agent.completion_price, agent.cached_price)
+
+
+def refuse_unpriced(options: RunOptions, agent: Agent | None = None) -> None:
+    """Raise InputError if the cost is limited but the model's price is unknown."""
+    if options.max_cost is None:
+        return
+    price = price_of(options, agent)
+    if price is not None and not (price.prompt or price.completion):
+        raise InputError(
+            f"--max-cost: nobody has said what {options.agent} costs",
+            remedy="add --with prompt_price=... --with completion_price=... (US dollars per million tokens)",
+        )
 
 
 @dataclass(frozen=True, slots=True)

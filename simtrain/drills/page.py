@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.drills.aftermath import REACTIONS, Reaction
 from simtrain.drills.charts import ChartRow, aftermath, forest, recovery, severity_curve
-from simtrain.drills.episodes import MOST_STEPS, cut, delays
 from simtrain.drills.measures import Measures, Share, identical_words
-from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport
-from simtrain.drills.worst import worst
+from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport, worst
+from simtrain.files.jsonl import write_whole
 from simtrain.values.arm import CLEAN
+from simtrain.values.clock import instant
 from simtrain.values.types import encode
 
 NONE = "-"
@@ -25,6 +27,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 Table: TypeAlias = tuple[list[str], Sequence[Mapping[str, str]]]
 """Headings and rows."""
+
+MOST_STEPS = 40
+LONGEST = 900
 
 
 def page(report: Report) -> str:
@@ -70,6 +75,13 @@ def page(report: Report) -> str:
         interval=_range,
         signed=_signed,
     )
+
+
+def write_report(report: Report, folder: Path, *, stem: str = "drill") -> Path:
+    """Write `stem`.json for programs and `stem`.html for people into a folder; return the path of the page. Raises InputError."""
+    write_whole(folder / f"{stem}.json", report.facts())
+    write_whole(folder / f"{stem}.html", page(report))
+    return folder / f"{stem}.html"
 
 
 def _lines(report: Report, of: Callable[[RunReport], Iterable[str]]) -> list[str]:
@@ -246,3 +258,27 @@ def _range(share: Share) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
+
+
+def delays(trajectory: Trajectory) -> dict[int, str]:
+    """Return a note for each step that took longer on the virtual clock than its call alone would have."""
+    steps, ended = trajectory.steps, trajectory.world.ended
+    moments = [instant(step.clock) for step in steps] + ([instant(ended)] if ended else [])
+    gaps = {step.index: later - earlier for step, (earlier, later) in zip(steps, pairwise(moments), strict=False)}
+    late = {step.index for step in steps if any("clock" in event.changed for event in step.events)}
+    # The clock advances by the usual time before every call but the first, and not at all before the end of the episode.
+    usual = min((gap for index, gap in gaps.items() if index not in late and index + 1 < len(steps)), default=None)
+    found: dict[int, str] = {}
+    for index in late & gaps.keys():
+        if index + 1 == len(steps):
+            found[index] = f"took {gaps[index]:,.0f} s longer"
+        elif usual is None:
+            found[index] = f"{gaps[index]:,.0f} s until the next call"
+        else:
+            found[index] = f"took {gaps[index] - usual:,.0f} s longer"
+    return found
+
+
+def cut(text: str) -> str:
+    """Return a text, cut if it is too long for a page."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST:,} more letters)"

@@ -1,18 +1,19 @@
-"""The report of a drill: the measures of every arm of one or two runs, faults that never fired, and how two runs compare."""
+"""The report of a drill: every arm of one or two runs measured, what never fired, how two runs compare, and what to read first."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.drills.findings import Finding, findings
 from simtrain.drills.measures import Measures, Versus, measure, versus
 from simtrain.drills.outcome import Outcome, Pairing, distinct, outcome_of, paired
-from simtrain.drills.silence import Meets, silence
 from simtrain.drills.solvability import Solvability, read_labels
 from simtrain.drills.statistics import holm
 from simtrain.runs.run_folder import read_facts, read_run
@@ -21,6 +22,14 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
 FORMAT = "simtrain-drill/1"
+
+Lines: TypeAlias = tuple[str, ...]
+Meets: TypeAlias = Mapping[str, Sequence[str]]
+"""The tools whose calls a perturbation may act on, by perturbation."""
+
+SHOWN = 12
+PER_ARM = 2
+"""Maximum per arm, each of another case, so that one arm's failures do not hide those of the others."""
 
 
 @dataclass(frozen=True)
@@ -229,3 +238,94 @@ def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str],
     pairs = {(outcome.pairing[0], outcome.arm, outcome.pairing[1]) for outcome in outcomes}
     found = [labels[pair].value for pair in sorted(pairs) if pair in labels]
     return {label.value: found.count(label.value) for label in Solvability if label.value in found}
+
+
+def silence(
+    outcomes: Sequence[Outcome], *, meets: Mapping[str, Meets], elsewhere: Collection[str]
+) -> tuple[Lines, Lines]:
+    """Return the perturbations that fired in no arm at all, and the scenarios that an arm spared though it fired elsewhere.
+
+    The first has proved nothing, whatever the reason. The second is not a fault of a pack: no call of the scenario matched (a family
+    without writes, faults of writes), or the few that did were passed over by chance or are of a kind that it cannot perturb. `meets`
+    says by scenario what may match; where a run does not say it, no reason is given.
+    Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
+    """
+    if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
+        return (), ()
+    armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
+    unfired = tuple(f"{label} never fired" for label in armed if label not in elsewhere)
+    if len(unfired) == len(armed):
+        return unfired, ()
+    fired = {outcome.pairing[0] for outcome in outcomes if outcome.fired}
+    scenarios = dict.fromkeys(outcome.pairing[0] for outcome in outcomes)
+    calls = {name: _matching(name, outcomes, meets.get(name)) for name in scenarios if name not in fired}
+    found = {
+        "no call matches in": [name for name, count in calls.items() if count == 0],
+        "calls match, none was struck in": [f"{name} ({count})" for name, count in calls.items() if count],
+        "nothing fired in": [name for name, count in calls.items() if count is None],
+    }
+    return unfired, tuple(f"{words} {', '.join(names)}" for words, names in found.items() if names)
+
+
+def _matching(scenario: str, outcomes: Sequence[Outcome], meets: Meets | None) -> int | None:
+    """Return the number of a scenario's calls that a perturbation might have affected; None if unknown."""
+    if meets is None:
+        return None
+    tools = {tool for known in meets.values() for tool in known}
+    return sum(tool in tools for outcome in outcomes if outcome.pairing[0] == scenario for tool in outcome.called)
+
+
+@dataclass(frozen=True, slots=True)
+class WorstEpisode:
+    """A trajectory, and what was wrong with it in a few words."""
+
+    trajectory: Trajectory
+    faults: tuple[str, ...]
+
+
+def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
+    """Return the worst trajectories, worst first: false success and duplicate writes, then runaways, then plain failures."""
+    twins = paired(run.outcomes[CLEAN])
+    found = [
+        outcome
+        for name, outcomes in run.outcomes.items()
+        if name != CLEAN
+        for outcome in outcomes
+        if outcome.fired and _went_wrong(outcome, twins.get(outcome.pairing))
+    ]
+    found.sort(key=lambda one: (-4 * (one.duplicates > 0) - 2 * one.false_success - one.runaway, one.arm, one.pairing))
+    chosen: list[Outcome] = []
+    for outcome in found:
+        same = [other for other in chosen if other.arm == outcome.arm]
+        if len(same) < PER_ARM and outcome.case not in [other.case for other in same]:
+            chosen.append(outcome)
+        if len(chosen) == count:
+            break
+    wanted = {(outcome.arm, outcome.pairing): outcome for outcome in chosen}
+    read = {
+        (trajectory.arm, pairing): trajectory
+        for trajectory in (read_run(run.path) if wanted else ())
+        if (trajectory.arm, pairing := _pairing(trajectory)) in wanted
+    }
+    return [WorstEpisode(read[place], _faults(outcome)) for place, outcome in wanted.items()]
+
+
+def _went_wrong(outcome: Outcome, twin: Outcome | None) -> bool:
+    if outcome.duplicates > (twin.duplicates if twin else 0):
+        return True
+    return outcome.right is False and (twin is None or twin.right is not False)
+
+
+def _faults(outcome: Outcome) -> tuple[str, ...]:
+    faults: Sequence[tuple[bool, str]] = (
+        (outcome.duplicates > 0, "wrote twice"),
+        (outcome.false_success, "false success"),
+        (outcome.runaway, "runaway"),
+        (outcome.right is False and outcome.stop == "abstained", "gave up"),
+        (outcome.stop == "failed", "broke down"),
+    )
+    return tuple(words for holds, words in faults if holds)
+
+
+def _pairing(trajectory: Trajectory) -> tuple[str, str, int, int]:
+    return (trajectory.scenario, trajectory.episode, trajectory.seed, trajectory.attempt)

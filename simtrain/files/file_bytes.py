@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
 
 MOST_BYTES = 256_000_000
 """Maximum bytes of a file that is read whole, and of one line of a file of lines."""
@@ -82,8 +84,16 @@ def _too_large(what: str, path: Path, most: int) -> InputError:
     return InputError(f"{what} is larger than {most // 1_000_000} MB", remedy="split it", file=path)
 
 
-def unreadable_json(error: ValueError | RecursionError) -> str:
-    """Describe why Python cannot read a JSON text, for reasons other than syntax."""
-    if isinstance(error, RecursionError):
-        return "the JSON is nested too deeply"
-    return "this is no JSON: it is no UTF-8" if isinstance(error, UnicodeError) else "a number in the JSON is too long"
+def parsed_json(text: str | bytes, path: Path, *, remedy: str | None = None) -> JsonValue:
+    """Return the value in a JSON text that a file holds, numbers of any size and unpaired surrogates included. Raises InputError."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"this is not JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
+    except UnicodeError:
+        problem = "this is not JSON: it is not UTF-8"
+    except ValueError:
+        problem = "a number in the JSON is too long"
+    except RecursionError:
+        problem = "the JSON is nested too deeply"
+    raise InputError(problem, remedy=remedy, file=path)

@@ -1,13 +1,14 @@
-"""Write folders atomically: whole or not at all."""
+"""Folders that appear whole or not at all, and files of which all are written or none."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from simtrain.files.jsonl import temporary_name, unwritable
+from simtrain.values.errors import InputError
 
 
 @contextmanager
@@ -27,3 +28,27 @@ def whole_folder(out: Path) -> Generator[Path]:
         raise unwritable(out, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_files(contents: Mapping[Path, str]) -> list[Path]:
+    """Write all files, or none if one cannot be written. Raises InputError."""
+    before = {path: path.read_bytes() if path.exists() else None for path in contents}
+    begun: list[Path] = []
+    try:
+        for path, text in contents.items():
+            begun += reversed([folder for folder in path.parents if not folder.exists()])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            begun.append(path)
+            path.write_text(text, "utf-8")
+    except OSError as error:
+        for path in reversed(begun):
+            if (old := before.get(path)) is not None:
+                path.write_bytes(old)
+            elif path.is_dir():
+                path.rmdir()
+            elif path.exists():
+                path.unlink()
+        raise InputError(
+            f"cannot be written: {error.strerror}", remedy="choose another folder", file=error.filename
+        ) from None
+    return list(contents)

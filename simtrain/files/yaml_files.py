@@ -44,6 +44,7 @@ _WORDS = {
     "list_type": "a list is needed",
     "tuple_type": "a list is needed",
     "dict_type": "a mapping of keys is needed",
+    "dataclass_type": "a mapping of keys is needed",
 }
 """Our messages in place of pydantic's, by error type."""
 

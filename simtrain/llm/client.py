@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import orjson
@@ -118,6 +118,14 @@ class ChatClient:
                 raise Retryable(f"{self.server}: the reply of {path} is not JSON") from None
 
         return await self._tried(attempt, self.attempts)
+
+    async def __aenter__(self) -> Self:
+        """Check that the server is ready, and close the connections at the end of the block."""
+        await self.ready()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def ready(self) -> None:
         """Check that the server answers, takes the key and has the model. Raises InputError, one line, when not.

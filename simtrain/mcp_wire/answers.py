@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
-from simtrain.mcp_wire.eras import METHOD_NOT_FOUND
+from pydantic import Field
+
+from simtrain.files.file_model import FileModel
+from simtrain.mcp_wire.handler import METHOD_NOT_FOUND
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
 Answers: TypeAlias = Callable[[str, JsonObject], Awaitable[JsonObject]]
@@ -16,15 +18,16 @@ CLIENT_METHODS = {"roots/list": "roots", "sampling/createMessage": "sampling", "
 """Requests that a server may send, and the capability that the client must have declared for each."""
 
 
-@dataclass(frozen=True)
-class Canned:
-    """Fixed answers. `form` fills in forms by field; other fields get their default, or a value that fits."""
+class Canned(FileModel):
+    """The same answers every time: what a client says when a server asks it something."""
 
-    roots: tuple[str, ...] = ()
-    text: str = "ok"
-    model: str = "canned"
-    action: str = "accept"
-    form: JsonObject | None = None
+    roots: tuple[str, ...] = Field(default=(), description="URIs of the roots, file:///...")
+    text: str = Field(default="ok", description="The text of a sampled message.")
+    model: str = Field(default="canned", description="The model that a sampled message names.")
+    action: Literal["accept", "decline", "cancel"] = Field(default="accept", description="What becomes of a form.")
+    form: JsonObject | None = Field(
+        default=None, description="Values of a form by field; the others get their default, or something that fits."
+    )
 
     async def __call__(self, method: str, params: JsonObject) -> JsonObject:
         """Return the answer to a request of the server."""

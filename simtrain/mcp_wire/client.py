@@ -10,7 +10,6 @@ from dataclasses import InitVar, dataclass
 from time import perf_counter
 
 from simtrain.mcp_wire.answers import Answers, Canned
-from simtrain.mcp_wire.connecting import open_connection
 from simtrain.mcp_wire.connection import Connection, ConnectionLimits
 from simtrain.mcp_wire.eras import (
     CAPABILITIES_KEY,
@@ -22,8 +21,10 @@ from simtrain.mcp_wire.eras import (
     VERSION_KEY,
 )
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, HttpRefused, NotSpoken, TimedOut
+from simtrain.mcp_wire.frames import objects
 from simtrain.mcp_wire.headers import ParameterHeaders, mirrored, parameter_headers
-from simtrain.mcp_wire.manifest import LISTED, Exchange
+from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
+from simtrain.mcp_wire.stdio import open_stdio
 from simtrain.mcp_wire.targets import StdioTarget, Target
 from simtrain.mcp_wire.traffic import Traffic, Waiting
 from simtrain.values.errors import InputError, SimulatorFault
@@ -190,9 +191,7 @@ class Client:
     def _learn_headers(self, method: str, response: JsonObject) -> None:
         if self.era != MODERN or method != "tools/list":
             return
-        tools: JsonValue = as_object(response.get("result")).get(LISTED[method])
-        for tool in tools if is_list(tools) else []:
-            descriptor = as_object(tool)
+        for descriptor in objects(as_object(response.get("result")).get(LISTED[method])):
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
     async def _round(self, response: JsonObject) -> JsonObject | None:
@@ -262,6 +261,47 @@ async def connect(
         finally:
             arriving.cancel()
             await asyncio.gather(arriving, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_connection(target: Target, *, limits: ConnectionLimits | None = None) -> AsyncGenerator[Connection]:
+    """Open a connection to `target`. All its processes and sockets are closed when the block ends.
+
+    Raises InputError if a command cannot be started. An HTTP server is first contacted by `send`.
+    """
+    connection = await _opened(target, limits or ConnectionLimits())
+    try:
+        yield connection
+    finally:
+        # Shielded, so that a cancellation leaves no process behind.
+        await asyncio.shield(asyncio.create_task(connection.close()))
+
+
+async def _opened(target: Target, limits: ConnectionLimits) -> Connection:
+    if isinstance(target, StdioTarget):
+        return await open_stdio(target, limits)
+    # Imported when used: few commands need HTTP, and imports delay every command.
+    from simtrain.mcp_wire.http import open_http
+
+    return open_http(target, limits)
+
+
+async def shown(client: Client, *, timeout: float | None = None) -> tuple[Surface, dict[str, JsonObject]]:
+    """Return the surface, and the errors of lists that were declared but refused. Raises SimulatorFault."""
+    lists: dict[str, tuple[JsonObject, ...]] = {}
+    refused: dict[str, JsonObject] = {}
+    for method in listable(client.greeting):
+        try:
+            lists[method] = tuple(await client.list(method, timeout=timeout))
+        except ErrorReply as refusal:
+            refused[method] = refusal.error
+    return Surface(client.era, client.capabilities, client.greeting, lists), refused
+
+
+def listable(greeting: JsonObject) -> list[str]:
+    """Return the list methods for the capabilities that a server declares."""
+    capabilities = as_object(greeting.get("capabilities"))
+    return [method for method in LISTED if method.partition("/")[0] in capabilities]
 
 
 def _again(params: JsonObject, answered: JsonObject) -> JsonObject:

@@ -23,8 +23,6 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 INFO_KEY = "io.modelcontextprotocol/clientInfo"
 
-METHOD_NOT_FOUND = -32601
-
 CLIENT_INFO: JsonObject = {"name": "simtrain", "version": VERSION}
 
 ALL_CAPABILITIES: JsonObject = {

@@ -23,7 +23,7 @@ def decode_frames(line: bytes) -> list[JsonObject] | None:
     """Return the frames in a line or a body: one, or several in a batch (revision 2025-03-26). None for input that is not JSON-RPC."""
     try:
         # The standard library's parser, since orjson's rounds integers beyond 64 bits.
-        value: JsonValue = json.loads(line, parse_constant=_refuse)
+        value = strict_json(line)
     except (ValueError, RecursionError):
         return None
     frames = value if is_list(value) else [value]
@@ -46,6 +46,11 @@ def cancelled(request: int | str) -> JsonObject:
 def objects(value: JsonValue) -> list[JsonObject]:
     """Return the objects in a value that should be a list of them."""
     return [item for item in value if is_object(item)] if is_list(value) else []
+
+
+def strict_json(text: bytes | bytearray) -> JsonValue:
+    """Return the value in a JSON text. Raises ValueError, also for NaN and infinities, and RecursionError."""
+    return json.loads(text, parse_constant=_refuse)
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -51,28 +51,24 @@ class WireRequest:
     client: str = ""
 
 
-class ClientLine(Protocol):
-    """The messages that a handler may send to the client while it answers a request."""
+class ClientLine:
+    """What a handler may send to the client while it answers a request. By itself it leads to a client that hears and can do nothing."""
 
     async def notify(self, notification: JsonObject) -> None:
         """Send a notification (`method`, `params`) that belongs to the request; progress only if the client asked for it."""
-        ...
 
     async def changed(self, what: Changed) -> None:
         """Tell the client that a list has changed."""
-        ...
 
     async def updated(self, uri: str) -> None:
         """Tell the client that a resource has changed."""
-        ...
 
     async def hang_up(self) -> None:
         """Close the stream of the request; the client reconnects for the reply. Does nothing if it could not."""
-        ...
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Ask the client (sampling, elicitation, roots) in the handshake era, and return its result. Raises WireError."""
-        ...
+        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
 
 
 class RequestHandler(Protocol):

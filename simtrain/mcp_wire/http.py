@@ -43,11 +43,6 @@ class HttpConnection:
         self._version: str | None = None
         self.strays = Strays()
 
-    @property
-    def session_id(self) -> str | None:
-        """The session id; None before the handshake, in the modern era, and for servers without sessions."""
-        return self._session_id
-
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
         """POST one frame. The reply to a request comes through `receive`; other frames are awaited until they are accepted."""
         fields = self._headers(frame) | dict(headers or {})

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-from simtrain.files.file_bytes import file_bytes, unreadable_json
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from simtrain.files.file_bytes import file_bytes, parsed_json
 from simtrain.files.jsonl import write_whole
+from simtrain.files.yaml_files import describe, name_place
 from simtrain.mcp_wire.annotations import flaw_of
 from simtrain.mcp_wire.frames import objects
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
+from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
 FORMAT = "simtrain-manifest/1"
+
+AGAIN = "capture the servers again"
 
 MAX_BYTES = 512 * 1024 * 1024
 
@@ -168,8 +174,40 @@ def read_manifest(path: Path) -> Manifest:
     if form != FORMAT:
         problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is not a manifest"
         raise InputError(problem, remedy="capture the servers again with `simtrain capture`", file=path)
-    servers = _Reader(path, "", document).object("servers")
-    return Manifest({name: _read_server(name, servers.object(name)) for name in servers.fields})
+    servers: JsonValue = document.get("servers")
+    for name, fields in as_object(servers).items():
+        if is_object(fields):
+            servers[name] = {"source": {}, **fields, "name": name}
+    try:
+        manifest = Manifest(_servers().validate_python(servers))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        problem, _ = describe(first, BaseModel)
+        raise InputError(problem, remedy=AGAIN, file=path, place=name_place(("servers", *first["loc"]))) from None
+    for name, server in manifest.servers.items():
+        for place, problem, remedy in _flaws(server):
+            raise InputError(problem, remedy=remedy, file=path, place=f"servers.{name}.{place}")
+    return manifest
+
+
+@cache
+def _servers() -> TypeAdapter[dict[str, ServerManifest]]:
+    return TypeAdapter(dict[str, ServerManifest])
+
+
+def _flaws(server: ServerManifest) -> Iterator[tuple[str, str, str]]:
+    """Yield what no server can be: place, problem and remedy."""
+    if not server.surfaces:
+        yield "surfaces", "the server shows nothing", AGAIN
+    for number, exchange in enumerate(server.exchanges):
+        if not exchange.response.keys() & {"result", "error"}:
+            yield f"exchanges[{number}].response", "there is neither a result nor an error", AGAIN
+    remedy = "clients list no tool of a server that says so: correct it in the file"
+    for number, surface in enumerate(server.surfaces):
+        for tool in surface.items("tools/list"):
+            if flaw := flaw_of(tool):
+                place = f"surfaces[{number}].lists.tools/list"
+                yield place, f"{flaw} (tool {str(tool.get('name'))!r})", remedy
 
 
 def _server_json(server: ServerManifest) -> JsonObject:
@@ -189,109 +227,11 @@ def exchange_json(exchange: Exchange) -> JsonObject:
     return {key: value for key, value in vars(exchange).items() if value or key not in optional}
 
 
-class _Reader:
-    """An object in a file. Members are checked when they are taken. Raises InputError with file and place."""
-
-    def __init__(self, path: Path, place: str, fields: JsonObject) -> None:
-        self.fields = fields
-        self._path = path
-        self._place = place
-
-    def object(self, key: str, default: JsonObject | None = None) -> _Reader:
-        """Return a member that is an object."""
-        value = self._take(key, default)
-        if not is_object(value):
-            raise self.error("this is not an object", key)
-        return _Reader(self._path, self._at(key), value)
-
-    def objects(self, key: str, default: list[JsonValue] | None = None) -> tuple[_Reader, ...]:
-        """Return a member that is a list of objects."""
-        value = self._take(key, default)
-        if not is_list(value):
-            raise self.error("this is not a list", key)
-        items = enumerate(value)
-        return tuple(_Reader(self._path, self._at(key), {f"[{n}]": item}).object(f"[{n}]") for n, item in items)
-
-    def text(self, key: str) -> str:
-        """Return a member that is text."""
-        value = self._take(key, None)
-        if not isinstance(value, str):
-            raise self.error("this is not a text", key)
-        return value
-
-    def error(self, problem: str, key: str = "", remedy: str = "capture the servers again") -> InputError:
-        """Return an error at this object, or at one of its members."""
-        return InputError(problem, remedy=remedy, file=self._path, place=self._at(key) or None)
-
-    def _take(self, key: str, default: JsonValue) -> JsonValue:
-        if key not in self.fields and default is None:
-            raise self.error(f"{key!r} is missing")
-        return self.fields.get(key, default)
-
-    def _at(self, key: str) -> str:
-        return f"{self._place}.{key}".strip(".").replace(".[", "[")
-
-
-def _read_exchange(entry: _Reader) -> Exchange:
-    response = entry.object("response").fields
-    if "result" not in response and "error" not in response:
-        raise entry.error("there is neither a result nor an error", "response")
-    seconds: JsonValue = entry.fields.get("seconds")
-    return Exchange(
-        method=entry.text("method"),
-        params=entry.object("params").fields,
-        response=response,
-        era=entry.text("era"),
-        capabilities=entry.object("capabilities", {}).fields,
-        notifications=tuple(item.fields for item in entry.objects("notifications", [])),
-        asks=tuple(item.fields for item in entry.objects("asks", [])),
-        rounds=tuple(item.fields for item in entry.objects("rounds", [])),
-        resumed=entry.fields.get("resumed") is True,
-        seconds=float(seconds) if isinstance(seconds, int | float) else None,
-    )
-
-
-def _read_server(name: str, entry: _Reader) -> ServerManifest:
-    surfaces = tuple(_read_surface(item) for item in entry.objects("surfaces"))
-    if not surfaces:
-        raise entry.error("the server shows nothing", "surfaces")
-    return ServerManifest(
-        name=name,
-        source=entry.object("source", {}).fields,
-        surfaces=surfaces,
-        exchanges=tuple(_read_exchange(item) for item in entry.objects("exchanges", [])),
-        profile=entry.object("profile", {}).fields,
-        latency=entry.object("latency", {}).fields,
-        versions=entry.object("versions", {}).fields,
-    )
-
-
-def _read_surface(entry: _Reader) -> Surface:
-    lists = entry.object("lists")
-    surface = Surface(
-        era=entry.text("era"),
-        capabilities=entry.object("capabilities").fields,
-        greeting=entry.object("greeting").fields,
-        lists={method: tuple(page.fields for page in lists.objects(method)) for method in lists.fields},
-    )
-    for tool in surface.items("tools/list"):
-        flaw = flaw_of(tool)
-        if flaw is not None:
-            remedy = "clients list no tool of a server that says so: correct it in the file"
-            raise lists.error(f"{flaw} (tool {str(tool.get('name'))!r})", "tools/list", remedy)
-    return surface
-
-
 def _read_json(path: Path) -> JsonObject:
     try:
-        document: JsonValue = json.loads(file_bytes(path, most=MAX_BYTES))
+        document = parsed_json(file_bytes(path, most=MAX_BYTES), path, remedy=AGAIN)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from None
-    except json.JSONDecodeError as error:
-        remedy = "capture the servers again"
-        raise InputError(f"this is not JSON: {error.msg}", remedy=remedy, file=path, line=error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(unreadable_json(error), remedy="capture the servers again", file=path) from None
     if not is_object(document):
         raise InputError("this is not a manifest", remedy="capture the servers with `simtrain capture`", file=path)
     return document

@@ -30,7 +30,15 @@ from mcp_types.methods import SPEC_CLIENT_METHODS, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simtrain.mcp_wire.handler import INVALID_PARAMS, METHOD_NOT_FOUND, Changed, RequestHandler, WireError, WireRequest
+from simtrain.mcp_wire.handler import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Changed,
+    ClientLine,
+    RequestHandler,
+    WireError,
+    WireRequest,
+)
 from simtrain.mcp_wire.request_flaws import LEVELS, flaw
 from simtrain.values.types import JsonObject, JsonValue, as_object, writable
 
@@ -49,10 +57,10 @@ _CACHEABLE = frozenset(
 )
 _GONE = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _BEFORE_THE_HANDSHAKE = frozenset({"initialize", "ping"})
-_EVENTS: dict[Changed, tuple[ServerEvent, str]] = {
-    "tools": (ToolsListChanged(), "notifications/tools/list_changed"),
-    "prompts": (PromptsListChanged(), "notifications/prompts/list_changed"),
-    "resources": (ResourcesListChanged(), "notifications/resources/list_changed"),
+_EVENTS: dict[Changed, ServerEvent] = {
+    "tools": ToolsListChanged(),
+    "prompts": PromptsListChanged(),
+    "resources": ResourcesListChanged(),
 }
 
 current_handler: ContextVar[RequestHandler | None] = ContextVar("current_handler", default=None)
@@ -118,7 +126,11 @@ class _SdkServer:
         request = _wire_request(context, modern=modern)
         if method == "logging/setLevel" and not request.flawed:
             self._set_level(handler, request)
-        line = _ModernLine(context, self._bus(handler)) if modern else _Line(context, self._level(handler, request))
+        line = (
+            _ModernLine(context, (context.meta or {}).get(f"{META}logLevel"), self._bus(handler))
+            if modern
+            else _Line(context, self._level(handler, request))
+        )
         try:
             result = await handler.answer(request, line)
         except WireError as error:
@@ -202,12 +214,12 @@ def _enveloped(method: str, result: JsonObject) -> JsonObject:
     return whole
 
 
-@dataclass(slots=True)
-class _Line:
+@dataclass
+class _Line(ClientLine):
     """The channel back to a client of the handshake era."""
 
     context: ServerRequestContext[Any, Any]
-    level: str
+    level: JsonValue
 
     async def notify(self, notification: JsonObject) -> None:
         method, params = cast(str, notification["method"]), cast(JsonObject, notification.get("params") or {})
@@ -215,8 +227,15 @@ class _Line:
             await self.context.session.report_progress(
                 cast(float, params.get("progress", 0)), params.get("total"), params.get("message")
             )
-        elif method != "notifications/message" or _loud_enough(params.get("level"), self.level):
+        elif self._wants(method, params):
             await self._send(method, params)
+
+    def _wants(self, method: str, params: JsonObject) -> bool:
+        return method != "notifications/message" or self._is_loud(params)
+
+    def _is_loud(self, params: JsonObject) -> bool:
+        level = params.get("level")
+        return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(self.level)
 
     async def _send(self, method: str, params: JsonObject | None, *, standing: bool = False) -> None:
         raw = cast(Any, _Raw.model_validate({"method": method, **({"params": params} if params else {})}))
@@ -224,7 +243,7 @@ class _Line:
         await self.context.session.send_notification(raw, related_request_id=related)
 
     async def changed(self, what: Changed) -> None:
-        await self._send(_EVENTS[what][1], None, standing=True)
+        await self._send(f"notifications/{what}/list_changed", None, standing=True)
 
     async def updated(self, uri: str) -> None:
         await self._send("notifications/resources/updated", {"uri": uri}, standing=True)
@@ -252,31 +271,17 @@ class _Line:
         return answered.model_dump()
 
 
-@dataclass(slots=True)
-class _ModernLine:
+@dataclass
+class _ModernLine(_Line):
     """The channel back to a client of 2026-07-28: the request's own stream, and subscriptions."""
 
-    context: ServerRequestContext[Any, Any]
     bus: InMemorySubscriptionBus
 
-    async def notify(self, notification: JsonObject) -> None:
-        method, params = cast(str, notification["method"]), cast(JsonObject, notification.get("params") or {})
-        session = self.context.session
-        if method == "notifications/progress":
-            await session.report_progress(
-                cast(float, params.get("progress", 0)), params.get("total"), params.get("message")
-            )
-        elif method == "notifications/message":
-            wanted = (self.context.meta or {}).get(f"{META}logLevel")
-            if wanted in LEVELS and _loud_enough(params.get("level"), cast(str, wanted)):
-                await self._send(method, params)
-
-    async def _send(self, method: str, params: JsonObject) -> None:
-        raw = cast(Any, _Raw.model_validate({"method": method, "params": params}))
-        await self.context.session.send_notification(raw, related_request_id=self.context.request_id)
+    def _wants(self, method: str, params: JsonObject) -> bool:
+        return method == "notifications/message" and self.level in LEVELS and self._is_loud(params)
 
     async def changed(self, what: Changed) -> None:
-        await self.bus.publish(_EVENTS[what][0])
+        await self.bus.publish(_EVENTS[what])
 
     async def updated(self, uri: str) -> None:
         await self.bus.publish(ResourceUpdated(uri=uri))
@@ -286,7 +291,3 @@ class _ModernLine:
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         raise WireError(INVALID_PARAMS, "a client of 2026-07-28 is asked by an input_required result")
-
-
-def _loud_enough(level: JsonValue, wanted: str) -> bool:
-    return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(wanted)

@@ -1,29 +1,29 @@
-"""Standard input and output of this process as asynchronous streams, each with its own thread.
-
-The threads may block for ever on a client that neither writes nor reads. They are daemons, so the process can end all the same.
-"""
+"""The standard streams of this process as asyncio streams, whatever they are connected to."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from queue import SimpleQueue
-from threading import Semaphore, Thread
-from typing import Self
+import stat
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import BinaryIO
+
+from simtrain.mcp_wire.stream_parts import Piece, StreamLines
+
+CHUNK = 65536
 
 MAX_LINE = 64 * 1024 * 1024
-"""Longest line in bytes."""
+"""Bytes of a line above which it is given away in parts."""
 
-_CHUNK = 256 * 1024
-_AHEAD = 16
-"""Lines that may be read ahead."""
+PATIENCE = 2.0
+"""Seconds that a reader has for the last of what was written."""
 
 
 @contextmanager
-def standard_streams() -> Generator[tuple[InputLines, Output]]:
-    """Yield the lines of standard input, and standard output. Anything printed meanwhile goes to standard error."""
+def standard_streams() -> Generator[tuple[BinaryIO, BinaryIO]]:
+    """Yield standard input and output as files of their own; anything printed meanwhile goes to standard error."""
     kept = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -31,102 +31,68 @@ def standard_streams() -> Generator[tuple[InputLines, Output]]:
     # A stray print() of a plug-in, or of a child process, must not end up between frames.
     os.dup2(2, 1)
     try:
-        yield InputLines(kept[0]), Output(kept[1])
+        yield os.fdopen(os.dup(kept[0]), "rb", buffering=0), os.fdopen(os.dup(kept[1]), "wb", buffering=0)
     finally:
-        # The duplicates are not closed: a thread may still be blocked on them.
-        os.dup2(kept[0], 0)
-        os.dup2(kept[1], 1)
+        for standard, own in enumerate(kept):
+            os.set_blocking(own, True)
+            os.dup2(own, standard)
+            os.close(own)
 
 
-class InputLines:
-    """The lines read from a descriptor, without line ends; None for each line longer than MAX_LINE."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[bytearray | EOFError | None] = asyncio.Queue()
-        self._free = Semaphore(_AHEAD)
-        Thread(target=self._read, name="standard input", daemon=True).start()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytearray | None:
-        line = await self._queue.get()
-        self._free.release()
-        if isinstance(line, EOFError):
-            raise StopAsyncIteration
-        return line
-
-    def _read(self) -> None:
-        # RuntimeError: the event loop is closed, so nobody reads any more.
-        with suppress(RuntimeError):
-            begun: bytearray | None = bytearray()
-            while chunk := self._chunk():
-                *ends, rest = chunk.split(b"\n")
-                for end in ends:
-                    self._put(_longer(begun, end))
-                    begun = bytearray()
-                begun = _longer(begun, rest)
-            if begun is None or begun:
-                self._put(begun)
-            self._put(EOFError())
-
-    def _chunk(self) -> bytes:
-        try:
-            return os.read(self._descriptor, _CHUNK)
-        except OSError:
-            return b""
-
-    def _put(self, line: bytearray | EOFError | None) -> None:
-        self._free.acquire()
-        self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
+async def read_end(file: BinaryIO) -> asyncio.StreamReader:
+    """Return a reader of a pipe, a terminal, a socket or a file."""
+    reader = asyncio.StreamReader(limit=CHUNK)
+    if not _is_pipe(file):
+        source, sink = os.pipe()
+        threading.Thread(target=_copy, args=(file, os.fdopen(sink, "wb", buffering=0)), daemon=True).start()
+        file = os.fdopen(source, "rb", buffering=0)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    return reader
 
 
-def _longer(line: bytearray | None, more: bytes) -> bytearray | None:
-    """Return the line extended by some bytes; None if it is too long, then and from then on."""
-    if line is None or len(line) + len(more) > MAX_LINE:
-        return None
-    line += more
-    return line
+@asynccontextmanager
+async def write_end(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
+    """Return a writer to a pipe, a terminal, a socket or a file, whose `drain` waits until everything is written."""
+    loop = asyncio.get_running_loop()
+    copying: threading.Thread | None = None
+    if not _is_pipe(file):
+        source, sink = os.pipe()
+        copying = threading.Thread(target=_copy, args=(os.fdopen(source, "rb", buffering=0), file), daemon=True)
+        copying.start()
+        file = os.fdopen(sink, "wb", buffering=0)
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), file
+    )
+    # No buffer of our own: the process may end right after `drain` returns.
+    transport.set_write_buffer_limits(0)
+    try:
+        yield asyncio.StreamWriter(transport, protocol, None, loop)
+    finally:
+        transport.close()
+        if copying is not None:
+            await asyncio.to_thread(copying.join, PATIENCE)
 
 
-class Output:
-    """A descriptor to write to."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[tuple[bytes, asyncio.Future[None]]] = SimpleQueue()
-        Thread(target=self._write, name="standard output", daemon=True).start()
-
-    async def write(self, content: bytes) -> None:
-        """Write some bytes. Raises BrokenPipeError if nobody reads any more."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._queue.put((content, done))
-        await done
-
-    def _write(self) -> None:
-        with suppress(RuntimeError):
-            while True:
-                content, done = self._queue.get()
-                problem = self._written(content)
-                self._loop.call_soon_threadsafe(_settle, done, problem)
-
-    def _written(self, content: bytes) -> OSError | None:
-        left = memoryview(content)
-        try:
-            while left:
-                left = left[os.write(self._descriptor, left) :]
-        except OSError as error:
-            return BrokenPipeError(error.errno, error.strerror)
-        return None
+async def lines(reader: asyncio.StreamReader) -> AsyncIterator[Piece]:
+    """Yield the lines that come in, each with its newline; one above MAX_LINE in parts."""
+    cutter = StreamLines(limit=MAX_LINE)
+    while chunk := await reader.read(CHUNK):
+        for piece in cutter.feed(chunk):
+            yield piece
+    for piece in cutter.rest():
+        yield piece
 
 
-def _settle(done: asyncio.Future[None], problem: OSError | None) -> None:
-    if done.done():
-        return
-    if problem is None:
-        done.set_result(None)
-    else:
-        done.set_exception(problem)
+def _is_pipe(file: BinaryIO) -> bool:
+    """True for a pipe, which an event loop can wait for; a thread copies anything else to or from one.
+
+    A loop cannot wait for a file on disk nor for the null device; and a terminal, or one socket for both directions,
+    must not be made non-blocking for whoever else has it open.
+    """
+    return stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+
+
+def _copy(source: BinaryIO, sink: BinaryIO) -> None:
+    with suppress(OSError), sink:
+        while chunk := source.read(CHUNK):
+            sink.write(chunk)

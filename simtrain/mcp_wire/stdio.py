@@ -45,11 +45,6 @@ class StdioConnection:
         self._errors = bytearray()
         self._listener = asyncio.create_task(self._keep_errors())
 
-    @property
-    def pid(self) -> int:
-        """The id of the process, and of its group."""
-        return self._process.pid
-
     async def send(self, frame: JsonObject, *, headers: Mapping[str, str] | None = None) -> None:
         """Write one line. Raises ConnectionLost, and TimedOut if the server does not read."""
         try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from simtrain.mcp_wire.frames import strict_json
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 ARRIVAL = 30.0
@@ -28,7 +28,7 @@ def flaw(message: bytes | bytearray) -> JsonObject | None:
     Its id is that of the message if valid, else null (JSON-RPC 2.0, section 5).
     """
     try:
-        value: JsonValue = json.loads(message, parse_constant=_refuse)
+        value = strict_json(message)
     except RecursionError:
         return error_frame(PARSE_ERROR, "Parse error: the message is nested too deeply")
     except ValueError as error:
@@ -66,10 +66,6 @@ def _problem(frame: JsonObject) -> str | None:
 
 def _is_id(value: JsonValue) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 class WholeBodies:

@@ -27,7 +27,7 @@ from simtrain.contracts.scenario import (
     Use,
     conflict,
 )
-from simtrain.contracts.tool_globs import matches, step_names
+from simtrain.contracts.tool_globs import check_globs, matches, step_names
 from simtrain.contracts.user import ASK, ASKING
 from simtrain.contracts.world import World, WorldSource
 from simtrain.contracts.world_model import WorldModel
@@ -105,7 +105,8 @@ class _Assembler:
         perturbations = self._perturbations(world, packs)
         case = first_case(self.spec.cases, world, self.document)
         prompt = self._prompt(case)
-        self._check_tools(world)
+        with self.document.at(()):
+            check_globs(world, self.spec.tools, place="tools")
         asking = self._asking(world, case)
         for key in ("reference", "wrong"):
             plan = getattr(self.spec, key)
@@ -149,14 +150,6 @@ class _Assembler:
         for name in sorted(text.names - set(case)):
             raise self.document.error(("prompt",), f"the prompt names {name!r}, which no case has", nearest(name, case))
         return text
-
-    def _check_tools(self, world: World) -> None:
-        tools = [tool.name for tool in world.tools]
-        for index, glob in enumerate(self.spec.tools):
-            if not any(matches(tool, glob) for tool in tools):
-                raise self.document.error(
-                    ("tools", index), f"no tool of the world {world.name!r} matches {glob!r}", nearest(glob, tools)
-                )
 
     def _asking(self, world: World, case: JsonObject) -> tuple[ToolSpec, ...]:
         """Return the tool that asks the user, if there is a user; checks the user's answers."""

@@ -211,19 +211,19 @@ def test_any_json_comes_back_from_a_manifest_to_the_letter(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "no JSON"),
-        ("[]", "no manifest"),
-        ("{}", "no manifest"),
+        ("{", "not JSON"),
+        ("[]", "not a manifest"),
+        ("{}", "not a manifest"),
         (
             '{"format": "simtrain-manifest/2", "servers": {}}',
             r"the format is 'simtrain-manifest/2', not 'simtrain-manifest/1'",
         ),
-        ('{"format": "FORMAT"}', "'servers' is missing"),
-        ('{"format": "FORMAT", "servers": {"a": 1}}', r"servers\.a: this is not an object"),
+        ('{"format": "FORMAT"}', "servers: a mapping of keys is needed"),
+        ('{"format": "FORMAT", "servers": {"a": 1}}', r"servers\.a: a mapping of keys is needed"),
         ('{"format": "FORMAT", "servers": {"a": {"surfaces": []}}}', r"servers\.a\.surfaces: the server shows nothing"),
         (
             '{"format": "FORMAT", "servers": {"a": {"surfaces": [{"era": 1}]}}}',
-            r"servers\.a\.surfaces\[0\]: 'lists' is missing",
+            r"servers\.a\.surfaces\[0\]\.era: text is needed",
         ),
     ],
 )
@@ -624,7 +624,7 @@ def test_what_a_server_of_an_mcp_json_lacks_is_said_and_the_others_go_on(typed: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"mcpServers": {\n "a": }}', "mcp.json:2: this is no JSON"),
+        ('{"mcpServers": {\n "a": }}', "mcp.json:2: this is not JSON"),
         ("[]", "this is no mcp.json"),
         ("{}", "the file names no servers"),
         ('{"mcpServers": {"a": {"command": "x"}}}', "there is no server 'b*'; did you mean 'a'?"),

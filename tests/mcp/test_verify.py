@@ -31,9 +31,8 @@ from simtrain.mcp.verify.report import facts, write
 from simtrain.mcp.verify.stand_in import stand_in
 from simtrain.mcp.verify.subject import Subject, makes
 from simtrain.mcp.verify.subjects import SUBJECTS, subject_of
-from simtrain.mcp.verify.subjects.generic import Generic
+from simtrain.mcp.verify.subjects.generic import Generic, Recorded
 from simtrain.mcp.verify.subjects.git import Git
-from simtrain.mcp.verify.subjects.recorded import Recorded
 from simtrain.mcp.verify.subjects.time import Time
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.scenarios.find import shipped_root

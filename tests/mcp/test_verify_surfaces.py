@@ -17,8 +17,7 @@ from simtrain.mcp.verify.cassette import recheck
 from simtrain.mcp.verify.findings import Thresholds
 from simtrain.mcp.verify.listing_comparison import alike
 from simtrain.mcp.verify.pairing import Pairing
-from simtrain.mcp_wire.client import connect
-from simtrain.mcp_wire.listings import shown
+from simtrain.mcp_wire.client import connect, shown
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.mcp_wire.targets import parse_target
 from simtrain.values.errors import InputError

@@ -17,8 +17,7 @@ import real_servers
 from mcp.server import MCPServer
 from pytest import raises
 
-from simtrain.mcp_wire.client import Client, connect
-from simtrain.mcp_wire.connecting import open_connection
+from simtrain.mcp_wire.client import Client, connect, open_connection
 from simtrain.mcp_wire.connection import ConnectionLimits
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN
 from simtrain.mcp_wire.faults import ConnectionLost, ErrorReply, NotSpoken, TimedOut
@@ -151,7 +150,9 @@ async def test_what_a_client_has_not_declared_it_refuses() -> None:
     from simtrain.mcp_wire.traffic import Traffic
 
     async with open_connection(misbehaving("well")) as connection:
-        traffic = Traffic(misbehaving("well"), connection, capabilities={"roots": {}}, answers=Canned(("file:///a/b",)))
+        traffic = Traffic(
+            misbehaving("well"), connection, capabilities={"roots": {}}, answers=Canned(roots=("file:///a/b",))
+        )
         assert (await traffic.answer("roots/list", {}))["result"]["roots"] == [{"uri": "file:///a/b", "name": "b"}]
         assert (await traffic.answer("sampling/createMessage", {}))["error"]["code"] == -32601
         assert await traffic.answer("ping", {}) == {"result": {}}

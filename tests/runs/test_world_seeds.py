@@ -10,7 +10,7 @@ from bakery import scenario, write_files
 
 from simtrain import export, load_scenario, run
 from simtrain.cli import main
-from simtrain.cli.run_options import seeds_from
+from simtrain.cli.shared_options import seeds_from
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.curricula.hash_splits import split_of, split_of_trajectory
 from simtrain.runs.export import Selection

@@ -16,8 +16,7 @@ import pytest
 from small_universe import UNIVERSE
 
 from simtrain.files.yaml_files import parse_document
-from simtrain.validation.search_worlds.followers import followers
-from simtrain.validation.search_worlds.prose import prose_of
+from simtrain.validation.search_worlds.prose import followers, prose_of
 from simtrain.values.errors import InputError
 from simtrain.worlds.search.checking.pages import check_pages
 from simtrain.worlds.search.file import open_file

@@ -20,10 +20,9 @@ from simtrain.mcp.capture.probes import (
     sure_mistakes,
 )
 from simtrain.mcp.capture.server_secrets import secrets_of, source_of
-from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.client import Client, connect, shown
 from simtrain.mcp_wire.eras import ALL_CAPABILITIES, ERAS, HANDSHAKE, HANDSHAKE_VERSIONS, MODERN, OTHER_ERA_LIMIT, TASKS
 from simtrain.mcp_wire.faults import NotSpoken
-from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import NO_VERSION, Exchange, Manifest, ServerManifest, Surface
 from simtrain.mcp_wire.targets import Target
 from simtrain.values.errors import InputError, SimulatorFault
@@ -264,7 +263,7 @@ class _Take:
                 era=era,
                 capabilities=capabilities,
                 timeout=self.patience.start,
-                answers=probes.answers.canned(),
+                answers=probes.answers,
             )
             async with connection as client:
                 await client.quiet(SETTLING)

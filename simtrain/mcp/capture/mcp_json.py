@@ -6,14 +6,13 @@ Sources: the clients' documentation of `mcpServers` (Claude, Cursor: `${VAR}`, `
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from simtrain.files.file_bytes import file_bytes, unreadable_json
+from simtrain.files.file_bytes import file_bytes, parsed_json
 from simtrain.mcp_wire.targets import HttpTarget, StdioTarget, Target, http_target
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
@@ -169,12 +168,7 @@ def _read(path: Path) -> JsonObject:
         raise InputError(f"cannot be read: {reason}", file=path) from None
     # Keep a comment's line breaks, so that errors name the right line.
     plain = _BEYOND_JSON.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
-    try:
-        document: JsonValue = json.loads(plain)
-    except json.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error.msg}", file=path, line=error.lineno) from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(unreadable_json(error), file=path) from None
+    document = parsed_json(plain, path)
     if not is_object(document):
         raise InputError("this is no mcp.json", remedy="it is an object of servers", file=path)
     return document

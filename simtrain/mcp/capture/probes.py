@@ -35,20 +35,6 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class AnswersSpec(_Strict):
-    """The client's answers to requests of the server during the probes."""
-
-    roots: tuple[str, ...] = Field((), description="URIs of the roots, file:///...")
-    text: str = Field("ok", description="The text of a sampled message.")
-    model: str = Field("canned", description="The model that a sampled message names.")
-    action: Literal["accept", "decline", "cancel"] = Field("accept", description="What becomes of a form.")
-    form: JsonObject | None = Field(None, description="Values of a form by field; the others get a fitting one.")
-
-    def canned(self) -> Canned:
-        """Return these answers in the client's form."""
-        return Canned(self.roots, self.text, self.model, self.action, self.form)
-
-
 class Probe(_Strict):
     """One request to make: `call` a tool, `read` a resource, get a `prompt`, or any `method`."""
 
@@ -100,10 +86,7 @@ class ProbeFile(_Strict):
     eras: Literal["first", "each"] = Field(
         "first", description="Play them in the first era that a server speaks, or in each."
     )
-    answers: AnswersSpec = Field(
-        default_factory=lambda: AnswersSpec.model_validate({}),
-        description="What the client says when a server asks it something.",
-    )
+    answers: Canned = Field(default_factory=Canned, description="What the client says when a server asks it something.")
 
     def of(self, server: str, surfaces: Sequence[Surface]) -> list[Probe]:
         """Return the probes for one server."""

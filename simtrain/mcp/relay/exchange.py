@@ -12,9 +12,9 @@ from simtrain.mcp.relay.call import RelayOutcome
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Perturber
 from simtrain.mcp.relay.reverse_proxy import given
-from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp.relay.upstream import Gone, RelayLimits, Upstream, end_to_end, within
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.stream_parts import Events, Piece, event_data, with_data
 from simtrain.values.types import JsonObject
 
 SESSION = "Mcp-Session-Id"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from simtrain.contracts.perturbation import Armed
+from simtrain.mcp.serve.wire_tools import descriptor_of
 from simtrain.mcp_wire.eras import VERSION_KEY
 from simtrain.mcp_wire.frames import encode_frame
 from simtrain.values.seeding import Stream, derive
@@ -84,3 +85,27 @@ class Audience:
                 shown.changing.add(place)
             tools = offered
         return tools
+
+
+def repeatable(descriptors: Sequence[JsonObject]) -> set[str]:
+    """Return the names of the tools that say that they only read, or that a second call changes nothing."""
+    hints = ((str(tool.get("name")), as_object(tool.get("annotations"))) for tool in descriptors)
+    return {name for name, said in hints if said.get("readOnlyHint") is True or said.get("idempotentHint") is True}
+
+
+def rewritten(
+    descriptors: Sequence[JsonObject], tools: Sequence[ToolSpec], offered: Sequence[ToolSpec]
+) -> list[JsonObject]:
+    """Return the raw descriptors for the offered tools. `tools` holds those of `descriptors`, in the same order."""
+    # By identity: a tool that no perturbation replaced keeps its descriptor with all unknown fields.
+    raw = {id(tool): descriptor for tool, descriptor in zip(tools, descriptors, strict=True)}
+    by_name = {tool.name: tool for tool in tools}
+    return [raw[id(tool)] if id(tool) in raw else _changed(raw, by_name.get(tool.name), tool) for tool in offered]
+
+
+def _changed(raw: dict[int, JsonObject], before: ToolSpec | None, tool: ToolSpec) -> JsonObject:
+    changed = descriptor_of(tool)
+    if before is None:
+        return changed
+    old = {"description": before.description, "inputSchema": before.input_schema, "outputSchema": before.output_schema}
+    return raw[id(before)] | {key: value for key, value in changed.items() if key in old and value != old[key]}

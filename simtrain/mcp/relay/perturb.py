@@ -14,11 +14,10 @@ from simtrain.contracts.trajectory import Changed
 from simtrain.episodes.active_perturbation import Active, PerturbationKind
 from simtrain.episodes.firing import PerturbationChain, PerturbedCall, same_reply
 from simtrain.files.yaml_files import read_document
-from simtrain.mcp.relay.call import RelayedCall, RelayOutcome, Repeat
-from simtrain.mcp.relay.call_path import RelayedPerturbation, Server
-from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of
+from simtrain.mcp.relay.call import RelayedCall, RelayedPerturbation, RelayOutcome, Repeat, Server
+from simtrain.mcp.relay.offered_tools import Audience, OfferedTools, client_of, repeatable, rewritten
 from simtrain.mcp.relay.perturbable_requests import PERTURBABLE, arguments_of, name_of, response
-from simtrain.mcp.relay.tool_list import rewritten, tool_of
+from simtrain.mcp.serve.wire_tools import tool_of
 from simtrain.mcp_wire.frames import objects
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import arm_pack
@@ -250,10 +249,7 @@ class Perturber:
     def _listed(self, frame: JsonObject, result: JsonObject, client: str | None) -> RelayOutcome | None:
         descriptors = objects(result.get("tools"))
         tools = tuple(tool_of(descriptor) for descriptor in descriptors)
-        for descriptor in descriptors:
-            hints = as_object(descriptor.get("annotations"))
-            if hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True:
-                self._repeatable.add(str(descriptor.get("name")))
+        self._repeatable |= repeatable(descriptors)
         offered = self._audience.list(client, tools)
         if offered == tools:
             return None

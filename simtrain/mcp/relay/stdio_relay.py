@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from itertools import count
 from time import monotonic
+from typing import BinaryIO
 
 from simtrain.mcp.relay.call import RelayedCall, RelayOutcome
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Perturber
-from simtrain.mcp.relay.pipes import CHUNK, read_end, write_end
-from simtrain.mcp.relay.stream_parts import StreamLines
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
+from simtrain.mcp_wire.standard_streams import lines, read_end, standard_streams, write_end
 from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, is_object
-
-MAX_LINE = 64 * 1024 * 1024
-"""Bytes. A longer line is passed on unread."""
 
 GRACE = 2.0
 """Seconds that the server has to end, first after the end of its input, then after SIGTERM."""
@@ -48,7 +44,8 @@ async def relay_stdio(command: tuple[str, ...], *, perturber: Perturber, journal
         loop.add_signal_handler(number, stopped.set)
     try:
         process = await _start(command)
-        return await _Pump(process, perturber, journal, stopped).run()
+        with standard_streams() as (stdin, stdout):
+            return await _Pump(process, perturber, journal, stopped).run(stdin, stdout)
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
@@ -81,10 +78,10 @@ class _Pump:
         self._stopped = stopped
         self._to_client: asyncio.StreamWriter
 
-    async def run(self) -> int:
+    async def run(self, stdin: BinaryIO, stdout: BinaryIO) -> int:
         """Relay until one side ends. Return the server's exit code, or 0 if the relay had to end it."""
-        async with write_end(sys.stdout.buffer) as self._to_client:
-            up = asyncio.create_task(self._upwards(await read_end(sys.stdin.buffer)))
+        async with write_end(stdout) as self._to_client:
+            up = asyncio.create_task(self._upwards(await read_end(stdin)))
             down = asyncio.create_task(self._downwards())
             stopped = asyncio.create_task(self._stopped.wait())
             try:
@@ -147,9 +144,9 @@ class _Pump:
 
     async def _upwards(self, stdin: asyncio.StreamReader) -> None:
         """Relay from the client to the server until the client ends its input."""
-        async for line, whole in _lines(stdin):
+        async for piece in lines(stdin):
             seconds = self._journal.now()
-            frames = decode_frames(line) if whole else None
+            line, frames = piece.data, decode_frames(piece.data) if piece.whole else None
             if frames is None:
                 self._journal.stray("client", line, Wrapping())
                 await self._write(self._to_server, line)
@@ -179,9 +176,9 @@ class _Pump:
 
     async def _downwards(self) -> None:
         """Relay from the server to the client until the server ends."""
-        async for line, whole in _lines(self._from_server):
+        async for piece in lines(self._from_server):
             seconds = self._journal.now()
-            frames = decode_frames(line) if whole else None
+            line, frames = piece.data, decode_frames(piece.data) if piece.whole else None
             if frames is None:
                 self._journal.stray("server", line, Wrapping())
                 await self._write(self._to_client, line)
@@ -260,12 +257,3 @@ class _Pump:
         with contextlib.suppress(ConnectionError):
             # drain() applies backpressure from one side to the other. A side that is gone ends the relay by its end of file.
             await writer.drain()
-
-
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:
-    cutter = StreamLines(limit=MAX_LINE)
-    while chunk := await reader.read(CHUNK):
-        for piece in cutter.feed(chunk):
-            yield piece.data, piece.whole
-    for piece in cutter.rest():
-        yield piece.data, piece.whole

@@ -12,9 +12,9 @@ from simtrain.llm.client import ChatClient
 from simtrain.llm.retries import ModelError
 from simtrain.llm.tokenizing import chat_prompt_ids, tokenized
 from simtrain.mcp.relay.reverse_proxy import ReverseProxy, given
-from simtrain.mcp.relay.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp.relay.token_record import TokenRecord, asks_for
 from simtrain.mcp.relay.upstream import Gone, RelayLimits, end_to_end, within
+from simtrain.mcp_wire.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.types import JsonObject, is_object
 

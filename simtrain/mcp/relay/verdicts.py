@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 from simtrain.files.redaction import Redactor
+from simtrain.mcp.relay.offered_tools import repeatable
+from simtrain.mcp_wire.frames import objects
 from simtrain.values.errors import InputError, nearest
-from simtrain.values.types import JsonObject, JsonValue, as_object, is_list
+from simtrain.values.types import JsonObject, JsonValue, as_object
 from simtrain.worlds.recorded.recording import Sender
 from simtrain.worlds.recorded.replay_index import CALL
 
@@ -123,7 +125,7 @@ class Verdicts:
     ) -> None:
         if key in self._listing and frame is not None:
             self._listing.discard(key)
-            self._learn(as_object(frame.get("result")))
+            self._repeatable |= repeatable(objects(as_object(frame.get("result")).get("tools")))
             return
         waiting = self._open.get(key, [])
         call = next((one for one in waiting if one.http == http), waiting[-1] if waiting else None)
@@ -137,14 +139,6 @@ class Verdicts:
         if not call.failed:
             call.worked = shown is not None and _succeeded(shown)
             call.failed = not call.worked
-
-    def _learn(self, result: JsonObject) -> None:
-        """Note the tools that claim to be read-only or idempotent."""
-        listed: JsonValue = result.get("tools")
-        for tool in listed if is_list(listed) else []:
-            hints = as_object(as_object(tool).get("annotations"))
-            if hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True:
-                self._repeatable.add(str(as_object(tool).get("name")))
 
     def _of(self, call: _Call) -> Iterator[Case]:
         """Yield the verdicts on one call, judged by later calls of the same client."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Protocol, cast, get_args
 
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.handler import ToolError
@@ -13,10 +13,9 @@ from simtrain.contracts.request import FILL, READ, Answer, Caller, Request, call
 from simtrain.mcp.serve.captured_server import CapturedServer
 from simtrain.mcp.serve.cursors import seal, unseal
 from simtrain.mcp.serve.listing import SERVER_INFO, CapturedSurface, MadeSurface, ServedSurface
-from simtrain.mcp.serve.output_schemas import Fitting
 from simtrain.mcp.serve.replayed_questions import Conversations
 from simtrain.mcp.serve.resource_reads import named, observed, perturbed_reply
-from simtrain.mcp.serve.tool_results import call_response
+from simtrain.mcp.serve.tool_results import Fitting, call_response
 from simtrain.mcp.serve.wire_tools import wire_tools
 from simtrain.mcp_wire.handler import (
     INTERNAL_ERROR,
@@ -40,11 +39,7 @@ MOST_NAMED = 60
 
 _LOG = logging.getLogger(__name__)
 
-_CHANGES: dict[str, Changed] = {
-    "notifications/tools/list_changed": "tools",
-    "notifications/prompts/list_changed": "prompts",
-    "notifications/resources/list_changed": "resources",
-}
+_CHANGES: dict[str, Changed] = {f"notifications/{what}/list_changed": what for what in get_args(Changed)}
 _ACKNOWLEDGED = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _SUBSCRIBED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _ANSWERED = frozenset({READ, FILL, "completion/complete"})

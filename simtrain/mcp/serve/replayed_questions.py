@@ -6,10 +6,10 @@ from collections import OrderedDict
 from secrets import token_urlsafe
 from typing import cast
 
+from simtrain.mcp_wire.answers import CLIENT_METHODS
 from simtrain.mcp_wire.handler import INVALID_PARAMS, MISSING_CAPABILITY, WireError, WireRequest, result_of
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_object
 
-CAPABILITIES = {"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
 MOST = 1024
 """Most conversations that wait for a client's answer; the oldest is dropped first."""
 
@@ -58,7 +58,7 @@ class Conversations:
     def _require(self, request: WireRequest, wire: JsonObject, number: int) -> JsonObject:
         recorded = _rounds(wire)[number]
         for question in recorded["inputRequests"].values():
-            capability = CAPABILITIES.get(question.get("method", ""))
+            capability = CLIENT_METHODS.get(question.get("method", ""))
             if capability is not None and capability not in request.capabilities:
                 raise WireError(
                     MISSING_CAPABILITY,

@@ -17,6 +17,7 @@ from simtrain.contracts.transport import Connect, Transport
 from simtrain.contracts.world import FinishedWorld
 from simtrain.mcp.serve.episode_handler import EpisodeHandler
 from simtrain.mcp.serve.listening import endpoint_of_handlers
+from simtrain.mcp.serve.wire_tools import tool_of
 from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.mcp_wire.sdk_client import SdkClient, connect_http, connect_in_process
 from simtrain.values.errors import SimulatorFault
@@ -96,7 +97,8 @@ class _Through:
     @classmethod
     async def open(cls, seat: _Seat, client: SdkClient, native: dict[str, str]) -> Environment:
         """Return the environment of a newly connected client. Raises SimulatorFault if it sees other tools than the episode has."""
-        listed = [_spec(descriptor, native) for descriptor in await client.tools()]
+        shown = [tool_of(descriptor) for descriptor in await client.tools()]
+        listed = [replace(tool, name=native.get(tool.name, tool.name)) for tool in shown]
         if {tool.name for tool in listed} != {tool.name for tool in seat.environment.tools}:
             raise SimulatorFault("the client sees other tools than the episode has")
         return cls(seat, client, tuple(listed), {own: wire for wire, own in native.items()})
@@ -160,18 +162,6 @@ class _Through:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return
-
-
-def _spec(descriptor: JsonObject, native: dict[str, str]) -> ToolSpec:
-    annotations = cast(JsonObject, descriptor.get("annotations") or {})
-    name = cast(str, descriptor["name"])
-    return ToolSpec(
-        native.get(name, name),
-        cast(str, descriptor.get("description", "")),
-        cast(JsonObject, descriptor["inputSchema"]),
-        cast("JsonObject | None", descriptor.get("outputSchema")),
-        not annotations.get("readOnlyHint", False),
-    )
 
 
 def _as_received(sent: Observation, reply: JsonObject) -> Observation:

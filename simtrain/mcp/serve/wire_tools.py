@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simtrain.values.types import JsonObject, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, is_object
 
 JOIN = "__"
 """Joins server and tool at an address with the tools of several servers."""
@@ -43,13 +43,24 @@ def wire_tools(
         plain = further.get("name", tool.name.rpartition(".")[2])
         name = f"{tool.server}{JOIN}{plain}" if several and tool.server else plain
         native[name] = tool
-        own[name] = {**_descriptor(tool), **further, "name": name}
+        hints = {"readOnlyHint": not tool.writes}
+        own[name] = {**descriptor_of(tool), "annotations": hints, **further, "name": name}
     return WireTools(native, own)
 
 
-def _descriptor(tool: ToolSpec) -> JsonObject:
-    """Return the basic MCP descriptor of a tool: name, description, schemas, and the read-only hint."""
+def descriptor_of(tool: ToolSpec) -> JsonObject:
+    """Return what every MCP descriptor of a tool says: name, description, schemas."""
     descriptor: JsonObject = {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
-    if tool.output_schema is not None:
-        descriptor["outputSchema"] = tool.output_schema
-    return {**descriptor, "annotations": {"readOnlyHint": not tool.writes}}
+    return descriptor if tool.output_schema is None else {**descriptor, "outputSchema": tool.output_schema}
+
+
+def tool_of(descriptor: JsonObject) -> ToolSpec:
+    """Return the tool of a raw descriptor. Without `readOnlyHint` it is taken to write."""
+    output: JsonValue = descriptor.get("outputSchema")
+    return ToolSpec(
+        name=str(descriptor.get("name")),
+        description=str(descriptor.get("description") or ""),
+        input_schema=as_object(descriptor.get("inputSchema")),
+        output_schema=output if is_object(output) else None,
+        writes=as_object(descriptor.get("annotations")).get("readOnlyHint") is not True,
+    )

@@ -12,9 +12,8 @@ from simtrain.mcp.verify.listing_comparison import ShownAlike, alike
 from simtrain.mcp.verify.pairing import Pairing
 from simtrain.mcp.verify.real_server import UNANSWERED
 from simtrain.mcp.verify.subject import GeneratedCall, Subject
-from simtrain.mcp_wire.client import connect
+from simtrain.mcp_wire.client import connect, shown
 from simtrain.mcp_wire.eras import MODERN
-from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import LISTED, Exchange, Surface
 from simtrain.mcp_wire.targets import Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault, nearest

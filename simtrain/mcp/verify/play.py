@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from simtrain.files.json_schemas import validator
+from simtrain.files.json_schemas import is_schema
 from simtrain.mcp.verify.comparison import difference
 from simtrain.mcp.verify.draw import Past
 from simtrain.mcp.verify.findings import CallOutcome, Findings
@@ -24,7 +24,7 @@ from simtrain.mcp.verify.subject import GeneratedCall, Subject
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.values.types import JsonObject, as_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,10 @@ async def shown_surfaces(bench: LiveBench) -> list[Surface]:
 
 def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
     """Return the input schemas of all tools on either side, by name; the real server's if both offer one. Raises InputError."""
+    # From what is no schema no argument can be made: it describes none.
     offered, ours = (
         {
-            tool["name"]: _schema(tool.get("inputSchema"))
+            tool["name"]: as_object(tool["inputSchema"] if is_schema(tool.get("inputSchema")) else None)
             for tool in side.items("tools/list")
             if isinstance(tool.get("name"), str)
         }
@@ -100,17 +101,6 @@ def offered_schemas(real: Surface, own: Surface) -> dict[str, JsonObject]:
     if not offered:
         raise InputError("the server offers no tools", remedy="verification compares replies to tool calls")
     return {**offered, **{name: schema for name, schema in ours.items() if name not in offered}}
-
-
-def _schema(value: JsonValue) -> JsonObject:
-    """Return an input schema from which calls can be made; an invalid one becomes a schema without arguments."""
-    if not is_object(value):
-        return {}
-    try:
-        validator(value)
-    except ValueError:
-        return {}
-    return value
 
 
 async def play(

@@ -15,9 +15,8 @@ from typing import Protocol
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.subject import Subject
-from simtrain.mcp_wire.client import Client, connect
+from simtrain.mcp_wire.client import Client, connect, shown
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, OTHER_ERA_LIMIT
-from simtrain.mcp_wire.listings import shown
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from simtrain.contracts.argument_mistakes import resolved
 from simtrain.mcp.verify.draw import Draw
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
@@ -155,14 +156,7 @@ class _Values:
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
         """Return the schema with local references resolved and `allOf` merged."""
-        for _ in range(MAX_DEPTH):
-            reference = schema.get("$ref")
-            if not isinstance(reference, str) or not reference.startswith("#/"):
-                break
-            found: JsonValue = self._root
-            for part in reference[2:].split("/"):
-                found = found.get(part, {}) if is_object(found) else {}
-            schema = {**found, **{key: value for key, value in schema.items() if key != "$ref"}}
+        schema = resolved(schema, self._root)
         for part in schema.get("allOf", []):
             schema = {**part, **schema, "properties": {**part.get("properties", {}), **schema.get("properties", {})}}
         return schema

@@ -11,9 +11,9 @@ from simtrain.contracts.world import World
 from simtrain.mcp.serve.addresses import Handlers
 from simtrain.mcp.serve.session import AGENT
 from simtrain.mcp.serve.targets import load_target
-from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, METHOD_NOT_FOUND, MODERN
-from simtrain.mcp_wire.handler import Changed, WireError, WireRequest
-from simtrain.mcp_wire.listings import listable
+from simtrain.mcp_wire.client import listable
+from simtrain.mcp_wire.eras import ERAS, HANDSHAKE, MODERN
+from simtrain.mcp_wire.handler import ClientLine, WireError, WireRequest
 from simtrain.mcp_wire.manifest import Surface
 from simtrain.runs.held_episode import HeldEpisode
 from simtrain.scenarios.by_name import episode as episode_of
@@ -69,7 +69,7 @@ class OpenStandIn:
     async def surface(self, era: str) -> Surface:
         """Return its surface for a client of this era without capabilities."""
         greeting = await self._handler.answer(
-            _wire_request("server/discover" if era == MODERN else "initialize", {}, era), _Deaf()
+            _wire_request("server/discover" if era == MODERN else "initialize", {}, era), ClientLine()
         )
         lists: dict[str, tuple[JsonObject, ...]] = {}
         for method in listable(greeting):
@@ -82,7 +82,7 @@ class OpenStandIn:
         cursor: JsonValue = None
         while True:
             params: JsonObject = {} if cursor is None else {"cursor": cursor}
-            page = await self._handler.answer(_wire_request(method, params, era), _Deaf())
+            page = await self._handler.answer(_wire_request(method, params, era), ClientLine())
             yield page
             cursor = page.get("nextCursor")
             if cursor is None:
@@ -94,7 +94,7 @@ class OpenStandIn:
         self._clock.moment = moment - self._clock.per_step
         try:
             request = _wire_request("tools/call", {"name": tool, "arguments": arguments})
-            return {"result": await self._handler.answer(request, _Deaf())}
+            return {"result": await self._handler.answer(request, ClientLine())}
         except WireError as error:
             return {"error": {"code": error.code, "message": error.message}}
 
@@ -111,25 +111,6 @@ class OpenStandIn:
     async def close(self) -> None:
         """Free the episode."""
         await self._held.close()
-
-
-class _Deaf:
-    """A client without capabilities: it ignores notifications and answers no requests."""
-
-    async def notify(self, notification: JsonObject) -> None:
-        return
-
-    async def changed(self, what: Changed) -> None:
-        return
-
-    async def updated(self, uri: str) -> None:
-        return
-
-    async def hang_up(self) -> None:
-        return
-
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        raise WireError(METHOD_NOT_FOUND, "Method not found", method)
 
 
 def stand_in(name: str, *, server: str | None = None) -> StandIn:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from html import entities
-from importlib.util import find_spec
 
 from simtrain.validation.search_worlds.names import real_names
-from simtrain.values.errors import InputError
+from simtrain.values.extras import require
 from simtrain.worlds.search.facts.real_words import RealWords, keys_of
 from simtrain.worlds.service.names import POOLS
 
@@ -16,9 +15,7 @@ def collected() -> RealWords:
 
     Raises InputError where a library that brings one is not installed.
     """
-    for library in ("faker", "zxcvbn"):
-        if find_spec(library) is None:
-            raise InputError(f"{library} is not installed", remedy="pip install 'simtrain[names]'")
+    require("names", "faker", "zxcvbn")
     own = [*entities.name2codepoint, *(entry for pool in POOLS.values() for entry in pool)]
     return RealWords.of(
         key for entry in [*own, *(e for found in real_names().values() for e in found)] for key in keys_of(entry)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -17,10 +18,9 @@ from simtrain.mcp.serve.guard import LOOPBACK
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.view.search_site import html
-from simtrain.view.search_site.guide import beginnings, guide
 from simtrain.view.search_site.looks import classes, spoken_date, style
 from simtrain.worlds.search.engine.page_opening import MOVED_TO, before_paywall, scraps
-from simtrain.worlds.search.engine.web import Site, StoredPage
+from simtrain.worlds.search.engine.web import Site, StoredPage, Web
 from simtrain.worlds.search.spec.view import Condition
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.world import SearchWorld
@@ -31,6 +31,20 @@ LOCAL_SUFFIX: Final = ".localhost"
 A_PAGE: Final = 10
 MOST_RESULTS: Final = 200
 MOST_QUERY: Final = 2000
+
+MOST_LISTS: Final = 7
+MOST_BEGINNINGS: Final = 20
+
+_LISTS: Final = (
+    "select p.title, p.url from _pages h join _links l on l.page = h.id join _pages p on p.id = l.target"
+    " where h.url = ? and p.site = ? and p.members is not null and coalesce(p.number, 1) = 1"
+    " order by p.id limit ?"
+)
+# By address, which is indexed: a large world is not read through for it.
+_BEGINNINGS: Final = "select title, url from _pages where url > ? and url < ? order by url limit ?"
+
+Entry = tuple[str, str]
+"""The title and the whole URL of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +215,19 @@ async def browsing(
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
         async with served(Browsing(world).app, sockets.main, arrival):
             yield f"http://{f'[{host}]' if ':' in host else host}:{sockets.main.getsockname()[1]}/"
+
+
+def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
+    """Return what tells the lists to which the front page of a site leads: as many as fit beside its name."""
+
+    @lru_cache(maxsize=64)
+    def lists(site: Site) -> Sequence[Entry]:
+        return web.run(_LISTS, (f"https://{site.domain}/", site.id, MOST_LISTS))
+
+    return lists
+
+
+def beginnings(web: Web, site: Site) -> Sequence[Entry]:
+    """Return some pages of a site that has no front page."""
+    first = f"https://{site.domain}/"
+    return web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))

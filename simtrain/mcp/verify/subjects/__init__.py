@@ -6,8 +6,7 @@ from importlib import import_module
 
 from simtrain.contracts.world import World
 from simtrain.mcp.verify.subject import Subject
-from simtrain.mcp.verify.subjects.generic import Generic
-from simtrain.mcp.verify.subjects.recorded import Recorded
+from simtrain.mcp.verify.subjects.generic import Generic, Recorded
 from simtrain.mcp_wire.manifest import read_manifest
 
 SUBJECTS: dict[str, str] = {

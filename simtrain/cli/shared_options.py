@@ -1,4 +1,4 @@
-"""The options shared by all commands that play episodes into a run folder."""
+"""The options that several commands share: of those that play episodes into a run folder, and of those on built search worlds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from simtrain.cli.completing import world_names
 from simtrain.values.errors import InputError
 
 MOST_SEEDS = 100_000
@@ -58,6 +59,14 @@ Via: TypeAlias = Annotated[
 AllowLive: TypeAlias = Annotated[
     bool, typer.Option("--allow-live", help="Let scenarios start real servers, as the world model live does.")
 ]
+WorldName: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        help="A search world by name or YAML file, or a built file.", metavar="WORLD", autocompletion=world_names
+    ),
+]
+Pages: TypeAlias = Annotated[int | None, typer.Option("--pages", help="About how many pages.")]
+WorldSeed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")]
 
 
 def seeds_from(text: str | None) -> list[int]:

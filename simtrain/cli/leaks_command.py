@@ -11,7 +11,7 @@ from simtrain.cli.shared_options import SplitByChoice
 
 if TYPE_CHECKING:
     from simtrain.curricula.hash_splits import SplitBy
-    from simtrain.runs.leaks import Kind, Leak, Told
+    from simtrain.runs.leaks import Kind, Leak, RowContents
 
 HELP = """Find what training and held-out episodes have in common.
 
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Read, compare and tell."""
     from simtrain.cli.options import print_json
-    from simtrain.runs.leaks import KINDS, leaks, rows_of, told
+    from simtrain.runs.leaks import KINDS, contents_of, leaks, rows_of
     from simtrain.values.errors import InputError
 
     names = [str(path) for path in sets]
@@ -60,7 +60,7 @@ def command(
     if split_by is None and len(set(names)) < 2:
         raise InputError("there is nothing to compare", remedy="name two sets, or one run folder with --split-by")
     passed = {kind.value for kind in allowed or ()}
-    found = _parts(sets[0], split_by.value) if split_by else {str(path): told(rows_of(path)) for path in sets}
+    found = _parts(sets[0], split_by.value) if split_by else {str(path): contents_of(rows_of(path)) for path in sets}
     shared = leaks(found, kinds=[kind for kind in KINDS if kind not in passed])
     if as_json:
         print_json({"episodes": {name: one.episodes for name, one in found.items()}, "leaks": shared})
@@ -70,13 +70,13 @@ def command(
         sys.exit(1)
 
 
-def _parts(path: Path, by: "SplitBy") -> "dict[str, Told]":
+def _parts(path: Path, by: "SplitBy") -> "dict[str, RowContents]":
     from simtrain.contracts.trajectory import trajectory_of
     from simtrain.curricula.hash_splits import split_of_trajectory
-    from simtrain.runs.leaks import parted, told
+    from simtrain.runs.leaks import contents_of, parted
 
     parts = parted(path, lambda row: split_of_trajectory(by, trajectory_of(row)))
-    return {split: told(rows) for split, rows in parts.items()}
+    return {split: contents_of(rows) for split, rows in parts.items()}
 
 
 _WORDS: "dict[Kind, str]" = {
@@ -88,7 +88,7 @@ _WORDS: "dict[Kind, str]" = {
 }
 
 
-def _print(found: "dict[str, Told]", shared: "list[Leak]") -> None:
+def _print(found: "dict[str, RowContents]", shared: "list[Leak]") -> None:
     from simtrain.cli.options import console
     from simtrain.cli.reading import cut
 

@@ -92,7 +92,7 @@ class ChatTemplate:
         messages, tools = self.messages(conversation)
         shift = len(messages) - len(conversation.messages)
         spans, seen = list[Span](), ""
-        for at in _said(messages):
+        for at in _assistant_places(messages):
             raw = conversation.written.get(at - shift)
             prompt, completion = self._turn(conversation, messages, tools, at, check=raw is None)
             spans.append(Span(self._behind(prompt, seen, at), False))
@@ -117,7 +117,7 @@ class ChatTemplate:
         Raises NotCarried when a turn does not come back from its text.
         """
         messages, tools = self.messages(conversation)
-        return [self._turn(conversation, messages, tools, at, check=True) for at in _said(messages)]
+        return [self._turn(conversation, messages, tools, at, check=True) for at in _assistant_places(messages)]
 
     def parse(self, text: str, schemas: Schemas | None = None) -> AssistantMessage:
         """Return the text, the reasoning and the calls in a completion. Any text is accepted; an invalid call is marked malformed.
@@ -295,7 +295,7 @@ def _shown(message: JsonObject) -> JsonObject:
     return kept if reasoning is None else {"thinking": reasoning, **kept}
 
 
-def _said(messages: Sequence[JsonObject]) -> list[int]:
+def _assistant_places(messages: Sequence[JsonObject]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 

@@ -87,7 +87,7 @@ def conversation_of(
         for place, steps in enumerate([[step] for step in turn.steps] if apart and turn.steps else [turn.steps]):
             if any(step.action.malformed is not None for step in steps):
                 malformed.add(len(messages))
-            messages.append(_said(turn, steps, names, first=not place, reasoning=reasoning))
+            messages.append(_assistant_message(turn, steps, names, first=not place, reasoning=reasoning))
             messages.extend(_reply(step, names) for step in steps)
     tools = tuple(definition(tool, names[tool.name]) for tool in transcript.tools)
     return Conversation(tuple(messages), tools, listing, written, frozenset(malformed))
@@ -111,7 +111,9 @@ def with_system(messages: Sequence[JsonObject], text: str) -> tuple[JsonObject, 
     return ({"role": "system", "content": system}, *messages[1 if first else 0 :])
 
 
-def _said(turn: Turn, steps: Sequence[Step], names: Mapping[str, str], *, first: bool, reasoning: bool) -> JsonObject:
+def _assistant_message(
+    turn: Turn, steps: Sequence[Step], names: Mapping[str, str], *, first: bool, reasoning: bool
+) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": turn.text.strip() if first else ""}
     if reasoning and turn.reasoning and first:
         message["reasoning_content"] = turn.reasoning.strip()

@@ -8,7 +8,7 @@ from simtrain.perturbations.catalogued import ReplyPerturbation
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
-SAID = "Invalid response from the server: result.content: expected a list"
+ERROR_TEXT = "Invalid response from the server: result.content: expected a list"
 """The texts by which hosts report to a model that their client library refused a reply."""
 
 
@@ -31,4 +31,4 @@ class MalformedResult(ReplyPerturbation):
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return what an agent sees of a reply with a broken frame."""
         wire = {"result": {"content": reply.text}}
-        return Observation(SAID, is_error=True, provenance=Provenance(self.source), wire=wire)
+        return Observation(ERROR_TEXT, is_error=True, provenance=Provenance(self.source), wire=wire)

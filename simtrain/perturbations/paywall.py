@@ -19,7 +19,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, 
 from simtrain.worlds.search.engine.page_opening import PAYWALL, free_lines
 
 CACHED = "cached"
-_SAID = "Shows the copy that the search engine keeps."
+_DESCRIPTION = "Shows the copy that the search engine keeps."
 _WALLED, _READ = "walled", "read"
 """The memory: URL -> True if behind the wall; site -> start of its meter and pages read in full."""
 
@@ -77,7 +77,7 @@ class Paywall(PageTrouble):
         """Return the tools, and one that shows copies."""
         if not (self.severity < 1 if self.cached is None else self.cached):
             return tools
-        return with_stand_ins(tools, CACHED, _SAID, of=opens_pages)
+        return with_stand_ins(tools, CACHED, _DESCRIPTION, of=opens_pages)
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Show the copy of a page, without the wall."""

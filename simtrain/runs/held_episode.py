@@ -169,7 +169,7 @@ class HeldEpisode:
         stop = self.journal.stop or Stop("answered", detail="no answer was given")
         finished = self.environment.finished()
         played = record(self.episode, self.environment, self.briefing, self.journal, stop, finished, self.agent)
-        trajectory = replace(played, turns=self._told_apart(played.turns))
+        trajectory = replace(played, turns=self._with_actors(played.turns))
         try:
             found = await judge(self.episode, trajectory, finished)
         except Exception as error:
@@ -188,7 +188,7 @@ class HeldEpisode:
                 self._closed = True
                 await self.environment.__aexit__(None, None, None)
 
-    def _told_apart(self, turns: Sequence[Turn]) -> list[Turn]:
+    def _with_actors(self, turns: Sequence[Turn]) -> list[Turn]:
         """Return copies of the turns, which say who acted only where several did; whoever was not named is the opener."""
         alone = len({turn.by for turn in turns} - {None}) < 2
         return [replace(turn, steps=list(turn.steps), by=None if alone else turn.by or self.opener) for turn in turns]

@@ -62,7 +62,7 @@ async def join(held: HeldEpisode, agent: Agent | str, *, by: str) -> Message:
 
 def _ended(stop: Stop) -> Exception:
     """Return the exception that a stop means to whoever waits for the agent's last message."""
-    said = stop.detail or stop.reason
+    problem = stop.detail or stop.reason
     if stop.reason != "failed":
-        return EpisodeOver(f"the episode is over: {said}")
-    return {"agent": AgentFault, "simulator": SimulatorFault, None: ModelFault}[stop.blame](said)
+        return EpisodeOver(f"the episode is over: {problem}")
+    return {"agent": AgentFault, "simulator": SimulatorFault, None: ModelFault}[stop.blame](problem)

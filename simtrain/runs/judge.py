@@ -20,7 +20,7 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     known = foretold(episode)
     if known != "unsolvable" and any(fork.bends for fork in trajectory.forks):
         # Other faults are met from the fork on: a search from the beginning says nothing about them.
-        return await _bent(scenario, trajectory, await first_difference(episode, trajectory), world)
+        return await _perturbed(scenario, trajectory, await first_difference(episode, trajectory), world)
     if known is None and trajectory.stop.reason == "abstained":
         known = await solvability_of(episode)
     sign = await first_difference(episode, trajectory)
@@ -31,7 +31,7 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
     return blamed(replace(graded, solvability=await _shown(episode, graded)))
 
 
-async def _bent(scenario: Scenario, trajectory: Trajectory, sign: int | None, world: FinishedWorld) -> Trajectory:
+async def _perturbed(scenario: Scenario, trajectory: Trajectory, sign: int | None, world: FinishedWorld) -> Trajectory:
     """Return the trajectory graded where nothing but its own end can show that the task can be done."""
     ungraded = replace(trajectory, solvability="unproved", noticeable=sign)
     graded = await grade(ungraded, scenario.grading, scenario.spec.rubric, world)

@@ -1,4 +1,4 @@
-"""Leaks between splits: what two sets of recorded episodes have in common, told from the files alone."""
+"""Leaks between splits: what two sets of recorded episodes have in common, read from the files alone."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,12 +18,12 @@ Kind: TypeAlias = Literal["seed", "world", "episode", "prompt", "question"]
 
 KINDS: tuple[Kind, ...] = ("seed", "world", "episode", "prompt", "question")
 
-MOST_TOLD = 5
+MOST_SHOWN = 5
 """Shared things of a kind that are named."""
 
 
 @dataclass(slots=True)
-class Told:
+class RowContents:
     """What a set of episodes holds: by kind, each thing with the first episode that has it."""
 
     episodes: int = 0
@@ -44,9 +44,9 @@ class Leak:
     shown: tuple[tuple[str, str, str], ...]
 
 
-def told(lines: Iterable[tuple[str, JsonObject]]) -> Told:
+def contents_of(lines: Iterable[tuple[str, JsonObject]]) -> RowContents:
     """Return what rows hold, each with the place where it is: trajectories, or rows of an export."""
-    found = Told()
+    found = RowContents()
     for where, row in lines:
         found.episodes += 1
         if is_object(row.get("world")):
@@ -57,7 +57,7 @@ def told(lines: Iterable[tuple[str, JsonObject]]) -> Told:
     return found
 
 
-def leaks(sets: Mapping[str, Told], *, kinds: Iterable[Kind] = KINDS) -> list[Leak]:
+def leaks(sets: Mapping[str, RowContents], *, kinds: Iterable[Kind] = KINDS) -> list[Leak]:
     """Return what each two sets share, by kind."""
     asked = frozenset(kinds)
     wanted: list[Kind] = [kind for kind in KINDS if kind in asked]
@@ -65,7 +65,9 @@ def leaks(sets: Mapping[str, Told], *, kinds: Iterable[Kind] = KINDS) -> list[Le
     for (one, ours), (other, theirs) in combinations(sets.items(), 2):
         for kind in wanted:
             shared = sorted(ours.things[kind].keys() & theirs.things[kind].keys())
-            shown = tuple((thing, ours.things[kind][thing], theirs.things[kind][thing]) for thing in shared[:MOST_TOLD])
+            shown = tuple(
+                (thing, ours.things[kind][thing], theirs.things[kind][thing]) for thing in shared[:MOST_SHOWN]
+            )
             if shared:
                 found.append(Leak(kind, (one, other), len(shared), shown))
     return found
@@ -104,7 +106,7 @@ def _row(line: bytes, file: Path, number: int) -> JsonObject:
     return row
 
 
-def _note_trajectory(found: Told, row: JsonObject, where: str) -> None:
+def _note_trajectory(found: RowContents, row: JsonObject, where: str) -> None:
     world, case = cast(JsonObject, row["world"]), row.get("case")
     built = _key([world.get("digest"), world.get("seed"), world.get("rows")])
     found.add("seed", f"{world.get('name')}, seed {world.get('seed')}", where)

@@ -60,7 +60,9 @@ class TreePlace(_Below):
     @cached_property
     def choices(self) -> tuple[TreeChoice, ...]:
         """What the agent did here, in the order of the leaves; a leaf that ended here did nothing more."""
-        groups = _groups((_said(leaf.turns[self.depth]), leaf) for leaf in self.leaves if len(leaf.turns) > self.depth)
+        groups = _groups(
+            (_message_bytes(leaf.turns[self.depth]), leaf) for leaf in self.leaves if len(leaf.turns) > self.depth
+        )
         return tuple(TreeChoice(self.depth, leaves) for leaves in groups)
 
     def advantage(self, choice: TreeChoice) -> float | None:
@@ -115,7 +117,7 @@ def _task(trajectory: Trajectory) -> bytes:
     )
 
 
-def _said(turn: Turn) -> bytes:
+def _message_bytes(turn: Turn) -> bytes:
     calls = [(step.action.tool, step.action.arguments, step.action.malformed) for step in turn.steps]
     return canonical([turn.text, turn.reasoning, calls])
 

@@ -109,7 +109,7 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
         found[native] = {
             "name": native,
             "description": _text(tool.get("description")) or name,
-            "descriptor": {key: value for key, value in tool.items() if key not in _SAID},
+            "descriptor": {key: value for key, value in tool.items() if key not in _DESCRIBED},
             "input": _input(tool.get("inputSchema")),
             "unbound": True,
             "writes": not _reads(tool.get("annotations")),
@@ -122,7 +122,7 @@ def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
     return {tool["descriptor"]["name"]: tool["input"] for tool in tools}
 
 
-_SAID = frozenset({"description", "inputSchema", "outputSchema"})
+_DESCRIBED = frozenset({"description", "inputSchema", "outputSchema"})
 
 
 def _text(value: JsonValue) -> str:

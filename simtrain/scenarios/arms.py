@@ -19,8 +19,8 @@ from simtrain.values.arm import Arm
 from simtrain.values.types import JsonValue, ToolSpec, canonical
 
 OWN = "own"
-TOLD_ROWS = 60
-TOLD_LETTERS = 40_000
+MOST_ROWS = 60
+MOST_LETTERS = 40_000
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def _rows(scenario: Scenario) -> str:
     world = scenario.source.build()
     lines: list[str] = []
     for table in sorted(world.columns()):
-        rows = world.query(f'select * from "{table}" limit {TOLD_ROWS}')
+        rows = world.query(f'select * from "{table}" limit {MOST_ROWS}')
         lines += [f"{table}: {canonical(row).decode()}" for row in rows]
-    return "\n".join(lines)[:TOLD_LETTERS]
+    return "\n".join(lines)[:MOST_LETTERS]
 
 
 @lru_cache(maxsize=512)

@@ -12,7 +12,7 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical
 
 _INSTEAD = re.compile(r"did you mean|use|renamed to|replaced by|instead|now called", re.IGNORECASE)
 _PLAIN: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
-_SAID = "Needed to carry out the task as asked."
+_DEFAULT_TEXT = "Needed to carry out the task as asked."
 
 
 def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
@@ -54,4 +54,4 @@ def allowed_value(schema: JsonObject) -> JsonValue:
     named = [*schema.get("enum", []), *schema.get("examples", [])]
     if "const" in schema or "default" in schema:
         return schema.get("const", schema.get("default"))
-    return named[0] if named else _PLAIN.get(str(schema.get("type")), _SAID)
+    return named[0] if named else _PLAIN.get(str(schema.get("type")), _DEFAULT_TEXT)

@@ -204,9 +204,9 @@ class Session:
 
         The text is read by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task, `failed` how the agent broke down.
         """
-        told = {"answer": text, "abstain": abstain, "failed": failed, "by": self.by}
+        body = {"answer": text, "abstain": abstain, "failed": failed, "by": self.by}
         spent = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
-        trajectory = self._ask("POST", "/close", {**told, **spent})
+        trajectory = self._ask("POST", "/close", {**body, **spent})
         self._opened.pop(self.name, None)
         return trajectory
 
@@ -300,10 +300,10 @@ def _read(content: bytes) -> "dict[str, Any] | None":
 
 def _problem(status: int, error: Any) -> str:
     """Return the error of a reply in one line: JSON-RPC's where the request never reached the sessions."""
-    said = str(cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error)
+    message = str(cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error)
     if status == 413:
-        return f"{said}; send fewer calls at once, or start simtrain serve with a larger --max-body"
-    return said
+        return f"{message}; send fewer calls at once, or start simtrain serve with a larger --max-body"
+    return message
 
 
 def _called(ask: Ask, batch: "Iterable[tuple[Session, str, dict[str, Any]]]") -> "list[Reply | SessionError]":

@@ -33,11 +33,11 @@ def episode_reward(
         return list(rollout_reward)
     if environments is not None:
         pairs = zip(environments, completions, strict=True)
-        return rewards_of([held_by(environment).finish(last_words(said)) for environment, said in pairs])
+        return rewards_of([held_by(environment).finish(last_words(completion)) for environment, completion in pairs])
     rows = [
         {name: values[number] for name, values in columns.items() if name in ROW} for number in range(len(completions))
     ]
-    return rewards_of([play_again(row, said) for row, said in zip(rows, completions, strict=True)])
+    return rewards_of([play_again(row, completion) for row, completion in zip(rows, completions, strict=True)])
 
 
 ROW = ("scenario", "world_seed", "case", "seed", "attempt")

@@ -170,17 +170,17 @@ def _described(schema: JsonObject) -> str:
 
 def _unsaid(schema: JsonObject) -> JsonObject:
     """Return the keywords of an argument's schema that its type hint does not say."""
-    said = {"type", "description", "enum", "const"}
+    stated = {"type", "description", "enum", "const"}
     if schema.get("type") == "object" and not schema.get("properties"):
-        said |= {"additionalProperties", "properties"}
+        stated |= {"additionalProperties", "properties"}
     if is_object(schema.get("items")) and not _unsaid(as_object(schema["items"])):
-        said.add("items")
+        stated.add("items")
     for union in ("anyOf", "oneOf"):
         if is_list(schema.get(union)) and not any(_unsaid(as_object(one)) for one in schema[union]):
-            said.add(union)
+            stated.add(union)
     if hint(schema) is Any:
-        said -= {"type", "enum", "const"}
-    return {keyword: value for keyword, value in schema.items() if keyword not in said}
+        stated -= {"type", "enum", "const"}
+    return {keyword: value for keyword, value in schema.items() if keyword not in stated}
 
 
 def _line(text: str) -> str:

@@ -90,7 +90,11 @@ class Audience:
 def repeatable(descriptors: Sequence[JsonObject]) -> set[str]:
     """Return the names of the tools that say that they only read, or that a second call changes nothing."""
     hints = ((str(tool.get("name")), as_object(tool.get("annotations"))) for tool in descriptors)
-    return {name for name, said in hints if said.get("readOnlyHint") is True or said.get("idempotentHint") is True}
+    return {
+        name
+        for name, annotations in hints
+        if annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
+    }
 
 
 def rewritten(

@@ -35,8 +35,8 @@ class TokenRecord:
     choices: dict[int, JsonObject] = field(default_factory=dict[int, JsonObject])
 
     @property
-    def told(self) -> bool:
-        """Whether the server told ids."""
+    def complete(self) -> bool:
+        """True if the server gave the ids."""
         return any(choice["completion_ids"] for choice in self.choices.values())
 
     def take(self, data: JsonObject) -> bool:

@@ -150,8 +150,8 @@ class TokenRelay(ReverseProxy):
             await shown.write(data)
 
     async def _record(self, record: TokenRecord, caller: _Caller) -> None:
-        """Write down what was told. Raises InputError when it cannot be written."""
-        if not record.told:
+        """Write the record. Raises InputError when it cannot be written."""
+        if not record.complete:
             return
         if not record.prompt_ids:
             record.prompt_ids = await self._prompt_ids(record, caller)

@@ -240,8 +240,8 @@ class Control:
         """Return one episode with its steps and its changes so far."""
         held = self._held(request)
         finished = held.environment.finished()
-        told: JsonObject = {"tools": held.environment.tools, "turns": held.journal.turns, "changes": finished.changes}
-        return _json({**self._facts(held), **told})
+        state: JsonObject = {"tools": held.environment.tools, "turns": held.journal.turns, "changes": finished.changes}
+        return _json({**self._facts(held), **state})
 
     async def drop(self, request: Request) -> Response:
         """Free an episode that leaves no trajectory."""

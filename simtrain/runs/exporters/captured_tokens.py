@@ -25,7 +25,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _CapturedTurn:
     tokens: Tokens
 
 
@@ -34,18 +34,18 @@ def read_capture(path: Path) -> dict[str, list[Tokens]]:
 
     Of several choices the first counts. Raises InputError, with the line, for a file that is none.
     """
-    found: dict[str, list[_Said]] = {}
+    found: dict[str, list[_CapturedTurn]] = {}
     lines = TypeAdapter(_Line)
     try:
         for number, text in whole_lines(path):
             line = _read(lines, text, path, number)
             if line.episode is not None and not line.choice:
-                said = found.setdefault(line.episode, [])
+                turns = found.setdefault(line.episode, [])
                 logprobs = line.logprobs if len(line.logprobs) == len(line.completion_ids) else ()
-                said.append(_Said(behind(Tokens(line.prompt_ids, line.completion_ids, logprobs), said)))
+                turns.append(_CapturedTurn(behind(Tokens(line.prompt_ids, line.completion_ids, logprobs), turns)))
     except OSError as error:
         raise InputError(f"the capture cannot be read: {error.strerror}", file=path) from None
-    return {episode: [one.tokens for one in said] for episode, said in found.items()}
+    return {episode: [one.tokens for one in turns] for episode, turns in found.items()}
 
 
 def _read(lines: TypeAdapter[_Line], text: bytes, path: Path, number: int) -> _Line:

@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, conversation, opening, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, Arguments, conversation, opening, spoken
 from simtrain.runs.exporters.phases import deserves, earned, faulted
 from simtrain.values.types import JsonObject
 
@@ -39,7 +39,7 @@ class HardNegatives(Exporter):
         if trajectory.reward is None:
             return "without a reward"
         if not spoken(trajectory):
-            return NOTHING_SAID
+            return NO_WORDS
         if not faulted(trajectory):
             return "in which the agent was told nothing else than where nothing is armed"
         if earned(trajectory):

@@ -23,7 +23,7 @@ def spoken(trajectory: Trajectory) -> list[Turn]:
     return [turn for turn in trajectory.turns if turn.text or turn.steps]
 
 
-NOTHING_SAID = "in which the agent said nothing"
+NO_WORDS = "in which the agent said nothing"
 
 
 def assistant_message(

@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, assistant_message, opening, replies, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, assistant_message, opening, replies, spoken
 from simtrain.values.types import JsonObject
 
 
@@ -35,7 +35,7 @@ class OpenAI(Exporter):
     )
 
     def lacking(self, trajectory: Trajectory) -> str | None:
-        return None if spoken(trajectory) else NOTHING_SAID
+        return None if spoken(trajectory) else NO_WORDS
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield one row; none if the agent said nothing."""

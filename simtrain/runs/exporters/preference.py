@@ -13,7 +13,7 @@ from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
 from simtrain.runs.exporters.messages import (
-    NOTHING_SAID,
+    NO_WORDS,
     Arguments,
     assistant_message,
     conversation,
@@ -65,9 +65,7 @@ class Preference(Exporter):
     def lacking(self, trajectory: Trajectory) -> str | None:
         if trajectory.reward is None:
             return "without a reward"
-        return (
-            "without another end of the case that is better or worse by enough" if spoken(trajectory) else NOTHING_SAID
-        )
+        return "without another end of the case that is better or worse by enough" if spoken(trajectory) else NO_WORDS
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
         """Yield the pairs, case by case. Two trajectories are held in memory per arm of a case."""

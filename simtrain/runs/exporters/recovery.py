@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, Arguments, assistant_message, opening, replies, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, Arguments, assistant_message, opening, replies, spoken
 from simtrain.runs.exporters.phases import Labelled, earned, faulted, labelled, noticeable
 from simtrain.values.types import JsonObject
 
@@ -38,7 +38,7 @@ class RecoveryRows(Exporter):
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         if not spoken(trajectory):
-            return NOTHING_SAID
+            return NO_WORDS
         if not faulted(trajectory):
             return "in which the agent was told nothing else than where nothing is armed"
         if self.outcome == "all":

@@ -12,7 +12,7 @@ from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.llm.chat_template import ChatTemplate, NotCarried, Span
 from simtrain.llm.conversation import Conversation, Listing, conversation_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, spoken
 from simtrain.values.types import JsonObject
 
 
@@ -46,7 +46,7 @@ class Rendered(Exporter):
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         if not spoken(trajectory):
-            return NOTHING_SAID
+            return NO_WORDS
         try:
             list(self._rows(trajectory))
         except NotCarried:
@@ -87,8 +87,8 @@ class Rendered(Exporter):
 
     def _sound(self, conversation: Conversation) -> list[bool]:
         """Return of each turn whether the model wrote it so: a call that was none stands there as it was sent back."""
-        said = [at for at, message in enumerate(conversation.messages) if message["role"] == "assistant"]
-        return [at in conversation.written or at not in conversation.malformed for at in said]
+        places = [at for at, message in enumerate(conversation.messages) if message["role"] == "assistant"]
+        return [at in conversation.written or at not in conversation.malformed for at in places]
 
     def _trained(self, spans: Sequence[Span], sound: Sequence[bool]) -> list[Span]:
         left = iter(sound)

@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID
+from simtrain.runs.exporters.messages import NO_WORDS
 from simtrain.values.types import JsonObject, encode
 
 # The separator that LLaMA-Factory itself writes between the replies of one turn (data/converter.py).
@@ -31,7 +31,7 @@ class ShareGPT(Exporter):
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         last = trajectory.turns[-1] if trajectory.turns else None
-        return None if trajectory.steps or (last is not None and last.text) else NOTHING_SAID
+        return None if trajectory.steps or (last is not None and last.text) else NO_WORDS
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield one row; none if the agent said nothing."""

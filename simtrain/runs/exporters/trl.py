@@ -10,7 +10,7 @@ from pydantic import Field
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NOTHING_SAID, called, opening, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, called, opening, spoken
 from simtrain.values.types import JsonObject
 
 
@@ -33,7 +33,7 @@ class Trl(Exporter):
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         if not spoken(trajectory):
-            return NOTHING_SAID
+            return NO_WORDS
         malformed = any(step.action.malformed is not None for step in trajectory.steps)
         return "in which the arguments of a call were no JSON object" if malformed else None
 

@@ -9,7 +9,7 @@ from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
 from simtrain.runs.exporters.messages import (
-    NOTHING_SAID,
+    NO_WORDS,
     Arguments,
     assistant_message,
     opening,
@@ -39,7 +39,7 @@ class TurnReturns(Exporter):
     def lacking(self, trajectory: Trajectory) -> str | None:
         if trajectory.reward is None:
             return "without a reward"
-        return None if spoken(trajectory) else NOTHING_SAID
+        return None if spoken(trajectory) else NO_WORDS
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
         """Yield the rows, tree by tree. All trajectories are held."""

@@ -31,7 +31,7 @@ REPETITIONS = 2
 WAITS = (1, 2, 4, 8)
 REMEDIES = 3
 FIXES = 4
-TOLD_AGAIN = 2
+READ_AGAIN = 2
 READS = 8
 RECORDS, WITNESSES = 40, 2
 PAGES = 6
@@ -175,7 +175,7 @@ class _Attempt:
         if not self.received.is_error or self.landed_write:
             return
         before = [read for read in self.line.evidence.telling_of(self.planned) if not self._writes(read)]
-        for read in before[:TOLD_AGAIN]:
+        for read in before[:READ_AGAIN]:
             line = await self.playing.play(self.line, read, self.scope)
             await self._repeat(line, self.planned)
             if not self.received.is_error:

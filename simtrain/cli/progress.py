@@ -91,6 +91,7 @@ class RunProgress(_Display):
         """Begin a run of this many episodes."""
         self._total, self._begun = total, monotonic()
         self._printed = self._begun
+        # In a log file a bar would leave a line for each refresh.
         if not self._quiet and sys.stderr.isatty():
             self._show_bar("{task.fields[rate]}", "success {task.fields[success]}")
             self._task = self._bar.add_task("playing", total=self._total, success="-", rate="-")
@@ -212,6 +213,7 @@ class CaptureProgress(_Display):
     def _show_lines(self) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn
 
+        # Without markup: names of servers may contain square brackets.
         fields = (TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("server", "what"))
         shown: Any = Progress(SpinnerColumn(), *fields, console=console(stderr=True), refresh_per_second=8)
         self._bar = self.enter_context(shown)
@@ -241,3 +243,37 @@ class DrillProgress(ExitStack):
     def _proving(self, total: int) -> None:
         self.close()
         self._proofs = self.enter_context(Counting("proving", total=total, quiet=self._quiet))
+
+
+class Parts(_Display):
+    """Long work in parts, one after the other, each with its own number of steps, rate and remaining time."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._name, self._total = "", 0
+        self._first: int | None = None
+
+    def begin(self, name: str, total: int) -> None:
+        """Begin a part of so many steps."""
+        self._name, self._total, self._first = name, total, None
+        self._begun = monotonic()
+        if self._quiet or not total:
+            return
+        if not sys.stderr.isatty():
+            self._say(f"{name}: {total}")
+            return
+        bar = self._bar or self._show_bar("{task.fields[note]}")
+        self._task = bar.add_task(name, total=total, note="")
+
+    def step(self, done: int, note: str) -> None:
+        """Show that so many steps are done. A part that was resumed does not begin at 1."""
+        if self._first is None:
+            self._first = done - 1
+        if self._quiet:
+            return
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, note=note)
+        elif monotonic() - self._printed > PLAIN_EVERY or done == self._total:
+            rate = (done - self._first) / max(monotonic() - self._begun, 1e-6)
+            left = (self._total - done) / rate
+            self._say(f"{self._name}: {done} of {self._total}, {speed(rate)}, {note}, {left:,.0f} s left")

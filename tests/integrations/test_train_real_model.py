@@ -1,0 +1,121 @@
+"""The shipped recipes with the small real model, shrunk to minutes; and its GGUF file, read by llama.cpp and by transformers.
+
+Without the model and its server the tests skip and say so; where CI is set they fail instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from training import need_trainers
+
+from simtrain.integrations.train.gguf_files import write_gguf
+from simtrain.integrations.train.models import SavedModel, find_model, load, prepare
+from simtrain.integrations.train.recipe import Recipe, ServerSpec, load_recipe
+from simtrain.integrations.train.servers import serving
+from simtrain.integrations.train.working import train
+from simtrain.values.errors import InputError
+
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
+
+RECIPES = sorted((Path(__file__).parents[2] / "examples" / "training").glob("*.yaml"))
+PROMPT = (
+    "<|im_start|>user\nName three colours of the rainbow, and one that is not in it.<|im_end|>\n<|im_start|>assistant\n"
+)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> SavedModel:
+    """SmolLM2-135M as transformers reads it."""
+    need_trainers()
+    try:
+        find_model("smollm2")
+        reason = "" if find_spec("xllamacpp") and find_spec("gguf") else "its server is not installed"
+    except InputError as error:
+        reason = str(error)
+    if reason:
+        reason = f"NO REAL MODEL WAS TRAINED: {reason}; `make .venv/.real` installs both"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    import torch
+
+    torch.set_num_threads(1)
+    return prepare("smollm2", tmp_path_factory.mktemp("start") / "model")
+
+
+@pytest.fixture(scope="module")
+def url(start: SavedModel) -> Iterator[str]:
+    """llama.cpp, with the GGUF file that was written from the folder of transformers."""
+    with serving(start, ServerSpec(slots=1)) as found:
+        yield found.removesuffix("/v1")
+
+
+def test_what_llama_cpp_serves_continues_a_prompt_as_transformers_does(start: SavedModel, url: str) -> None:
+    model, tokenizer = load(start.source)
+    ids = tokenizer.encode(PROMPT, add_special_tokens=False)
+    import torch
+
+    expected = model.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False)[0].tolist()[len(ids) :]
+    body = {"prompt": PROMPT, "temperature": 0, "n_predict": 24, "return_tokens": True}
+    found = httpx.post(f"{url}/completion", json=body, timeout=120).json()["tokens"]
+    assert len(found) >= 16 and found == expected[: len(found)]
+
+
+def test_a_model_of_another_recipe_keeps_its_file_for_llama_cpp(start: SavedModel, url: str, tmp_path: Path) -> None:
+    assert prepare(str(start.folder), tmp_path / "model").gguf == start.folder / "model.gguf"
+
+
+def test_llama_cpp_reads_a_text_as_the_same_tokens(start: SavedModel, url: str) -> None:
+    tokenizer = load(start.source)[1]
+    texts = [
+        PROMPT,
+        '<tool_call>\n{"name": "a_b", "arguments": {"x": [1, 20.5]}}\n</tool_call>',
+        "Ünï\t\n\n  code: 123456, naïve — ok",
+    ]
+    for text in texts:
+        found = httpx.post(f"{url}/tokenize", json={"content": text, "parse_special": True}, timeout=60).json()[
+            "tokens"
+        ]
+        assert found == tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_the_weights_come_back_from_the_file_as_transformers_itself_reads_it(start: SavedModel, tmp_path: Path) -> None:
+    assert start.gguf is not None
+    file = tmp_path / "again.gguf"
+    write_gguf(start.folder, start.gguf, file)
+    again = prepare(str(file), tmp_path / "again")
+    one, other = (load(model.source)[0].state_dict() for model in (start, again))
+    assert one.keys() == other.keys()
+    # 16-bit floats: a relative error of at most 2^-11, and 2^-25 near zero.
+    for name, tensor in one.items():
+        assert bool(((tensor - other[name]).abs() <= tensor.abs() * 2**-11 + 2**-25).all()), name
+
+
+def shrunk(recipe: Recipe) -> Recipe:
+    """The same recipe over two worlds, with one seed, one arm and one family, a few updates a stage."""
+    data: dict[str, Any] = recipe.model_dump(by_alias=True, exclude_unset=True)
+    arms: dict[str, Any] = data.pop("arms", {})
+    data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
+    first = data["evaluate"]["scenarios"][0]
+    for stage in data["stages"]:
+        stage["data"] |= {"scenarios": [first], "cases": 1}
+        stage["data"].pop("tokens", None)
+        if stage["method"] == "sft":
+            stage["with"] = stage.get("with", {}) | {"epochs": 4, "batch": 1, "warmup": 1}
+    data["evaluate"] |= {"scenarios": [first], "cases": 1}
+    return Recipe.model_validate(
+        data | {"seeds": [1], "worlds": {"train": "1..2", "validation": 3, "test": 4}, "server": {"slots": 2}}
+    )
+
+
+@pytest.mark.parametrize("file", RECIPES, ids=lambda path: path.stem)
+def test_a_shipped_recipe_runs_from_demonstrations_to_a_report(file: Path, start: SavedModel, tmp_path: Path) -> None:
+    report = train(shrunk(load_recipe(file)), tmp_path)
+    last = report.data()["models"][-1]
+    assert last["updates"] > 0 and last["success"]["clean"]["episodes"] >= 1
+    assert (tmp_path / "validation.html").read_text().startswith("<!doctype html>")

@@ -23,7 +23,7 @@ from simtrain.contracts.agent import Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Message
@@ -97,7 +97,7 @@ def _late(rounds: int) -> list[Figure]:
     """CPU of one step in turns 51 to 60 of episodes that are offered 40 tools."""
     with tempfile.TemporaryDirectory() as folder, serving(calls=LATE) as url:
         scenario = crowded(Path(folder), tools=TOOLS)
-        found = deal([scenario], seed=0, total=CONCURRENCY, attempts=1)
+        found = Deal([scenario], seed=0, total=CONCURRENCY, attempts=1)
         policy = ChatPolicy(model="fake", base_url=url)
         spent = min(asyncio.run(_window(found, policy)) for _ in range(rounds))
     per_step = spent * 1000 / (CONCURRENCY * WINDOW)

@@ -16,7 +16,7 @@ from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import Stop
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.scenarios.briefing import brief
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.types import Action, JsonObject, Message
@@ -69,7 +69,7 @@ def _reading(folder: Path, world: JsonObject, name: str, *, without: Sequence[st
 
 def episodes(name: str, count: int) -> list[Episode]:
     """So many episodes of a scenario."""
-    return deal([scenario(name)], seed=0, total=count, attempts=1)
+    return Deal([scenario(name)], seed=0, total=count, attempts=1)
 
 
 class Instant(Policy):

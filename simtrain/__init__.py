@@ -5,8 +5,6 @@ The public face: `load_scenario`, `open_episode`, `Sessions`, `rollout`, `rollou
 Everything is imported when it is first used.
 """
 
-from __future__ import annotations
-
 # Not typing's: to import it takes as long as Python needs to start, and until then Ctrl-C would end in a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:

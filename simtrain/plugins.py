@@ -1,7 +1,5 @@
 """The table of contents: every plug-in that ships, by kind and name. Adding one is one file and one line here."""
 
-from __future__ import annotations
-
 PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
         "service": "simtrain.worlds.service.source:ServiceSource",

@@ -20,9 +20,8 @@ from simtrain.curricula.stages import load_curriculum
 from simtrain.runs.export import ExportTally, Selection
 from simtrain.runs.export import export as export_trajectories
 from simtrain.runs.forks import ForkOptions
-from simtrain.runs.judge import judge
 from simtrain.runs.regrade import regrade
-from simtrain.runs.rollout import hosted
+from simtrain.runs.replay import played
 from simtrain.runs.run import RunResult
 from simtrain.runs.run import run as run_batch
 from simtrain.runs.run_folder import read_run
@@ -61,16 +60,8 @@ async def rollout(
 
     What goes wrong inside the episode is in the trajectory's `stop`. Raises InputError.
     """
-    played = scenario if isinstance(scenario, Episode) else episode(scenario, case=case, seed=seed, attempt=attempt)
-    if isinstance(agent, Agent):
-        async with hosted(agent, name=type(agent).__name__, judge=judge) as play:
-            return await play(played)
-    player = build_agent(agent)
-    try:
-        async with hosted(player, name=agent, judge=judge) as play:
-            return await play(played)
-    finally:
-        await player.close()
+    opened = scenario if isinstance(scenario, Episode) else episode(scenario, case=case, seed=seed, attempt=attempt)
+    return await played(opened, agent)
 
 
 async def rollout_tree(
@@ -90,12 +81,12 @@ async def rollout_tree(
 ) -> TreePlace:
     """Play an episode, or take a recorded one, and go on from some of its steps; return the tree, whose leaves are whole trajectories.
 
-    `at` names the steps, each the first that is played anew; without it every turn is gone on from. Each step has `branches` of its
+    `at` names the steps, each the first that is played anew; without it branches begin at every turn. Each step has `branches` of its
     own, drawn by `seed`; with `same_faults` only the agent draws anew. `packs` are armed from there on. A recorded trajectory is looked
     up by the name of its scenario, or in the folder `run` that it is from. With `out` all is recorded in a run folder; see docs/forks.md.
     Raises InputError.
     """
-    from simtrain.runs.growing import grow, played_trunk, recorded_trunk, turn_starts
+    from simtrain.runs.growing import grow, recorded_trunk, turn_starts
 
     name = agent if isinstance(agent, str) else type(agent).__name__
     player = build_agent(agent) if isinstance(agent, str) else agent
@@ -104,7 +95,7 @@ async def rollout_tree(
         opened, trunk = recorded_trunk(source, folder), source
     else:
         opened = source if isinstance(source, Episode) else episode(source, case=case, seed=seed)
-        trunk = await played_trunk(opened, player, name)
+        trunk = await played(opened, player, name=name)
     steps = turn_starts(trunk) if at is None else (at,) if isinstance(at, int) else tuple(at)
     forking = ForkOptions(steps, branches, seed, same_faults, tuple(str(pack) for pack in packs), severity)
     return await grow(

@@ -26,7 +26,7 @@ from depot import CALLS, SEARCH, searching  # noqa: E402
 from measure import Episode  # noqa: E402
 
 from simtrain.runs.rollout import brief  # noqa: E402
-from simtrain.runs.schedule import deal  # noqa: E402
+from simtrain.runs.schedule import Deal  # noqa: E402
 from simtrain.scenarios.load import paradigm_of  # noqa: E402
 from simtrain.values.types import Action, JsonObject  # noqa: E402
 
@@ -137,7 +137,7 @@ def run(command: Sequence[str]) -> None:
 
 async def described(folder: Path, url: str) -> Episode:
     """The episode for the peers: prompt, tool and reply are those of simtrain's world."""
-    [episode] = deal([searching(folder)], seed=0, total=1, attempts=1)
+    [episode] = Deal([searching(folder)], seed=0, total=1, attempts=1)
     async with paradigm_of(episode.scenario).open(episode) as environment:
         given: JsonObject = dict(ARGUMENTS)
         reply = await environment.step(Action("call_0", SEARCH, given))

@@ -19,7 +19,7 @@ from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.scenario import Episode as Dealt
 from simtrain.runs.rollout import brief
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Action, Message
 
@@ -49,7 +49,7 @@ class _Player:
 
 async def play(episode: Episode, episodes: int, policy: Policy) -> Iterable[Played]:
     with TemporaryDirectory() as folder:
-        dealt = iter(deal([searching(Path(folder))], seed=0, total=episodes, attempts=1))
+        dealt = iter(Deal([searching(Path(folder))], seed=0, total=episodes, attempts=1))
         try:
             return await each(lambda: _one(next(dealt), policy, episode), episodes)
         finally:

@@ -45,6 +45,7 @@ def read_answer(text: str) -> tuple[str, bool]:
     marks = list(_LINE.finditer(text))
     if not marks:
         return text.strip(), is_refusal(text)
+    # The last mark counts: models quote the instruction, or correct themselves, before they settle.
     return text[marks[-1].end() :].strip(), marks[-1][1] == "CANNOT"
 
 
@@ -60,5 +61,6 @@ def is_refusal(text: str) -> bool:
     found = _REFUSAL.match(bare)
     if found is None:
         return False
+    # "I cannot X, but ..." answers after all; a later sentence takes a refusal back only in stronger words.
     first, *further = _SENTENCE_END.split(bare[found.end() :], maxsplit=1)
     return _TAKEN_BACK.search(first) is None and not any(_AFTER_ALL.search(text) for text in further)

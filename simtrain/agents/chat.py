@@ -21,15 +21,13 @@ from simtrain.llm.chat_template import ChatTemplate
 from simtrain.llm.completion import Completion
 from simtrain.llm.conversation import Listing, LiveTranscript
 from simtrain.llm.knobs import ModelKnobs
-from simtrain.llm.retries import ModelError
+from simtrain.llm.retries import REFUSED, ModelError
 from simtrain.llm.token_ids import ASKED_OF_CHAT
 from simtrain.llm.tokenizing import chat_prompt_ids
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
 from simtrain.values.tokens import Tokens
 from simtrain.values.types import JsonObject, Message
-
-_REFUSED_HISTORY = (400, 413, 422)
 
 
 class ChatPolicy(ModelKnobs, Policy):
@@ -62,6 +60,7 @@ class ChatPolicy(ModelKnobs, Policy):
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
+        # pydantic copies cached properties along, and a copy may have another chat_template.
         vars(copied).pop("template", None)
         return copied
 
@@ -96,6 +95,7 @@ class ChatPolicy(ModelKnobs, Policy):
         openings = [self._opening(outlook) for outlook in outlooks]
         if not openings:
             return
+        # One probe for all: if the longest opening fits, so do the others.
         longest = max(openings, key=lambda one: len(orjson.dumps([one.messages, one.tools])))
         if self.token_ids:
             await check_token_ids(self.client, longest, self.sampling())
@@ -147,7 +147,8 @@ class _Player:
         try:
             completion = await self._policy.client.complete(self._history, tools=self._calls.tools, **self._sampling)
         except ModelError as error:
-            if error.status in _REFUSED_HISTORY:
+            # The server refuses what this agent has written so far, so trying again is useless and the fault is the agent's.
+            if error.status in REFUSED:
                 raise AgentFault(f"the model call was refused: {error}") from None
             raise
         text, calls = self._calls.read(completion)
@@ -168,7 +169,8 @@ class _Player:
     async def _tokens(self, completion: Completion) -> Tokens:
         found = completion.tokens
         if found is None:
-            raise ModelError(f"{self._policy.client.server} tells no token ids")
+            raise ModelError(f"{self._policy.client.server} returns no token ids")
+        # vLLM returns the prompt's ids; other servers have to tokenize the same messages once more.
         if found.prompt_ids:
             return found
         prompt = await chat_prompt_ids(self._policy.client, self._history, self._calls.tools)
@@ -186,6 +188,7 @@ class _Player:
         self._turns = len(journal.turns)
 
     def _append(self, message: JsonObject) -> None:
+        # Encoded once: with plain dicts each turn would encode the whole history again.
         self._history.append(orjson.Fragment(orjson.dumps(message)))
 
 

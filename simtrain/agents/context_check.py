@@ -8,7 +8,7 @@ import orjson
 
 from simtrain.contracts.journal import Limits
 from simtrain.llm.client import ChatClient, WireMessage
-from simtrain.llm.retries import ModelError
+from simtrain.llm.retries import REFUSED, ModelError
 from simtrain.llm.token_ids import ASKED_OF_CHAT, ASKED_OF_COMPLETIONS
 from simtrain.llm.tokenizing import tokenized
 from simtrain.values.errors import InputError
@@ -16,7 +16,6 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 
 # vLLM and SGLang; OpenRouter, Together and LM Studio; Groq; Mistral; llama.cpp (under `meta`).
 _CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
-_REFUSED = (400, 413, 422)
 
 _log = logging.getLogger(__name__)
 
@@ -43,9 +42,9 @@ async def check_token_ids(client: ChatClient, opening: FirstPrompt, sampling: Js
             asked: JsonObject = {**ASKED_OF_CHAT, **sampling, "max_tokens": 1}
             found = await client.complete(opening.messages, tools=opening.tools, **asked)
     except ModelError as error:
-        raise InputError(f"token ids cannot be had: {error}", remedy=remedy, place=opening.scenario) from None
+        raise InputError(f"token ids are unavailable: {error}", remedy=remedy, place=opening.scenario) from None
     if found.tokens is None:
-        raise InputError(f"{client.server} tells no token ids", remedy=remedy, place=opening.scenario)
+        raise InputError(f"{client.server} returns no token ids", remedy=remedy, place=opening.scenario)
 
 
 async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObject) -> None:
@@ -59,7 +58,7 @@ async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObj
     try:
         prompt = await _counted(client, opening.messages, opening.tools, probe)
     except ModelError as error:
-        if error.status not in _REFUSED:
+        if error.status not in REFUSED:
             raise InputError(str(error), place=opening.scenario) from None
         await _explain(client, opening, probe, error)
         return
@@ -67,6 +66,7 @@ async def check_room(client: ChatClient, opening: FirstPrompt, sampling: JsonObj
         return
     if opening.tools is not None:
         without = await _counted(client, opening.messages, None, probe)
+        # Less than one token per tool: some chat templates drop the tools silently, and the model would be blamed.
         if without and prompt - without < opening.tool_count:
             raise InputError(
                 f"{client.server} does not show {client.model} its tools: the prompt has {prompt:,} tokens with "
@@ -98,6 +98,7 @@ def _check_limits(
             remedy="serve it with a larger context, or lower max_tokens or the number of tools",
             place=place,
         )
+    # Only a warning: most episodes end long before their last turn.
     longest = prompt + limits.turns * reply
     longest = longest if limits.tokens is None else min(longest, limits.tokens)
     if max_tokens is not None and longest > context:

@@ -41,6 +41,7 @@ def wants_system(function: AgentFunction) -> bool:
 
 def _final(answer: object) -> Message:
     if isinstance(answer, Message):
+        # A final message has no calls; calls in it would be recorded and never carried out.
         return replace(answer, calls=())
     if isinstance(answer, Abstain):
         return declining(answer.reason)
@@ -49,4 +50,4 @@ def _final(answer: object) -> Message:
     try:
         return answering(answer)
     except TypeError as error:
-        raise AgentFault(f"the agent's answer is no JSON value: {error}") from None
+        raise AgentFault(f"the agent's answer is not a JSON value: {error}") from None

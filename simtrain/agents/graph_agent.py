@@ -28,7 +28,7 @@ class GraphAgent(Loop):
     The graph is invoked with the system prompt and the task as messages; it meets the environment as LangChain tools (see
     `simtrain.agents.langchain_tools`), and its last message is the answer. A graph with a checkpointer gets a thread of its own for
     every episode. A graph that ends its first episode without having looked at a tool has forgotten to bind them: its author is
-    told so, rather than that it earned nothing. An episode that goes on from a recorded one begins with the messages so far.
+    told so, instead of earning nothing. An episode that continues a recorded one begins with the messages so far.
     """
 
     continues: ClassVar[bool] = True
@@ -52,6 +52,7 @@ class GraphAgent(Loop):
         config = {"configurable": {"thread_id": str(uuid4())}, "recursion_limit": _SUPERSTEPS}
         final = await graph.ainvoke({"messages": list(_opening(briefing))}, config)
         answer = _answer(final)
+        # Checked until it was seen once: an agent may well answer a later episode without a look at its tools.
         self._bound = self._bound or notice.taken or not tools
         if not self._bound:
             raise UnboundTools(
@@ -92,7 +93,7 @@ async def _made(factory: GraphFactory, tools: list[Any]) -> Any:
     if inspect.isawaitable(graph):
         graph = await graph
     if not _is_graph(graph):
-        raise AgentFault(f"the factory returned {type(graph).__name__}, which is no compiled graph")
+        raise AgentFault(f"the factory returned {type(graph).__name__}, which is not a compiled graph")
     return graph
 
 
@@ -102,8 +103,9 @@ def _is_graph(thing: object) -> bool:
 
 def _answer(final: object) -> Message:
     state = as_object(final)
+    # LangGraph returns normally from an interrupt; the last message would pass for an answer.
     if state.get("__interrupt__"):
-        raise AgentFault("the graph stopped at an interrupt, and nobody is there to resume it")
+        raise AgentFault("the graph stopped at an interrupt, and nothing resumes it")
     messages: list[Any] = state.get("messages") or []
     usage = _usage(messages)
     structured = state.get("structured_response")

@@ -34,6 +34,7 @@ def _obeying(walking: Walking, briefing: Briefing) -> Walking:
             return _saying(finished.value, words)
         observation = yield planned
         waiting += planted_in(observation)
+        # Obeyed before the plan goes on, and replies to obeyed calls may hold further instructions.
         while waiting:
             order = waiting.pop(0)
             if order in seen:

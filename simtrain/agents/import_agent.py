@@ -7,11 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-
 from simtrain.agents.function_agent import AgentFunction, FunctionAgent
 from simtrain.contracts.agent import Agent, Loop, Policy
-from simtrain.files.yaml_files import describe
+from simtrain.files.yaml_files import validated
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonValue
 
@@ -53,6 +51,7 @@ def as_agent(thing: object, *, name: str | None = None, knobs: Mapping[str, Json
 def _module(module: str) -> object:
     if not module:
         raise InputError("there is no module before the colon", remedy="write package.module:attribute")
+    # `python -m` puts the working folder first, the installed command does not.
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -61,12 +60,14 @@ def _module(module: str) -> object:
         raise _missing(module, error) from None
     except ImportError as error:
         raise InputError(f"the module {module} cannot be imported: {error}") from error
+    # A module may do anything when imported, sys.exit included; the command must still end in one line.
     except (Exception, SystemExit) as error:
         raise InputError(f"the module {module} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def _missing(module: str, error: ModuleNotFoundError) -> InputError:
     missing = error.name or module
+    # The named module itself, or a package above it; else it exists, and something that it imports does not.
     if module == missing or module.startswith(f"{missing}."):
         return InputError(
             f"there is no module {module}", remedy=f"it is looked for in {Path.cwd()} and where Python looks"
@@ -88,14 +89,10 @@ def _attribute(module: object, attribute: str, *, name: str) -> object:
 
 def _agent(kind: type[object], name: str, knobs: dict[str, JsonValue]) -> Agent:
     if not issubclass(kind, Agent):
-        raise InputError(f"{name} is no agent but a class that is no subclass of Agent", remedy=_FORMS)
+        raise InputError(f"{name} is not an agent but a class that does not extend Agent", remedy=_FORMS)
     if inspect.isabstract(kind) or not issubclass(kind, Policy | Loop):
         raise InputError(f"{name} cannot play", remedy="subclass Policy and write `player`, or Loop and write `run`")
-    try:
-        return kind.model_validate(knobs)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], kind)
-        raise InputError(f"agent {name}: {problem}", remedy=remedy) from None
+    return validated(kind, knobs, place=f"agent {name}")
 
 
 def _is_graph(thing: object) -> bool:
@@ -108,10 +105,11 @@ def _is_graph(thing: object) -> bool:
 
 
 def _function(thing: object, name: str) -> Agent:
+    # By name: the check must not import LangGraph for an agent that is no graph.
     if type(thing).__name__ == "StateGraph":
         raise InputError(f"{name} is a graph that is not compiled", remedy="name what its compile() returns")
     if not callable(thing):
-        raise InputError(f"{name} is no agent but an object of type {type(thing).__name__}", remedy=_FORMS)
+        raise InputError(f"{name} is not an agent but an object of type {type(thing).__name__}", remedy=_FORMS)
     wanted = _positional(thing)
     if wanted == 1:
         from simtrain.agents.graph_agent import GraphAgent
@@ -120,10 +118,11 @@ def _function(thing: object, name: str) -> Agent:
     if wanted == 3 and _is_async(thing):
         return FunctionAgent(function=cast(AgentFunction, thing))
     kind = "an async function" if _is_async(thing) else "a function"
-    raise InputError(f"{name} is no agent but {kind} {_signature(thing)}", remedy=_FORMS)
+    raise InputError(f"{name} is not an agent but {kind} {_signature(thing)}", remedy=_FORMS)
 
 
 def _is_async(thing: Callable[..., object]) -> bool:
+    # An object whose class has an async __call__ is as good as an async function.
     return inspect.iscoroutinefunction(thing) or inspect.iscoroutinefunction(getattr(thing, "__call__", None))  # noqa: B004
 
 

@@ -16,6 +16,7 @@ class EpisodeTools(AgentMiddleware[Any, Any]):
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Offer the model the tools of the episode, in addition to those that the agent was built with."""
+        # Added per call: the agent was built before any episode had tools.
         return await handler(request.override(tools=[*request.tools, *episode_tools()]))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:

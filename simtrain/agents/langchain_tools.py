@@ -71,7 +71,9 @@ class EnvironmentTool(BaseTool):
         try:
             asyncio.get_running_loop()
         except RuntimeError:
+            # The episode belongs to one event loop; the thread waits until the call was made there.
             return asyncio.run_coroutine_threadsafe(self._arun(**arguments), self._loop).result()
+        # Waiting here would block the loop that has to carry the call out.
         raise RuntimeError(f"{self.name} was invoked inside the event loop; await its `ainvoke`")
 
 

@@ -95,6 +95,7 @@ class _Ahead:
             raise _Stop
 
     def _call(self, step: CallStep) -> None:
+        # Stop at the first write: a read after it may depend on what it changed.
         if not self._together(step.call):
             raise _Stop
         sources = {name: value_in(source) for name, source in step.arguments.items()}

@@ -44,6 +44,7 @@ class NativeCalls:
         ]
 
     def _call(self, action: Action) -> JsonObject:
+        # Arguments that are no JSON make llama.cpp answer 500 when they come back in the history.
         sound = action.malformed is None
         arguments = (action.written if sound else None) or encode(wire_arguments(action))
         function = {"name": self._wire_name(action.tool), "arguments": arguments}

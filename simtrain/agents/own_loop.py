@@ -35,6 +35,7 @@ async def host(agent: Loop, briefing: Briefing, journal: Journal) -> Stop:
             playing.cancel()
             await asyncio.wait({playing}, timeout=_GRACE)
     problem = playing.exception() if playing.done() and not playing.cancelled() else None
+    # A limit that ended the episode counts, whatever the agent raised on hearing of it.
     if journal.stop is not None:
         return journal.stop
     if problem is not None:

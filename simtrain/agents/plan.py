@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeAlias, cast
+from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from simtrain.agents.lookahead import Rest, calls_ahead, expression_in, value_in
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.contracts.registry import resolve
+from simtrain.contracts.scenario import Scenario
 from simtrain.values.errors import AgentFault, InputError
 from simtrain.values.passages import find_passage, read_as
 from simtrain.values.types import Action, JsonObject, JsonValue, Message, Observation, Usage, canonical, encode
-
-if TYPE_CHECKING:
-    from simtrain.contracts.scenario import Scenario
 
 NEXT_CURSOR = "next_cursor"
 MAX_PAGES = 200
@@ -179,7 +177,7 @@ class Walk:
     def _read(self, step: ReadStep) -> JsonValue:
         text = expression_in(step.read).evaluate(self._values)
         if not isinstance(text, str):
-            raise InputError(f"{step.read!r} is no text to read from")
+            raise InputError(f"{step.read!r} is not text, so nothing can be read from it")
         found = read_as(find_passage(text, after=step.after, until=step.until), step.form)
         return found if isinstance(found, str) or step.times == 1.0 else found * step.times
 
@@ -189,12 +187,14 @@ class Walk:
         reply = yield from self._replied(step, Planned(step.call, arguments))
         if step.bind:
             self._values[step.bind] = reply
+        # A new list, not append: a value set from the old one must not grow with it.
         if step.into:
             self._values[step.into] = [*self._values[step.into], reply]
 
     def _replied(self, step: CallStep, planned: Planned) -> Generator[Planned, Observation, JsonObject]:
         """Return the reply to a call; a read made since the last write reuses its known reply."""
         reads = self._together is not None and self._together(step.call)
+        # After a write every known reply may be out of date.
         if not reads:
             self._known.clear()
         elif planned.key in self._known:
@@ -202,6 +202,7 @@ class Walk:
         reply = _reply((yield from self._call(self._accompanied(planned, step) if reads else planned)))
         if step.pages is not None and not self._careless:
             yield from self._pages(step, planned.arguments, reply)
+        # An error is not kept: the same read may work the next time.
         if reads and "error" not in reply:
             self._known[planned.key] = reply
         return reply
@@ -223,6 +224,7 @@ class Walk:
     def _pages(self, step: CallStep, arguments: JsonObject, reply: JsonObject) -> Generator[Planned, Observation, None]:
         """Follow the cursor; the lists under the key of `pages` are concatenated in `reply`. An error on any page makes it an error."""
         key = cast(str, step.pages)
+        # A server whose cursor never ends must not keep the episode going.
         for _ in range(MAX_PAGES):
             cursor = reply.get(NEXT_CURSOR)
             if cursor is None:
@@ -266,19 +268,15 @@ class Rationale:
     usage: Usage | None = None
 
 
-class Narrator(Protocol):
-    """Words the text beside calls."""
-
-    async def beside(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> Rationale:
-        """Return the text beside some calls; the first of them is `planned`."""
-        ...
+Narrator: TypeAlias = Callable[[Planned, Sequence[Planned], Journal], Awaitable[Rationale]]
+"""Returns the text beside some calls, given the first of them, all of them, and the journal."""
 
 
 class PlanPlayer:
-    """A player that carries out a walk: one call a turn, and with it those that the call names as going beside it.
+    """A player that carries out a walk: one call a turn, together with those in its `beside`.
 
-    Where turns were made before its first, whoever made them, a call of the walk that is among them gets the reply of then; the
-    n-th time the n-th reply.
+    If it continues turns that were made before, a call of the walk that is among them is not made again but gets the recorded reply;
+    the n-th time the n-th one.
     """
 
     __slots__ = ("_count", "_kept", "_sent", "_voice", "_walking")
@@ -299,11 +297,12 @@ class PlanPlayer:
         except InputError as error:
             raise AgentFault(f"the plan cannot go on: {error}") from None
         self._sent = (planned, *(call for call in planned.beside if not self._kept.get(call.key)))
-        rationale = Rationale() if self._voice is None else await self._voice.beside(planned, self._sent, journal)
+        rationale = Rationale() if self._voice is None else await self._voice(planned, self._sent, journal)
         return Message(rationale.text, calls=tuple(self._action(call) for call in self._sent), usage=rationale.usage)
 
     def _next(self, journal: Journal) -> Planned:
         """Return the next call that has not been made, after the replies to those of the last turn."""
+        # The first reply is for the walk, which waits for it; the others are kept until it asks for them.
         if self._sent:
             first, *others = (step.observation for step in journal.turns[-1].steps)
             for call, observation in zip(self._sent[1:], others, strict=True):
@@ -319,6 +318,7 @@ class PlanPlayer:
     def _take_over(self, journal: Journal) -> None:
         """Keep the replies to the calls that were made before it began."""
         for step in (step for turn in journal.turns for step in turn.steps):
+            # Counted along, so that the ids of new calls do not repeat recorded ones.
             self._count += 1
             action = step.action
             self._kept.setdefault(Planned(action.tool, action.arguments).key, deque()).append(step.observation)

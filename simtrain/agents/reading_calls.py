@@ -1,7 +1,5 @@
 """A model's calls as actions: with ids that are unique in the episode, and arguments that can be recorded."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import orjson

@@ -39,6 +39,7 @@ _ARGUMENTS = re.compile(
 
 def diagnose(text: str) -> Trouble:
     """Classify an error reply: the effect may have landed, it may be transient, the arguments are wrong, or it is a plain refusal."""
+    # From sure to vague: a validation error often says "try again" too, and a rolled back write did not land.
     if _ARGUMENTS.search(text):
         return Trouble.arguments
     if _UNDONE.search(text):
@@ -85,6 +86,7 @@ def _fitted(value: JsonValue, schema: JsonObject) -> JsonValue:
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     choices = schema.get("enum", [])
+    # A wrong enumeration value is usually another case or spelling of a right one.
     if choices and value not in choices:
         close = get_close_matches(str(value).lower(), [str(choice).lower() for choice in choices], n=1, cutoff=0.5)
         return next((choice for choice in choices if close and str(choice).lower() == close[0]), value)

@@ -1,9 +1,7 @@
 """A player that renders the conversation itself and has the model continue it: the bytes, or the token ids, are those of training."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from simtrain.agents.answers import read_answer
 from simtrain.agents.reading_calls import CallReader
@@ -13,17 +11,13 @@ from simtrain.llm.chat_template import ChatTemplate, NotCarried, Span
 from simtrain.llm.client import ChatClient
 from simtrain.llm.completion import Completion
 from simtrain.llm.conversation import Conversation, Listing, LiveTranscript, conversation_of, names_of
-from simtrain.llm.retries import ModelError
+from simtrain.llm.retries import REFUSED, ModelError
 from simtrain.llm.token_ids import ASKED_OF_COMPLETIONS
 from simtrain.llm.tokenizing import tokenized
 from simtrain.values.errors import AgentFault
 from simtrain.values.tokens import Tokens, ids_so_far
 from simtrain.values.types import CUT, Action, JsonObject, Message, Observation
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_REFUSED = (400, 413, 422)
 _LONGEST = 1024
 """Tokens of a reply where `max_tokens` is not set: the older route's own default is 16."""
 
@@ -58,7 +52,7 @@ class RenderedPlayer:
         except NotCarried as error:
             raise AgentFault(str(error)) from None
         except ModelError as error:
-            if error.status in _REFUSED:
+            if error.status in REFUSED:
                 raise AgentFault(f"the model call was refused: {error}") from None
             raise
         return self._message(completion, tokens, conversation, journal.turns)
@@ -67,6 +61,7 @@ class RenderedPlayer:
         fields = {
             "max_tokens": _LONGEST,
             "stop": list(self.template.stop),
+            # vLLM and SGLang drop special tokens by default, and with them the markers that some templates put around calls.
             "skip_special_tokens": False,
             **self.sampling,
         }
@@ -75,7 +70,7 @@ class RenderedPlayer:
         prompt = await self._prompt_ids(spans, turns)
         completion = await self.client.continue_text(prompt, **(ASKED_OF_COMPLETIONS | fields))
         if completion.tokens is None:
-            raise ModelError(f"{self.client.server} tells no token ids")
+            raise ModelError(f"{self.client.server} returns no token ids")
         return completion, replace(completion.tokens, prompt_ids=prompt)
 
     async def _prompt_ids(self, spans: Sequence[Span], turns: Sequence[Turn]) -> tuple[int, ...]:
@@ -100,6 +95,7 @@ class RenderedPlayer:
         native = {wire: name for name, wire in names_of(self.opening).items()}
         actions = tuple(self.calls.action(replace(call, name=native.get(call.name, call.name))) for call in found.calls)
         text = completion.text
+        # Servers leave the stop text out; a reply that was cut off has not reached its end.
         if completion.finish_reason != CUT:
             text = self.template.ended(text, calls=bool(actions))
         answer, abstain = (None, False) if actions else read_answer(found.text)
@@ -112,6 +108,7 @@ class RenderedPlayer:
             abstain,
             answer,
             completion.finish_reason,
+            # Recorded only where the model wrote other bytes than the template would: training must see what was sampled.
             None if text == self._canonical(turn, turns) else text,
             tokens,
         )

@@ -59,7 +59,7 @@ class Resilient(PlanPolicy):
     def voice(self, briefing: Briefing) -> Narrator:
         """Return a narrator that writes a sentence or two beside the calls of every turn."""
         client = self._client
-        return Sentences(briefing) if client is None else WordedByModel(briefing, client)
+        return (Sentences(briefing) if client is None else WordedByModel(briefing, client)).beside
 
     def facts(self) -> JsonObject:
         """Return the name of the model that words the sentences, if any."""
@@ -140,7 +140,9 @@ class _Caller:
         """True if the plan is worth walking once more, warily, without repeating its writes."""
         if self.last_error is not None or not self._state.checks:
             return False
+        # The second walk compares replies from the start: one of the first was wrong without looking so.
         self._state.wary = True
+        # Writes that were carried out are answered from the record: the second walk must not do them twice.
         self._replayed, self._done = self._done, {}
         return True
 
@@ -169,6 +171,7 @@ class _Caller:
             heard = yield from self._believing.judge(heard)
         self.last_error = heard.reply.text if heard.is_error else None
         if self._state.writes(planned):
+            # One write that worked shows that the service takes writes; a later refusal is then about that call.
             self._written += not heard.is_error
             if heard.is_error and is_barred(heard.reply.text) and not self._across.speaks_of_request(heard):
                 self._barred = heard.reply.text

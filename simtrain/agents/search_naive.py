@@ -27,6 +27,7 @@ def _searched(briefing: Briefing) -> Walking:
     words = briefing.prompt
     if asked is not None:
         words = " ".join([asked.things, *asked.names, *(" ".join(one.slots.values()) for one in asked.conditions)])
+    # Bars join the words that one of another language may mean; a search engine knows only words.
     hits = yield from WebReader(briefing.tools, budget=1).search(words[:200].replace("|", " "))
     if asked is None or not asked.columns:
         return answering(hits[0].title if hits else MISSING)

@@ -52,6 +52,7 @@ class _Work:
             return declining("the question is not understood.")
         for condition in asked.conditions:
             name = condition.slots.get("value", "")
+            # A name that no page knows makes the question unanswerable, and is cheaper to find out before all lists are read.
             if name.istitle() and " " in name and not (yield from self.knowing.exists(name)):
                 return declining(f"no page tells of {name}.")
         if is_relation(asked):
@@ -78,6 +79,7 @@ class _Work:
             if asked.form == "top":
                 found = (yield from self._ranked(asked, found))[: int(asked.slots["count"])]
             rows = yield from self._rows(asked, found)
+        # A table of N/A would claim an answer; nothing was found, so the honest end is to decline.
         if not any(cell not in (MISSING, *asked.names) for row in rows for cell in row):
             return declining("no page tells what is asked for.")
         return answering(table([wanted.heading for wanted in asked.columns], rows))

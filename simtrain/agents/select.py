@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import cast
 
-from pydantic import ValidationError
-
 from simtrain.contracts.agent import Agent
 from simtrain.contracts.registry import known, resolve
-from simtrain.files.yaml_files import describe
+from simtrain.files.yaml_files import validated
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonValue
 
@@ -38,9 +36,4 @@ def build_agent(name: str, knobs: Mapping[str, JsonValue] | None = None) -> Agen
 
 
 def _build(name: str, knobs: dict[str, JsonValue]) -> Agent:
-    plugin = cast(type[Agent], resolve("agents", name))
-    try:
-        return plugin.model_validate(knobs)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], plugin)
-        raise InputError(f"agent {name}: {problem}", remedy=remedy) from None
+    return validated(cast(type[Agent], resolve("agents", name)), knobs, place=f"agent {name}")

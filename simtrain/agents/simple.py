@@ -1,48 +1,39 @@
 """Agents that make no calls: every rubric must score them below success."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from simtrain.agents.plan import answering, declining
-from simtrain.contracts.agent import Briefing, Player, Policy
+from simtrain.contracts.agent import Briefing, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.values.types import Message
 
 
-class _Speaker:
-    __slots__ = ("_message",)
+class _Speaker(Policy):
+    """Ends every episode with the same message. It is its own player, as it knows nothing of the episode."""
 
-    def __init__(self, message: Message) -> None:
-        self._message = message
+    continues: ClassVar[bool] = True
+    message: ClassVar[Message]
+
+    def player(self, briefing: Briefing) -> Self:
+        return self
 
     async def think(self, journal: Journal) -> Message:
-        return self._message
+        return self.message
 
 
-class Nop(Policy):
+class Nop(_Speaker):
     """Does nothing and answers nothing."""
 
-    continues: ClassVar[bool] = True
-
-    def player(self, briefing: Briefing) -> Player:
-        """End at once with an empty answer."""
-        return _Speaker(Message())
+    message = Message()
 
 
-class ClaimsDone(Policy):
+class ClaimsDone(_Speaker):
     """Does nothing and claims that all is done."""
 
-    continues: ClassVar[bool] = True
-
-    def player(self, briefing: Briefing) -> Player:
-        """End at once with a claim of success."""
-        return _Speaker(answering("Done, everything has been taken care of as requested."))
+    message = answering("Done, everything has been taken care of as requested.")
 
 
-class AlwaysAbstain(Policy):
+class AlwaysAbstain(_Speaker):
     """Declines every task."""
 
-    continues: ClassVar[bool] = True
-
-    def player(self, briefing: Briefing) -> Player:
-        """End at once by declining."""
-        return _Speaker(declining("this cannot be done."))
+    message = declining("this cannot be done.")

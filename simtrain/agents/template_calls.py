@@ -1,7 +1,5 @@
 """Tool calls read from the text of a model, in the form in which its chat template writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

@@ -48,6 +48,7 @@ class WriteVerifier:
         for row in found:
             self._rows.add(canonical(row))
             self._known.update(row)
+            # ISO times of one zone sort as texts.
             self._latest = max(self._latest, _time(row))
         self._known.update(_scalars(planned.arguments))
 
@@ -63,6 +64,7 @@ class WriteVerifier:
             before = {canonical(row) for row in seen.rows}
             rows = yield from self._read(seen.read)
             fresh = [row for row in rows if canonical(row) not in before]
+            # A record that was not there before the write is its trace.
             if fresh:
                 landed = True
                 reply = _own(max(fresh, key=lambda row: _shared(row, write)), write, wanted) | reply
@@ -130,6 +132,7 @@ def _trace(
         shared = _shared(row, write)
         if landed:
             return bool(row.keys() & lacking) and shared > 0
+        # One shared value alone is found in many records, such as all of one customer.
         return shared > 1 or (shared == 1 and (newer(row) or len(write.arguments) == 1))
 
     fitting = [row for row in rows if fits(row)]

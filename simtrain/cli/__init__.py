@@ -1,7 +1,5 @@
 """The command line: one file for each command, which parses, calls and prints. Imports everything below."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from simtrain.cli.options import fail, fail_usage
 from simtrain.cli.terminal import fitting_streams
 from simtrain.values.errors import InputError, SimtrainError
 
+# In the order of the help page: what is used most comes first.
 COMMANDS = (
     "run",
     "drill",
@@ -40,6 +39,7 @@ COMMANDS = (
     "world",
     "score-widesearch",
     "curriculum",
+    "train",
 )
 
 
@@ -58,6 +58,7 @@ def build() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     for name in COMMANDS:
+        # Command modules import what they need inside their functions: `simtrain --help` loads all of them.
         module = import_module(f"simtrain.cli.{name.replace('-', '_')}_command")
         if not hasattr(module, "command"):
             verbs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -90,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     Ends with exit code 0, 1 (ran with failures) or 2 (bad input, reported in one line on standard error).
     """
+    # Around everything, errors included: names in messages come from untrusted files.
     with fitting_streams():
         _carry_out(arguments)
 
@@ -104,6 +106,7 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
         code = build()(args=arguments, prog_name="simtrain", standalone_mode=False)
     except InputError as error:
         fail(str(error))
+    # The input was fine, so not exit code 2.
     except SimtrainError as error:
         fail(str(error), code=1)
     except typer.TyperException as error:
@@ -117,6 +120,7 @@ def _carry_out(arguments: Sequence[str] | None) -> NoReturn:
         if not str(error).startswith("Symlink loop"):
             raise
         fail(str(error))
+    # A full disk or a missing permission is no reason for a traceback.
     except OSError as error:
         fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
     sys.exit(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ def search_source(name: str) -> SearchSource:
     from simtrain.scenarios.load import load_world
     from simtrain.worlds.search.source import SearchSource
 
+    # A built file holds no templates, so its world cannot be built at another size or seed.
     if _is_built(name) and Path(name).exists():
         raise InputError(
             "a built file does not do", remedy="name its world, or the YAML that it was built from", file=name
@@ -32,7 +34,7 @@ def search_source(name: str) -> SearchSource:
     return source
 
 
-def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> Variant:
+def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str] = ()) -> Variant:
     """Return the requested size. Raises InputError for a text that is not TYPE=COUNT."""
     from simtrain.contracts.world import Variant
 
@@ -40,18 +42,28 @@ def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str]) -> V
     for given in rows:
         kind, _, count = given.partition("=")
         if not kind or not count.isdigit():
-            raise InputError(f"{given!r} is no number of rows", remedy="write it like station=500", place="--rows")
+            raise InputError(f"{given!r} is not a number of rows", remedy="write it like station=500", place="--rows")
         counts.append((kind, int(count)))
     return Variant(seed=seed, rows=tuple(counts))
 
 
-def built_file(name: str, *, variant: Variant, quiet: bool) -> Path:
+@dataclass(frozen=True)
+class ChosenWorld:
+    """The built file of a search world in a variant. `source` is its YAML; None for a file that was given by its path."""
+
+    path: Path
+    variant: Variant
+    source: SearchSource | None
+
+
+def chosen_world(name: str, *, pages: int | None = None, seed: int | None = None, quiet: bool) -> ChosenWorld:
     """Return a built file given by its path, or the one of a world by name, built if need be. Raises InputError."""
+    variant = variant_of(pages=pages, seed=seed)
     if _is_built(name):
-        return Path(name)
+        return ChosenWorld(Path(name), variant, None)
     source = search_source(name)
     with BuildProgress(quiet=quiet) as progress:
-        return source.build_file(variant, watching=progress)
+        return ChosenWorld(source.build_file(variant, watching=progress), variant, source)
 
 
 def page_count(path: Path) -> int:

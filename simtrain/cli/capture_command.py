@@ -93,6 +93,7 @@ def command(
 
     if out is None:
         raise InputError("no file is named", remedy="name it with --out")
+    # Checked first: capturing may take minutes and cannot be repeated for free.
     if not out.absolute().parent.is_dir():
         raise InputError("its folder does not exist", remedy="make it, or name another with --out", file=out)
     sources = [*_given(servers or [], name, header_env or [], env or []), *_configured(config, only)]
@@ -106,6 +107,7 @@ def command(
         raise error.at(file=probes) from None
     if captured.manifest.servers:
         write_manifest(captured.manifest, out)
+    # A single server's error is the error of the command, with its exit code.
     elif len(sources) == 1:
         raise next(iter(captured.failures.values()))
     findings = lint(captured.manifest.servers)
@@ -160,6 +162,7 @@ def _headers(pairs: list[str]) -> dict[str, str]:
         if not equals or not header or not variable:
             raise InputError(f"--header-env {pair!r} is not HEADER=VARIABLE", remedy="the key stays in the variable")
         value = _variable(variable)
+        # A variable usually holds the bare token; one with a scheme, such as Basic, has a space.
         bare = header.lower() == "authorization" and " " not in value
         found[header] = f"Bearer {value}" if bare else value
     return found
@@ -217,6 +220,7 @@ async def _interruptible(work: Coroutine[None, None, Captured]) -> Captured:
     import asyncio
 
     task = asyncio.ensure_future(work)
+    # Cancelled, not killed: the servers are child processes and would outlive the command.
     on_signal(task.cancel)
     return await task
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from simtrain.cli.options import serve_until_stopped
+
 if TYPE_CHECKING:
     from simtrain.mcp.relay.token_relay import TokenRelay
 
@@ -58,6 +60,7 @@ def command(
     key = os.environ.get(api_key_env) if api_key_env else None
     if api_key_env and not key:
         raise InputError(f"the environment variable {api_key_env} is not set", remedy="set it to the server's key")
+    # Synced on each line: the ids of a sampled reply cannot be obtained again.
     writer = LineWriter(out, sync_every=1)
     try:
         relay = TokenRelay(target, writer=writer, key=key, port=port)
@@ -68,23 +71,14 @@ def command(
 
 
 async def _serve(relay: TokenRelay, *, as_json: bool) -> None:
-    import asyncio
-    import signal
-
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with relay:
         _say({"url": relay.url}, as_json=as_json)
-        waiting = asyncio.create_task(stopped.wait())
-        await asyncio.wait((waiting, relay.failed), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        if relay.failed.done():
-            relay.failed.result()
+        await serve_until_stopped(relay.failed)
 
 
 def _say(facts: dict[str, object], *, as_json: bool) -> None:
     import json
 
     line = json.dumps(facts) if as_json else ", ".join(f"{name} {fact}" for name, fact in facts.items())
+    # On standard error, flushed: a program that starts the relay waits for the address.
     print(line if as_json else f"capture-tokens: {line}", file=sys.stderr, flush=True)

@@ -43,6 +43,7 @@ class Check:
 def all_checks() -> list[Check]:
     """Return every check, most important first; worlds are left out if packages that build them are missing."""
     packages = [_python(), *_packages(), _sqlite()]
+    # Without a package these would fail with a traceback that says less than the missing package.
     files = [*_plugins(), *_roots(), *_worlds()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
 
@@ -155,9 +156,10 @@ def _wrong(kind: str, point: EntryPoint) -> str | None:
         found = point.load()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+    # These two kinds are functions; all others are classes.
     if kind in ("handlers", "argument_styles"):
-        return None if callable(found) else "it is no function"
-    return None if isinstance(found, type) else "it is no class"
+        return None if callable(found) else "it is not a function"
+    return None if isinstance(found, type) else "it is not a class"
 
 
 def _roots() -> Iterator[Check]:
@@ -197,12 +199,14 @@ def _variables() -> Iterator[Check]:
         ("OPENAI_BASE_URL", "model servers other than OpenAI"),
         ("OPENAI_API_KEY", "model servers that ask for a key"),
     ):
+        # Only whether it is set: the report is pasted into bug reports.
         given = bool(os.environ.get(name))
         yield Check(name, given, False, "set" if given else f"not set; only for {use}")
 
 
 def _disk() -> Check:
     runs = Path("runs").resolve()
+    # runs/ may not exist yet; its nearest existing parent is on the same disk.
     there = next(path for path in (runs, *runs.parents) if path.exists())
     free = shutil.disk_usage(there).free
     return Check("disk", free >= LEAST_DISK, False, f"{free / 1e9:.1f} GB free for {runs}")

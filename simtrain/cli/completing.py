@@ -20,6 +20,7 @@ def _of(kind: Kind) -> list[str]:
 def _beginning(found: Callable[[], Iterable[str]], incomplete: str) -> list[str]:
     try:
         return sorted({name for name in found() if name.startswith(incomplete)})
+    # While a user types, a broken file elsewhere must not print into the line.
     except (SimtrainError, OSError):
         return []
 

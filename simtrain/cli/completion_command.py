@@ -1,7 +1,5 @@
 """`simtrain completion`: the script that completes commands, options and names in a shell."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import typer

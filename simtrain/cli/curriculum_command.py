@@ -38,7 +38,7 @@ def command(
     curriculum: Annotated[str, typer.Argument(help="Curriculum file, or the name of a shipped one.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="New folder to write.")] = None,
     seed: Annotated[int, typer.Option("--seed", "-s", help="Seed of samples and of faults.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Show, or write and report."""
     from simtrain.curricula.levels import load_ladder
@@ -78,7 +78,7 @@ def _show(ladder: Ladder) -> None:
     screen = console()
     screen.print(table)
     for split, worlds in ladder.spec.worlds.items():
-        screen.print(f"{split}: {', '.join(worlds)}", highlight=False)
+        screen.print(f"{split}: {', '.join(worlds)}")
 
 
 def _leaks(snippets: JsonValue) -> str:
@@ -112,8 +112,6 @@ def _emit(ladder: Ladder, out: Path, seed: int, *, quiet: bool) -> JsonObject:
     screen.print(rows_table(rows, ("scenario", "level", "tasks", "dropped")))
     for overlap in emitted.overlaps:
         one, other = overlap.splits
-        screen.print(
-            f"{one} and {other} share {len(overlap.names)} names, {len(overlap.questions)} questions", highlight=False
-        )
-    screen.print(f"Curriculum: {out}", highlight=False)
+        screen.print(f"{one} and {other} share {len(overlap.names)} names, {len(overlap.questions)} questions")
+    screen.print(f"Curriculum: {out}")
     return written

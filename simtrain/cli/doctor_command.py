@@ -1,7 +1,5 @@
 """`simtrain doctor`: check that everything that simtrain needs is installed."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

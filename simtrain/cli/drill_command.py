@@ -96,7 +96,7 @@ def command(
         typer.Option("--fail-on", help='A condition such as "success<0.9" or duplicate-write; may be repeated.'),
     ] = None,
     allow_unfired: Annotated[
-        bool, typer.Option("--allow-unfired", help="Planned faults that never fired are no error.")
+        bool, typer.Option("--allow-unfired", help="Do not fail if planned faults never fired.")
     ] = False,
     plan_only: Annotated[
         bool, typer.Option("--plan", help="Print arms, episodes and the estimated tokens and cost; play nothing.")
@@ -116,6 +116,7 @@ def command(
     from simtrain.drills.report import report_on
     from simtrain.runs.runner import RunOptions
 
+    # Read first: a misspelt condition must fail before hours of playing, not after.
     gates = [read_gate(text) for text in fail_on or []]
     if compare is not None or again is not None:
         if names:
@@ -130,7 +131,7 @@ def command(
     if not names:
         raise InputError("there is nothing to drill", remedy="name a scenario, or a drill with --report")
     if resume and out is None:
-        raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+        raise InputError("--resume needs --out", remedy="name the run folder to continue")
     if allow_live:
         allow_live_servers()
     plan = _plan(names, packs or [], severity, arms, cases)
@@ -140,6 +141,7 @@ def command(
         )
         for player in players
     ]
+    # Only for its check: two agents that cannot be compared are refused before anything is played.
     folders_of(options, Path())
     if plan_only:
         _print_plan(plan, options, as_json=as_json)
@@ -177,6 +179,7 @@ def _severities(text: str | None) -> list[float]:
         found = [float(word) for word in text.split(",")]
     except ValueError:
         found = [-1.0]
+    # A severity given twice would make two arms of one name.
     if not all(0 <= value <= 1 for value in found) or len(set(found)) < len(found):
         raise InputError(f"--severity {text!r}: no severities", remedy="write numbers from 0 to 1, like 0,0.25,0.5,1")
     return sorted(found)
@@ -241,7 +244,7 @@ def _finish(
             screen.print(compared_table(report))
         for run in report.runs:
             for line in ungraded(summarise(read_rows(run.path))):
-                screen.print(f"{run.agent}: {line}", markup=False, highlight=False)
+                screen.print(f"{run.agent}: {line}")
         for run in report.runs:
             for line in run.spared:
                 screen.print(f"spared: {run.agent}: {line}")
@@ -252,6 +255,7 @@ def _finish(
         for run in report.runs:
             _print_fixes(run)
         screen.print(f"Report: {page}")
+    # A fault that never fired proves nothing, so it fails like a broken condition.
     if failures or (unfired and not allow_unfired):
         sys.exit(1)
 
@@ -266,13 +270,14 @@ def _print_fixes(run: RunReport) -> None:
     repeated = [arm.measures for arm in run.arms if arm.measures.identical]
     if repeated:
         words = identical_words(sum(one.identical for one in repeated), once=all(one.once for one in repeated))
-        screen.print(f"{run.agent}: {words}", markup=False, highlight=False)
+        screen.print(f"{run.agent}: {words}")
     if not run.findings:
         return
-    screen.print(f"What to fix: {run.agent}", style="bold", markup=False)
+    screen.print(f"What to fix: {run.agent}", style="bold")
     for number, finding in enumerate(run.findings[:FIXES], 1):
-        screen.print(f"{number}. {finding.words} {finding.advice}", markup=False, highlight=False)
-        screen.print(f"   {finding.replay(run.path)}", markup=False, highlight=False, soft_wrap=True)
+        screen.print(f"{number}. {finding.words} {finding.advice}")
+        # Not wrapped, since the command is meant to be copied.
+        screen.print(f"   {finding.replay(run.path)}", soft_wrap=True)
     if len(run.findings) > FIXES:
         screen.print(f"{len(run.findings) - FIXES} more are in the report.")
 
@@ -282,9 +287,9 @@ def _print_plan(plan: DrillPlan, options: Sequence[RunOptions], *, as_json: bool
 
     from simtrain.cli.drill_tables import plan_table
     from simtrain.drills.estimate import estimate, price_of
-    from simtrain.runs.schedule import deal
+    from simtrain.runs.schedule import Deal
 
-    dealt = deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)
+    dealt = Deal(plan.scenarios, seed=options[0].seed, total=None, attempts=options[0].attempts)
     prices = {option.agent: price_of(option) for option in options}
     found = {agent: asyncio.run(estimate(plan.scenarios, dealt, price=price)) for agent, price in prices.items()}
     if as_json:

@@ -40,6 +40,7 @@ def arms_table(run: RunReport) -> Table:
         if slash and first != bundle:
             table.add_row(short(first, ARM))
         bundle = first if slash else bundle
+        # By the adjusted p: with twenty arms one would be significant by chance.
         star = "*" if arm.p_adjusted is not None and arm.p_adjusted < 0.05 else ""
         against = _cells(arm.measures, None if arm.name == CLEAN else arm.measures.versus, star)
         table.add_row(short(f"  {rest}" if slash else arm.name, ARM), _percent(arm.measures.success), *against)
@@ -78,6 +79,7 @@ def attacks_table(run: RunReport) -> Table | None:
 
 def families_table(run: RunReport) -> Table | None:
     """Return the families of a drill, clean against all faults together, a row for each; None for one alone."""
+    # The row of a single family would repeat the total.
     if len(run.families) < 2 or run.perturbed is None:
         return None
     title, legend = f"{run.agent}: by family", f"clean, faults: success without and with faults; {_AGAINST}; {_REST}"

@@ -1,7 +1,5 @@
 """`simtrain episode`: the control plane of a running `simtrain serve`, run or drill, from the command line."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
@@ -74,11 +72,12 @@ def command(
     """Send a request to the control plane and print its reply."""
 
     if verb not in VERBS:
-        raise InputError(f"{verb!r} is no verb", remedy=nearest(verb, VERBS))
+        raise InputError(f"{verb!r} is not a verb", remedy=nearest(verb, VERBS))
     if verb not in ("list", "open", "next") and episode is None:
         raise InputError(f"{verb} needs the name of an episode", remedy=f"simtrain episode {verb} EPISODE")
+    # The name goes into the path of a URL.
     if episode is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", episode):
-        raise InputError(f"{episode!r} is no name of an episode", remedy="simtrain episode list shows them")
+        raise InputError(f"{episode!r} is not the name of an episode", remedy="simtrain episode list shows them")
     bodies: dict[str, dict[str, Any]] = {
         "open": {"scenario": scenario, "case": case, "seed": seed, "attempt": attempt, "name": name, "token": token},
         "fork": {"name": name, "token": token},
@@ -152,6 +151,7 @@ def _wait_for(
             if not announced:
                 announced = True
                 print(f"waiting {seconds:g} s for a run that writes {control}", file=sys.stderr, flush=True)
+            # The run writes its control file at some point after its start; nothing announces it.
             sleep(POLL)
 
 
@@ -165,6 +165,7 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
     base = url if socket is None else "http://localhost"
     try:
         transport = httpx.HTTPTransport(uds=socket)
+        # Without proxies from the environment: the control plane is on this machine, and its token stays here.
         with httpx.Client(transport=transport, timeout=TIMEOUT, headers=headers, trust_env=False) as client:
             reply = client.get(base + path) if body is None else client.post(base + path, json=body)
     except httpx.ConnectError as error:
@@ -172,15 +173,16 @@ def _ask(control: Path, path: str, body: dict[str, Any] | None) -> dict[str, Any
         raise _not_there(f"the control plane at {url} cannot be reached: {error}", control) from None
     except httpx.HTTPError as error:
         raise InputError(f"the control plane at {url} cannot be reached: {error}", file=control) from None
+    # No episode waits; anything else has a body.
     if reply.status_code == 204:
         return {}
     try:
         content = reply.json()
         problem = content["error"] if reply.is_error else None
     except (ValueError, LookupError, TypeError):
-        raise InputError(f"what answers at {url} is no control plane", file=control) from None
+        raise InputError(f"what answers at {url} is not a control plane", file=control) from None
     if problem is not None:
-        raise InputError(problem if isinstance(problem, str) else f"what answers at {url} is no control plane")
+        raise InputError(problem if isinstance(problem, str) else f"what answers at {url} is not a control plane")
     return content
 
 
@@ -197,7 +199,7 @@ def _read(control: Path) -> tuple[str, str | None]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=control, remedy=REMEDY) from None
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise InputError("this is no control file", file=control, remedy=REMEDY) from None
+        raise InputError("this is not a control file", file=control, remedy=REMEDY) from None
 
 
 def _not_there(problem: str, control: Path) -> _NotThere:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from simtrain.cli.options import knobs_from, print_json
-from simtrain.cli.shared_options import SplitByChoice, SplitName, SplitProperty
+from simtrain.cli.shared_options import SplitName, SplitProperty
 from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def command(
     ] = None,
     agent: Annotated[str, typer.Option("--agent", help="Only agents that this glob names.")] = "*",
     split: SplitName = None,
-    split_by: SplitProperty = SplitByChoice.seed,
+    split_by: SplitProperty = "seed",
     knobs: Annotated[
         list[str] | None, typer.Option("--with", "-w", help="A knob of the exporter, name=value; may be repeated.")
     ] = None,
@@ -87,6 +87,7 @@ def command(
 
     _check_bounds(minimum, maximum)
     for run in runs:
+        # Reading the facts refuses a folder that is no run before anything is written.
         read_facts(run)
         _keep_the_run(run, out)
     reasons = cast("tuple[StopReason, ...]", tuple(reason.value for reason in stop or ()))
@@ -99,8 +100,8 @@ def command(
         fired,
         not_fired,
         arm,
-        None if split is None else split.value,
-        split_by.value,
+        split,
+        split_by,
     )
     with Counting("exporting", quiet=as_json) as counting:
         tally = export(_counted(runs, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
@@ -130,7 +131,7 @@ def _check_bounds(minimum: float | None, maximum: float | None) -> None:
 
     for name, bound in (("--min-reward", minimum), ("--max-reward", maximum)):
         if bound is not None and not 0 <= bound <= 1:
-            raise InputError(f"{name} {bound:g} is no reward", remedy="rewards lie between 0 and 1")
+            raise InputError(f"{name} {bound:g} is not a reward", remedy="rewards are from 0 to 1")
     if minimum is not None and maximum is not None and minimum > maximum:
         raise InputError(
             f"no reward is at least {minimum:g} and at most {maximum:g}", remedy="swap --min-reward and --max-reward"
@@ -142,5 +143,6 @@ def _keep_the_run(run: Path, out: Path) -> None:
     from simtrain.runs.trajectory_files import FAILURES_FILE, part_files
 
     own = {*part_files(run), run / RUN_FILE, run / SUMMARY_FILE, run / FAILURES_FILE}
+    # Resolved, since a link or a relative path may name the same file.
     if out.resolve() in {path.resolve() for path in own}:
         raise InputError("this file belongs to the run", remedy="write to another with --out", file=out)

@@ -33,7 +33,7 @@ def command(
     at: Annotated[list[int], typer.Option("--at", help="The first step that is played anew; may be repeated.")],
     agent: Annotated[
         str | None,
-        typer.Option("--agent", "-a", help="Who goes on; else the agent of the run.", autocompletion=agent_names),
+        typer.Option("--agent", "-a", help="The agent that continues; else the run's.", autocompletion=agent_names),
     ] = None,
     knobs: Knobs = None,
     packs: Annotated[
@@ -51,7 +51,7 @@ def command(
     ] = False,
     branches: Annotated[
         int,
-        typer.Option("--branches", "-k", min=1, help="How often each step is gone on from, each by a seed of its own."),
+        typer.Option("--branches", "-k", min=1, help="Continuations of each step, each with its own seed."),
     ] = 1,
     arm: Annotated[str | None, typer.Option("--arm", help="The arm of a drill; else the first.")] = None,
     attempt: Annotated[int | None, typer.Option("--attempt", min=0, help="The attempt; else the first.")] = None,
@@ -74,12 +74,13 @@ def command(
     from simtrain.values.errors import InputError
 
     if resume and out is None:
-        raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+        raise InputError("--resume needs --out", remedy="name the run folder to continue")
     trajectory = found(run, episode, arm=arm, attempt=attempt)
     recorded = read_facts(run)["agent"]
     given = knobs_from(knobs or [])
     options = RunOptions(
         agent or str(recorded["name"]),
+        # Knobs of the recorded agent belong to it alone: another agent may not have them.
         given if agent else {**recorded["knobs"], **given},
         trajectory.seed,
         concurrency=concurrency,

@@ -1,7 +1,5 @@
 """`simtrain grade`: grade a run again without playing it again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,13 +1,11 @@
 """`simtrain init`: a starter world and scenario."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simtrain.cli.options import print_json
+from simtrain.cli.options import print_written
 
 HELP = """Write a starter world and a scenario that run, to build on.
 
@@ -30,15 +28,9 @@ def command(
 ) -> None:
     """Write the files, and say what to do next."""
     written = _write(folder)
-    if as_json:
-        print_json([str(path) for path in written])
-        return
-    for path in written:
-        print(f"wrote {path}")
-    if folder.resolve() != Path.cwd():
-        print(f"Now: cd {folder}")
-    print("Now: simtrain validate library")
-    print("     simtrain run library --show")
+    entering = [] if folder.resolve() == Path.cwd() else [f"Now: cd {folder}"]
+    then = [*entering, "Now: simtrain validate library", "     simtrain run library --show"]
+    print_written(written, as_json=as_json, then=then)
 
 
 def _write(folder: Path) -> list[Path]:
@@ -53,6 +45,7 @@ def _write(folder: Path) -> list[Path]:
     contents = {folder / name: starter.joinpath(name).read_text("utf-8") for name in FILES}
     contents |= schema_files(folder / "schemas", SCHEMAS)
     for path in contents:
+        # All are checked before the first is written, so that nothing is half-written.
         if path.exists():
             raise InputError(
                 "the file is already there", remedy="choose another folder; nothing was written", file=path

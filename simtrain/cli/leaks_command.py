@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.shared_options import SplitByChoice
+from simtrain.cli.shared_options import SplitBy
 
 if TYPE_CHECKING:
-    from simtrain.curricula.hash_splits import SplitBy
     from simtrain.runs.leaks import Kind, Leak, RowContents
 
 HELP = """Find what training and held-out episodes have in common.
@@ -42,14 +41,14 @@ class KindChoice(StrEnum):
 def command(
     sets: Annotated[list[Path], typer.Argument(help="Run folders, or files of JSON lines.", metavar="SET...")],
     split_by: Annotated[
-        SplitByChoice | None, typer.Option("--split-by", help="Compare the parts of one run by this property.")
+        SplitBy | None, typer.Option("--split-by", help="Compare the parts of one run by this property.")
     ] = None,
     allowed: Annotated[
         list[KindChoice] | None, typer.Option("--except", help="What may be shared; may be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what is shared as JSON.")] = False,
 ) -> None:
-    """Read, compare and tell."""
+    """Read, compare and print."""
     from simtrain.cli.options import print_json
     from simtrain.runs.leaks import KINDS, contents_of, leaks, rows_of
     from simtrain.values.errors import InputError
@@ -60,17 +59,18 @@ def command(
     if split_by is None and len(set(names)) < 2:
         raise InputError("there is nothing to compare", remedy="name two sets, or one run folder with --split-by")
     passed = {kind.value for kind in allowed or ()}
-    found = _parts(sets[0], split_by.value) if split_by else {str(path): contents_of(rows_of(path)) for path in sets}
+    found = _parts(sets[0], split_by) if split_by else {str(path): contents_of(rows_of(path)) for path in sets}
     shared = leaks(found, kinds=[kind for kind in KINDS if kind not in passed])
     if as_json:
         print_json({"episodes": {name: one.episodes for name, one in found.items()}, "leaks": shared})
     else:
         _print(found, shared)
+    # Exit code 1, so that CI can hold a split.
     if shared:
         sys.exit(1)
 
 
-def _parts(path: Path, by: "SplitBy") -> "dict[str, RowContents]":
+def _parts(path: Path, by: SplitBy) -> "dict[str, RowContents]":
     from simtrain.contracts.trajectory import trajectory_of
     from simtrain.curricula.hash_splits import split_of_trajectory
     from simtrain.runs.leaks import contents_of, parted
@@ -94,9 +94,9 @@ def _print(found: "dict[str, RowContents]", shared: "list[Leak]") -> None:
 
     screen = console()
     for leak in shared:
-        screen.print(f"{' and '.join(leak.between)} share {leak.count} {_WORDS[leak.kind]}", markup=False)
+        screen.print(f"{' and '.join(leak.between)} share {leak.count} {_WORDS[leak.kind]}")
         for thing, one, other in leak.shown:
-            screen.print(f"  {cut(thing, False)}: {one}, {other}", markup=False)
+            screen.print(f"  {cut(thing, False)}: {one}, {other}")
     if not shared:
         sizes = ", ".join(f"{name}: {one.episodes} episodes" for name, one in found.items())
-        screen.print(f"Nothing is shared ({sizes}).", markup=False)
+        screen.print(f"Nothing is shared ({sizes}).")

@@ -54,6 +54,7 @@ def worlds() -> list[JsonObject]:
         try:
             world = load_world(path).build()
         except InputError as error:
+            # Only a missing extra is excused: any other error of a shipped or own world must be seen.
             if not lacks_extra(error):
                 raise
             kind = read_document(path).data["kind"]
@@ -100,6 +101,7 @@ def plugins(kind: str) -> list[JsonObject]:
         try:
             plugin: Any = resolve(kind, name)
         except InputError as error:
+            # A broken package of somebody else must not hide the plug-ins that work.
             rows.append({"name": name, "about": f"BROKEN: {error}", "shipped": name in PLUGINS[kind], "knobs": []})
             continue
         row: JsonObject = {"name": name, "about": about(plugin), "shipped": name in PLUGINS[kind], "knobs": []}

@@ -1,7 +1,5 @@
 """`simtrain new`: starter files."""
 
-from __future__ import annotations
-
 VERBS = ("plugin",)
 
 HELP = """Write the files of a new plug-in, which work at once.

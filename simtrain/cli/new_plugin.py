@@ -1,13 +1,11 @@
 """`simtrain new plugin`: a plug-in that does something, with a test, in a package of one's own or in a checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from simtrain.cli.options import print_json
+from simtrain.cli.options import print_written
 
 HELP = """Write a plug-in that does something, and a test that passes.
 
@@ -47,15 +45,7 @@ def command(
         raise InputError("--into makes a package, and --in-tree does not", remedy="leave one of them out")
     folder = into or Path(name)
     written = write_files(in_checkout(found, name) if in_tree else package_files(found, name, folder))
-    if as_json:
-        print_json([str(path) for path in written])
-        return
-    for path in written:
-        print(f"wrote {path}")
+    then = [f"Now: pip install -e {folder}", f"     pytest {folder}", f"     simtrain list {found.name}"]
     if in_tree:
-        print(f"Now: pytest tests/testing -k {found.name}-{name}")
-        print("     make tables")
-    else:
-        print(f"Now: pip install -e {folder}")
-        print(f"     pytest {folder}")
-        print(f"     simtrain list {found.name}")
+        then = [f"Now: pytest tests/testing -k {found.name}-{name}", "     make tables"]
+    print_written(written, as_json=as_json, then=then)

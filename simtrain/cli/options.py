@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from simtrain.cli.terminal import fit_json, one_line, screen
+from simtrain.cli.terminal import console as console
+from simtrain.cli.terminal import fit_json, one_line
 from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     import typer
-    from rich.console import Console
 
     from simtrain.contracts.scenario import Scenario
     from simtrain.values.types import JsonObject, JsonValue
@@ -45,13 +46,9 @@ def fail_usage(error: typer.TyperException) -> NoReturn:
         sys.exit(2)
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "simtrain"
+    # pydantic puts these words before the message of a validator.
     problem = " ".join(message.replace("Value error, ", "").split()).rstrip(".")
     fail(f"{problem}; see {path} --help")
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return a rich console on standard output, or on standard error: see `simtrain.cli.terminal`."""
-    return screen(stderr=stderr)
 
 
 def print_json(value: object) -> None:
@@ -60,6 +57,15 @@ def print_json(value: object) -> None:
 
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     sys.stdout.write(fit_json(text))
+
+
+def print_written(paths: Iterable[Path], *, as_json: bool, then: Iterable[str]) -> None:
+    """Print the paths of files that were written, and for people what to do next."""
+    if as_json:
+        print_json([str(path) for path in paths])
+        return
+    for line in (*(f"wrote {path}" for path in paths), *then):
+        print(line)
 
 
 def print_json_line(value: object) -> None:
@@ -84,6 +90,7 @@ def knobs_from(pairs: Sequence[str]) -> JsonObject:
         try:
             found[name] = orjson.loads(value)
         except orjson.JSONDecodeError:
+            # Text that is no JSON is text, so that --with model=gpt-5.4 needs no quotes.
             found[name] = value
     return found
 
@@ -94,6 +101,7 @@ def allow_live_servers() -> None:
 
     from simtrain.world_models.live import ALLOW
 
+    # By environment, so that worker processes inherit it; a YAML file cannot set it.
     os.environ[ALLOW] = "1"
 
 
@@ -104,3 +112,17 @@ def on_signal(end: Callable[[], object]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
+
+
+async def serve_until_stopped(failed: Awaitable[None]) -> None:
+    """Wait for Ctrl-C or SIGTERM, or raise what `failed` raises."""
+    import asyncio
+
+    stopped = asyncio.Event()
+    on_signal(stopped.set)
+    waiting, failing = asyncio.create_task(stopped.wait()), asyncio.ensure_future(failed)
+    # Whichever is first: a server that cannot listen any more must not look alive.
+    await asyncio.wait((waiting, failing), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if failing.done():
+        failing.result()

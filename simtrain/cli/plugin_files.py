@@ -1,7 +1,5 @@
 """The files of a new plug-in, from the templates in starter/plugins."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from keyword import iskeyword
@@ -39,6 +37,7 @@ pythonpath = ["."]
 
 def package_files(kind: PluginKind, name: str, folder: Path) -> dict[Path, str]:
     """Return the files of a package of one's own by path. Raises InputError if the folder exists or the name cannot be used."""
+    # Never into an existing folder: its files might be somebody's work.
     if folder.exists():
         raise InputError("the folder is already there", remedy="choose another with --into", file=folder)
     words = _words(kind, name)
@@ -58,13 +57,14 @@ def in_checkout(kind: PluginKind, name: str) -> dict[Path, str]:
     here = Path.cwd()
     root = next((path for path in (here, *here.parents) if (path / "simtrain" / "plugins.py").is_file()), None)
     if root is None:
-        raise InputError("this is no checkout of simtrain", remedy="go to one, or leave out --in-tree")
+        raise InputError("this is not a checkout of simtrain", remedy="go to one, or leave out --in-tree")
     words = _words(kind, name)
     file = root / "simtrain" / kind.folder / f"{name}.py"
     if file.exists():
         raise InputError("the file is already there", remedy="choose another name", file=file)
     table = root / "simtrain" / "plugins.py"
     module = f"simtrain.{kind.folder.replace('/', '.')}.{name}"
+    # By text, not by a parsed tree: comments and order of the table stay as they are.
     lines = table.read_text().split("\n")
     end = lines.index("    },", lines.index(f'    "{kind.name}": {{'))
     lines.insert(end, f'        "{name}": "{module}:{words["Class"]}",')

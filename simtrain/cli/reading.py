@@ -61,6 +61,7 @@ def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = Fa
 def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     from rich.text import Text
 
+    # What the model wrote, since the parsed arguments of a malformed call are empty.
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
     screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {cut(arguments, full)}"))
     for event in step.events:

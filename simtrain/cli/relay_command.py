@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simtrain.cli.options import on_signal
+from simtrain.cli.options import serve_until_stopped
 from simtrain.values.types import JsonObject, is_object
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def command(
     from simtrain.values.errors import InputError
     from simtrain.worlds.recorded.recording import Recorder
 
+    # A command of one word is never a URL, and a URL has no arguments.
     by_url = len(target) == 1 and target[0].lower().startswith(("http://", "https://"))
     there: Target = http_target(target[0]) if by_url else StdioTarget(tuple(target))
     if port and not by_url:
@@ -97,6 +98,7 @@ def command(
     verdicts = Verdicts(Redactor([*secrets_of(there), *(canary or [])], by_name=False))
     rules = RelayRules(allow_duplicates=allow_duplicates, real_time=real_time)
     perturber = Perturber(load_perturbations(perturb or []), seed=seed, rules=rules)
+    # Before the relay listens, so that a pack that needs a missing model fails at once.
     asyncio.run(perturber.ready())
     transport = "http" if by_url else "stdio"
     recorder = (
@@ -120,23 +122,16 @@ def command(
     _say(facts, as_json=as_json)
     if cases and not as_json:
         _show(cases)
+    # Otherwise the server's own exit code, as the client would see it without a relay.
     sys.exit(1 if fails(cases, failing) else code)
 
 
 async def _serve(target: HttpTarget, perturber: Perturber, journal: RelayJournal, *, port: int, as_json: bool) -> int:
-    import asyncio
-
     from simtrain.mcp.relay.http_relay import HttpRelay
 
-    stopped = asyncio.Event()
-    on_signal(stopped.set)
     async with HttpRelay(target, perturber=perturber, journal=journal, port=port) as relay:
         _say({"url": relay.url, "server": str(target)}, as_json=as_json)
-        waiting = asyncio.create_task(stopped.wait())
-        await asyncio.wait((waiting, relay.failed), return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        if relay.failed.done():
-            relay.failed.result()
+        await serve_until_stopped(relay.failed)
     return 0
 
 

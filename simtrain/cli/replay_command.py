@@ -1,7 +1,5 @@
 """`simtrain replay`: play one episode of a run again."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -51,6 +49,7 @@ def command(
         others = ", ".join(differing(recorded, again))
         was = f"{recorded.stop.reason}, reward {_reward(recorded.reward)}"
         screen.print(f"Not as in the run ({was}): other in {others}." if others else "As in the run, to the byte.")
+    # A wrong or failed agent is a result; only a failure of the simulator is an error of the replay.
     if again.stop.reason == "failed" and again.stop.blame == "simulator":
         sys.exit(1)
 

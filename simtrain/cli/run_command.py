@@ -19,12 +19,11 @@ from simtrain.cli.shared_options import (
     Out,
     Resume,
     Seed,
-    SplitByChoice,
     SplitName,
     SplitProperty,
     Via,
     Workers,
-    seeds_from,
+    seeds_of,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def command(
         ),
     ] = None,
     split: SplitName = None,
-    split_by: SplitProperty = SplitByChoice.seed,
+    split_by: SplitProperty = "seed",
     concurrency: Concurrency = 32,
     workers: Workers = 1,
     out: Out = None,
@@ -88,7 +87,9 @@ def command(
     resume: Resume = False,
     sync_every: Annotated[
         int,
-        typer.Option("--sync-every", min=0, help="Sync to disk after so many trajectories; 0 leaves it to the system."),
+        typer.Option(
+            "--sync-every", min=0, help="Sync to disk after this many trajectories; 0 leaves it to the system."
+        ),
     ] = 0,
     via: Via = None,
     real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
@@ -105,11 +106,12 @@ def command(
     from simtrain.values.errors import InputError
 
     if resume and out is None:
-        raise InputError("--resume needs --out", remedy="name the run folder to go on with")
+        raise InputError("--resume needs --out", remedy="name the run folder to continue")
     if allow_live:
         allow_live_servers()
     scenarios = load_scenarios(*names)
     warn(scenarios)
+    # Named only after loading, so that a bad scenario leaves no empty folder.
     folder = out or new_folder(names[0])
     with RunProgress(quiet=as_json) as progress:
         result = run(
@@ -125,9 +127,9 @@ def command(
             sync_every=sync_every,
             via=via,
             real_time=real_time,
-            seeds=seeds_from(seeds),
-            split=None if split is None else split.value,
-            split_by=split_by.value,
+            seeds=seeds_of(seeds),
+            split=split,
+            split_by=split_by,
             curriculum=curriculum,
             resume=resume,
             on_planned=progress.planned,
@@ -162,6 +164,7 @@ def new_folder(name: str, *, prefix: str = "") -> Path:
     """Return runs/NAME, or the first of runs/NAME-2, runs/NAME-3, ... that is free."""
     stem = Path("runs") / (prefix + _stem(name))
     folders = (stem if number == 1 else stem.with_name(f"{stem.name}-{number}") for number in count(1))
+    # A run is never overwritten; --out with --resume continues one on purpose.
     return next(folder for folder in folders if not folder.exists())
 
 
@@ -187,7 +190,7 @@ def _print(result: RunResult, rate: float) -> None:
             f"{result.failed} failed through no fault of the agent: see {result.path / 'failures.jsonl'}; --resume plays them again"
         )
     if result.interrupted:
-        screen.print(f"Stopped early. Go on with: simtrain run ... --out {result.path} --resume")
+        screen.print(f"Stopped early. Continue with: simtrain run ... --out {result.path} --resume")
     screen.print(f"Run folder: {result.path}")
 
 

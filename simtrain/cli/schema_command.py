@@ -1,7 +1,5 @@
 """`simtrain schema`: JSON Schemas of the files that people write and read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
@@ -26,7 +24,7 @@ Examples:
 """
 
 
-SchemaName: TypeAlias = Literal["scenario", "world", "pack", "curriculum", "drill", "trajectory"]
+SchemaName: TypeAlias = Literal["scenario", "world", "pack", "curriculum", "recipe", "drill", "trajectory"]
 
 
 def command(

@@ -16,12 +16,13 @@ _USES = {"WorldModelUse": "world_models", "PerturbationUse": "perturbations", "G
 
 
 def schema_of(kind: str) -> JsonObject:
-    """Return the JSON Schema of a scenario, world, pack or curriculum file, of a trajectory (a line of a run folder), or of drill.json."""
+    """Return the JSON Schema of a kind of file: scenario, world, pack, curriculum, recipe, trajectory (a line of a run), drill.json."""
     makers = {
         "scenario": _scenario,
         "world": _world,
         "pack": _pack,
         "curriculum": _curriculum,
+        "recipe": _recipe,
         "trajectory": _trajectory,
         "drill": _drill,
     }
@@ -58,6 +59,12 @@ def _curriculum() -> JsonObject:
     return CurriculumSpec.model_json_schema()
 
 
+def _recipe() -> JsonObject:
+    from simtrain.integrations.train.recipe import Recipe
+
+    return Recipe.model_json_schema()
+
+
 def _drill() -> JsonObject:
     from simtrain.drills.shapes import DrillFacts
 
@@ -77,6 +84,7 @@ def _world() -> JsonObject:
     from simtrain.contracts.registry import known
 
     definitions: JsonObject = {}
+    # `if` and `then` for each kind instead of anyOf: an editor then reports the error of the right kind alone.
     branches = [
         {"if": _where("kind", kind), "then": {"$ref": _knobs("worlds", kind, definitions)}} for kind in known("worlds")
     ]
@@ -126,6 +134,7 @@ def _knobs(kind: str, name: str, definitions: JsonObject) -> str:
     try:
         plugin = resolve(kind, name)
         plugin = cast(type[BaseModel], getattr(plugin, "file_model", plugin))
+        # References carry the plug-in's name, since two plug-ins may define a type of the same name.
         schema = plugin.model_json_schema(ref_template=f"#/$defs/{own}.{{model}}")
     except (PydanticInvalidForJsonSchema, AttributeError):
         # Another package's plug-in with a knob that has no JSON Schema: accept anything.

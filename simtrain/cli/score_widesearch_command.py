@@ -61,6 +61,7 @@ def command(
     from simtrain.questions.widesearch.files import read_known, read_questions, read_responses
 
     way = ScoringOptions(_mode(mode), _day(as_of), {} if aliases is None else read_known(aliases))
+    # Checked before a judge is paid for answers that could not be written.
     if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise InputError("no file can be written there", remedy="name one in a folder that exists", file=out)
     asked = read_questions(questions, gold)
@@ -81,7 +82,8 @@ def command(
     else:
         _print(found, out)
     if found["failed"]:
-        report(f"{found['failed']} of {found['trials']} answers could not be scored: {_first_error(found)}")
+        first = next(answer["error"] for answer in found["answers"] if "error" in answer)
+        report(f"{found['failed']} of {found['trials']} answers could not be scored: {first}")
         sys.exit(1)
 
 
@@ -93,13 +95,10 @@ def _mode(text: str) -> Mode:
 
 def _day(text: str | None) -> date:
     try:
+        # The benchmark's own evaluator completes dates with today, so figures depend on the day of scoring.
         return date.today() if text is None else date.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{text!r} is no date", remedy="write it like 2026-01-31", place="--as-of") from None
-
-
-def _first_error(found: JsonObject) -> str:
-    return next(answer["error"] for answer in found["answers"] if "error" in answer)
+        raise InputError(f"{text!r} is not a date", remedy="write it like 2026-01-31", place="--as-of") from None
 
 
 def _print(found: JsonObject, out: Path | None) -> None:

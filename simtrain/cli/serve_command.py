@@ -105,7 +105,7 @@ def command(
     ] = 1800.0,
     real_time: Annotated[bool, typer.Option("--real-time", help="Wait for the delays of perturbations.")] = False,
     page_size: Annotated[
-        int | None, typer.Option("--page-size", min=1, help="Serve lists in pages of so many entries.")
+        int | None, typer.Option("--page-size", min=1, help="Serve lists in pages of this many entries.")
     ] = None,
     max_body: Annotated[int, typer.Option("--max-body", min=1024, help="Largest request in bytes.")] = 4 * 1024 * 1024,
     as_json: Annotated[bool, typer.Option("--json", help="Print where it is served as one JSON line.")] = False,
@@ -133,6 +133,7 @@ def command(
         token=_token(token_env),
         hosts=(*LOOPBACK, host, *(allow_host or [])),
         max_body=max_body or MAX_BODY,
+        # Plain JSON is cheaper for clients than an event stream, but carries a single message.
         json_replies=bool(scenarios) and not _says_more(scenarios),
         default=not sessions,
     )
@@ -188,6 +189,7 @@ def _load(
     if chat is not None:
         chain.append({"use": "chat", "with": {"model": chat, **({"base_url": base_url} if base_url else {})}})
     found = [scenario for name in targets for scenario in load_target(name, world_models=chain, packs=packs)]
+    # A suite and one of its families may both be named.
     return list({scenario.name: scenario for scenario in found}.values())
 
 
@@ -294,6 +296,7 @@ def _announce(
             "mcp": f"{door.url}/w/EPISODE/mcp" if sessions else f"{door.url}/mcp",
             "servers": servers,
             "control": door.control_url,
+            # With a control file the token stays in it: printed lines end up in logs.
             "control_token": None if files.control else door.control_token,
             "scenarios": [scenario.name for scenario in scenarios],
         }
@@ -306,14 +309,14 @@ def _announce(
         screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
     if len(servers) > 1:
         for name, url in servers.items():
-            screen.print(f"         {url}    {name} alone", soft_wrap=True, markup=False)
+            screen.print(f"         {url}    {name} alone", soft_wrap=True)
     if files.config is not None:
-        screen.print(f"Clients  {files.config} names them", soft_wrap=True, markup=False)
+        screen.print(f"Clients  {files.config} names them", soft_wrap=True)
     if door.control_url is not None:
         word = "Sessions" if sessions else "Control "
-        screen.print(f"{word} {door.control_url}    {_secret(door, files)}".rstrip(), soft_wrap=True, markup=False)
+        screen.print(f"{word} {door.control_url}    {_secret(door, files)}".rstrip(), soft_wrap=True)
     named = ", ".join(scenario.name for scenario in scenarios) or "every scenario by its name"
-    screen.print(f"Serving  {named}; Ctrl-C ends it.", markup=False)
+    screen.print(f"Serving  {named}; Ctrl-C ends it.")
 
 
 def _secret(door: Door, files: _Files) -> str:

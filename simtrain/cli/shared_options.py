@@ -1,41 +1,23 @@
 """The options that several commands share: of those that play episodes into a run folder, and of those on built search worlds."""
 
-from __future__ import annotations
-
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from simtrain.cli.completing import world_names
 from simtrain.values.errors import InputError
+from simtrain.values.seed_ranges import seeds_from
 
-MOST_SEEDS = 100_000
-
-
-class SplitChoice(StrEnum):
-    """The splits of simtrain.curricula.curriculum_file, for which `simtrain --help` is not to wait."""
-
-    train = "train"
-    validation = "validation"
-    test = "test"
-
-
-class SplitByChoice(StrEnum):
-    """The properties of simtrain.curricula.hash_splits."""
-
-    seed = "seed"
-    family = "family"
-    perturbation = "perturbation"
-    tools = "tools"
-
+# The types of simtrain.curricula once more, for which `simtrain --help` is not to wait.
+Split: TypeAlias = Literal["train", "validation", "test"]
+SplitBy: TypeAlias = Literal["seed", "family", "perturbation", "tools"]
 
 SplitName: TypeAlias = Annotated[
-    SplitChoice | None, typer.Option("--split", help="Only what belongs to this split, by a hash of one property.")
+    Split | None, typer.Option("--split", help="Only what belongs to this split, by a hash of one property.")
 ]
 SplitProperty: TypeAlias = Annotated[
-    SplitByChoice, typer.Option("--split-by", help="The property: the world's seed, family, perturbation or tools.")
+    SplitBy, typer.Option("--split-by", help="The property: the world's seed, family, perturbation or tools.")
 ]
 
 Knobs: TypeAlias = Annotated[
@@ -69,21 +51,9 @@ Pages: TypeAlias = Annotated[int | None, typer.Option("--pages", help="About how
 WorldSeed: TypeAlias = Annotated[int | None, typer.Option("--seed", help="Another seed than the file's.")]
 
 
-def seeds_from(text: str | None) -> list[int]:
-    """Return seeds written like `1..80` or `3,5,9..12`; none for no text. Raises InputError."""
-    found: list[int] = []
-    for part in (text or "").split(",") if text is not None else ():
-        first, dots, last = part.strip().partition("..")
-        try:
-            low = int(first)
-            high = int(last) if dots else low
-        except ValueError:
-            raise InputError(f"--seeds: {part!r} is no seed", remedy="write it like 1..80 or 3,5,9..12") from None
-        if low > high:
-            raise InputError(f"--seeds: {part.strip()} runs backwards", remedy=f"write {high}..{low}")
-        if len(found) + high - low >= MOST_SEEDS:
-            raise InputError(f"--seeds: more than {MOST_SEEDS} worlds", remedy="name fewer")
-        found += range(low, high + 1)
-    if len(set(found)) < len(found):
-        raise InputError("--seeds names a seed twice", remedy="name each once")
-    return found
+def seeds_of(text: str | None) -> list[int]:
+    """Return the seeds that `--seeds` names. Raises InputError."""
+    try:
+        return seeds_from(text)
+    except InputError as error:
+        raise error.at(place="--seeds") from None

@@ -1,7 +1,5 @@
 """`simtrain show`: print a trajectory of a run readably."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

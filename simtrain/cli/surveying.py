@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,33 +14,22 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simtrain.runs.solvability.search import Label
-    from simtrain.runs.solvability.survey import Pair, SurveyRow
+    from simtrain.runs.solvability.survey import Job, Pair, SurveyRow
 
 SHOWN = 8
 _OPEN: tuple[Label, ...] = ("unproved", "unnoticeable")
 
 
 def survey_packs(
-    files: Mapping[str, Path],
-    packs: Sequence[str],
-    *,
-    cases: int | None,
-    seed: int,
-    at_least: float,
-    workers: int,
-    traces: Path | None,
-    as_json: bool,
-    agents: Sequence[str] = (),
-    alone: bool = False,
+    jobs: Sequence[Job], agents: Sequence[str], *, at_least: float, workers: int, traces: Path | None, as_json: bool
 ) -> None:
-    """Search for proofs, let `agents` play the same pairs, and print the results.
+    """Search for proofs, let the `agents` of the jobs play the same pairs, and print the results.
 
     Exits with 1 when less than `at_least` of the pairs is proved. Raises InputError.
     """
     from simtrain.agents.select import build_agent
     from simtrain.cli.progress import Counting
     from simtrain.runs.solvability.survey import (
-        Job,
         declined_share,
         earned_share,
         missed,
@@ -49,16 +38,15 @@ def survey_packs(
         survey,
     )
 
+    # Built once here, so that an unknown agent is refused before hours of search.
     for name in agents:
         build_agent(name)
-    jobs = [
-        Job(file, family, pack, cases, seed, tuple(agents), alone) for family, file in files.items() for pack in packs
-    ]
     with Counting("solving", total=len(jobs), quiet=as_json) as counting:
         pairs = survey(jobs, workers=workers, on_done=counting.advance)
     if traces is not None:
         _write_traces(traces, pairs)
     rows, share = rows_of(pairs), proved_share(pairs)
+    # Nothing recoverable fired: then nothing had to be proved.
     enough = share is None or share >= at_least
     played = {name: {"earned": earned_share(pairs, name), "declined": declined_share(pairs, name)} for name in agents}
     if as_json:

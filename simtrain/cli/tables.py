@@ -72,8 +72,10 @@ def short(name: str, most: int = LONGEST) -> str:
     """Return a name in at most this many columns: a longer one loses its middle."""
     from rich.cells import cell_len, set_cell_size
 
+    # In terminal columns, since Chinese characters take two.
     if cell_len(name) <= most:
         return name
+    # The end is kept because names differ most there: variants, numbers, file endings.
     last = name[-11:]
     return f"{set_cell_size(name[:most], most - 1 - cell_len(last)).rstrip()}…{last}"
 
@@ -108,7 +110,7 @@ def result_table(summary: JsonObject) -> Table:
     total = summary["total"]
     stops = ", ".join(f"{count} {reason}" for reason, count in total["stops"].items() if reason != "answered")
     legend = (
-        "n: episodes; success: share that earned all, and its 95 % interval over cases in percent; reward, steps: means; "
+        "n: episodes; success: share with full reward, and its 95 % interval over cases in percent; reward, steps: means; "
         f"other: ended without an answer{f' ({stops})' if stops else ''}"
     )
     table = figures_table(

@@ -94,7 +94,7 @@ def fitting_streams() -> Generator[None]:
         sys.stdout, sys.stderr = before
 
 
-def screen(*, stderr: bool = False) -> Console:
+def console(*, stderr: bool = False) -> Console:
     """Return a rich console; text of worlds and agents is printed literally, never as markup, and made safe for a
     terminal.
     """
@@ -106,6 +106,7 @@ def screen(*, stderr: bool = False) -> Console:
         @property
         def file(self) -> IO[str]:
             found = super().file
+            # Past the wrapper: rich adds escape codes of its own after fitting, and those must stay.
             return found.stream if isinstance(found, _Fitting) else found
 
         @file.setter
@@ -119,6 +120,7 @@ def screen(*, stderr: bool = False) -> Console:
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
                 text, style, control = segment
+                # Control segments are rich's own cursor movements; everything else may come from a world.
                 yield segment if control else Segment(fit(text), style)
 
     return Screen(stderr=stderr, markup=False, highlight=False, emoji=False)

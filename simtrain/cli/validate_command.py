@@ -73,20 +73,12 @@ def command(
     """Prove each family, whatever the results of the others, then print all."""
     if packs:
         from simtrain.cli.surveying import survey_packs
-        from simtrain.runs.solvability.survey import CASES
+        from simtrain.runs.solvability.survey import CASES, Job
 
-        survey_packs(
-            _families(names or []),
-            packs,
-            cases=None if every_case else cases or CASES,
-            seed=seed,
-            at_least=at_least,
-            workers=workers,
-            traces=traces,
-            as_json=as_json,
-            agents=agents or [],
-            alone=alone,
-        )
+        sampled, players = None if every_case else cases or CASES, tuple(agents or ())
+        families = _families(names or []).items()
+        jobs = [Job(file, name, pack, sampled, seed, players, alone) for name, file in families for pack in packs]
+        survey_packs(jobs, players, at_least=at_least, workers=workers, traces=traces, as_json=as_json)
         return
     proofs: list[Proof] = []
     unusable: list[InputError] = []
@@ -117,6 +109,7 @@ def _prove_all(
                 proofs.append(asyncio.run(prove(load_scenario_file(path, family), cases=cases, seed=seed)))
             except InputError as error:
                 unusable.append(error)
+                # A file that cannot be read fails like a family that proves nothing, and the others are still proved.
                 proofs.append(Proof(family, problems=[str(error)]))
             counting.advance()
 

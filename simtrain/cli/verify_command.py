@@ -86,7 +86,9 @@ def command(
         raise InputError("either a stand-in or a --cassette is compared with the server", remedy="name one of them")
     pairs = tuple(_pattern(text) for text in pair or ())
     if out is not None:
+        # Checked before thousands of calls to a real server.
         check_ending(out)
+    # The number of calls in a sequence or a cassette is not known beforehand.
     total = calls if sequence is None and cassette is None else None
     with Counting("verifying", total=total, quiet=as_json) as counting:
         if cassette is not None:

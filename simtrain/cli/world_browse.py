@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -43,13 +42,12 @@ def command(
     import asyncio
     from typing import cast
 
-    from simtrain.cli.built_worlds import built_file, search_source, variant_of
+    from simtrain.cli.built_worlds import chosen_world
     from simtrain.worlds.search.built import built_world
 
-    variant = variant_of(pages=pages, seed=seed, rows=[])
-    path = built_file(world, variant=variant, quiet=as_json)
-    alone = path == Path(world)
-    opened = built_world(path) if alone else cast("SearchWorld", search_source(world).build(variant))
+    built = chosen_world(world, pages=pages, seed=seed, quiet=as_json)
+    # A built file alone has no YAML, and so no dead links, redirects or paywalls.
+    opened = cast("SearchWorld", built.source.build(built.variant)) if built.source else built_world(built.path)
     asyncio.run(_serve(opened, host, port, as_json=as_json))
 
 

@@ -1,7 +1,5 @@
 """`simtrain world build`: the file of a search world."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -49,13 +47,14 @@ def command(
     if out is not None and out.is_dir():
         raise InputError("this is a folder", remedy="name the file", file=out)
     if out is not None and out.exists() and not force:
-        raise InputError("the file is there already", remedy="--force replaces it", file=out)
+        raise InputError("the file already exists", remedy="--force replaces it", file=out)
     begun = monotonic()
     kept = out or source.path(variant)
     # An existing file stays until the new one is complete.
     fresh = kept.with_name(f"{kept.name}.new") if force and kept.exists() else kept
     with BuildProgress(quiet=as_json) as progress:
         source.build_file(variant, fresh, progress)
+    # A rename within one folder is atomic: readers see the old or the new file, never a part.
     path = fresh.replace(kept)
     count = page_count(path)
     size = path.stat().st_size

@@ -28,7 +28,7 @@ Constraints hold; every page says what the facts (or recorded claims) say, by
 a scan that knows nothing of templates; every page is reached by links or a
 search; questions have one gold table each, whose cells stand on such pages
 and not in the question; names are in no list of real ones (time zones; Faker
-and zxcvbn where installed; --names); the prose is no other world's. Of a built
+and zxcvbn where installed; --names); no other world has its prose. Of a built
 file without its YAML, what the file alone shows. Exit code 1 for a problem.
 
 \b
@@ -60,7 +60,7 @@ def command(
     """Build if need be, check, print."""
     import asyncio
 
-    from simtrain.cli.built_worlds import built_file, search_source, variant_of
+    from simtrain.cli.built_worlds import chosen_world
     from simtrain.cli.progress import BuildProgress
     from simtrain.llm.client import ChatClient
     from simtrain.validation.search_worlds.check import CheckOptions, WorldCheck
@@ -69,9 +69,9 @@ def command(
     from simtrain.worlds.search.file import blaming
     from simtrain.worlds.search.spec.units import UNITS, with_invented
 
-    variant = variant_of(pages=pages, seed=seed, rows=[])
-    path = built_file(world, variant=variant, quiet=as_json)
-    source = None if path == Path(world) else search_source(world)
+    built = chosen_world(world, pages=pages, seed=seed, quiet=as_json)
+    # A built file that was named itself has no YAML to compare it with.
+    path, source = built.path, built.source
     if source is None and model is not None:
         raise InputError("questions need the world's YAML, not a built file alone", place="--closed-book")
     client = None if model is None else ChatClient(model, base_url=base_url)
@@ -95,7 +95,7 @@ def command(
             advance=progress.advance,
         )
         try:
-            asyncio.run(_checked(check, source, variant, questions))
+            asyncio.run(_checked(check, source, built.variant, questions))
         finally:
             check.close()
     if as_json:
@@ -135,16 +135,15 @@ def _prose(source: SearchSource) -> AuthorProse:
 
 def _others(names: list[str] | None, source: SearchSource | None, *, quiet: bool) -> tuple[tuple[str, Path], ...]:
     """Return the built files of the worlds to compare with: those named, else the built-in search worlds."""
-    from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.cli.built_worlds import chosen_world
     from simtrain.scenarios.find import names as known
     from simtrain.scenarios.find import shipped_root
 
-    usual = variant_of(pages=None, seed=None, rows=[])
     if names is None:
         shipped = {name: path for name, path in known("worlds").items() if path.is_relative_to(shipped_root())}
         names = [name for name, path in shipped.items() if _is_search(path)]
     own = None if source is None else source.name
-    return tuple((name, built_file(name, variant=usual, quiet=quiet)) for name in names if name != own)
+    return tuple((name, chosen_world(name, quiet=quiet).path) for name in names if name != own)
 
 
 def _is_search(path: Path) -> bool:

@@ -1,7 +1,5 @@
 """`simtrain world`: commands on worlds; each verb is in its own file."""
 
-from __future__ import annotations
-
 VERBS = ("draft", "build", "digest", "stats", "questions", "check", "enrich", "browse", "export")
 
 HELP = """Create and check worlds: draft one from a captured server, build search worlds.

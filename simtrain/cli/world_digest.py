@@ -1,7 +1,5 @@
 """`simtrain world digest`: what two equal builds have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -30,12 +28,12 @@ def command(
     """Build if need be, digest, print."""
     from contextlib import closing
 
-    from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.cli.built_worlds import chosen_world
     from simtrain.cli.options import print_json
     from simtrain.worlds.search.digest import digest, table_digest, tables
     from simtrain.worlds.search.file import blaming, open_file
 
-    path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
+    path = chosen_world(world, pages=pages, seed=seed, quiet=as_json).path
     with blaming(path), closing(open_file(path)) as connection:
         found = digest(connection)
         parts = {name: table_digest(connection, name) for name in tables(connection)} if as_json else {}

@@ -64,7 +64,7 @@ def command(
     if out.suffix not in (".yaml", ".yml"):
         raise InputError("a world file ends in .yaml", place="--out")
     if out.exists() and not force:
-        raise InputError("the file is there already", remedy="--force replaces it", file=out)
+        raise InputError("the file already exists", remedy="--force replaces it", file=out)
     if base_url is not None and model is None:
         raise InputError("--base-url goes with --model", place="--base-url")
     observed = read_observed(manifest, server=server, recordings=recording or [])
@@ -85,6 +85,7 @@ def command(
         print_json({"world": str(out), **found})
     else:
         _print(found, out)
+    # A skeleton is what was asked for without a model; a draft with open tools is not.
     sys.exit(1 if model is not None and not drafted.accepted else 0)
 
 
@@ -95,6 +96,7 @@ async def _ask(observed: Observed, manifest: Path, name: str, model: str, base_u
     async with ChatClient(model, base_url=base_url) as client:
 
         async def ask(messages: object) -> str:
+            # Temperature 0: rounds should differ by what the checks objected to, not by chance.
             return (await client.complete(messages, temperature=0)).text  # pyright: ignore[reportArgumentType]
 
         return await with_model(observed, ask, name=name, manifest=manifest, rounds=rounds, watch=report)

@@ -35,10 +35,10 @@ def command(
         str, typer.Argument(help="A search world by name or YAML file.", metavar="WORLD", autocompletion=world_names)
     ],
     model: Annotated[str, typer.Option("--model", help="The chat model.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, or to go on with.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, or to continue.")],
     base_url: Annotated[str | None, typer.Option("--base-url", help="Its server; else OPENAI_BASE_URL.")] = None,
     site: Annotated[str | None, typer.Option("--site", help="Only pages of this site.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many pages.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most this many pages.")] = None,
     concurrency: Annotated[int, typer.Option("--concurrency", "-c", min=1, help="Pages at once.")] = 8,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", min=1, help="Most tokens in one reply, thinking included.")
@@ -48,10 +48,9 @@ def command(
     """Build if need be, ask, write, report."""
     import asyncio
 
-    from simtrain.cli.built_worlds import built_file, search_source
+    from simtrain.cli.built_worlds import chosen_world, search_source
     from simtrain.cli.options import print_json
     from simtrain.cli.progress import Counting
-    from simtrain.contracts.world import Variant
     from simtrain.llm.client import ChatClient
     from simtrain.values.errors import InputError, nearest
     from simtrain.worlds.search.pages.enriching import enrich, pages_of
@@ -60,7 +59,7 @@ def command(
     if site is not None and site not in sites:
         raise InputError(f"the world has no site {site!r}", remedy=nearest(site, sites), place="--site")
     client = ChatClient(model, base_url=base_url)
-    file = built_file(world, variant=Variant(), quiet=as_json)
+    file = chosen_world(world, quiet=as_json).path
 
     async def ask() -> Enriched:
         async with client:
@@ -77,6 +76,7 @@ def command(
                 )
 
     done = asyncio.run(ask())
+    # Some refused pages are normal; if none was kept at all, the model does not do.
     nothing = done.refused > 0 and out.stat().st_size == 0
     if as_json:
         print_json({"out": str(out), "kept": done.kept, "refused": done.refused, "faults": done.faults})

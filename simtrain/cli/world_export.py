@@ -42,7 +42,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Build if need be, export, report."""
-    from simtrain.cli.built_worlds import built_file, page_count, search_source, variant_of
+    from simtrain.cli.built_worlds import chosen_world, page_count
     from simtrain.cli.options import console, print_json
     from simtrain.cli.progress import Counting
     from simtrain.questions.corpora.export import export
@@ -50,13 +50,12 @@ def command(
     from simtrain.worlds.search.file import blaming
 
     if out.exists() and not force:
-        raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
-    variant = variant_of(pages=pages, seed=seed, rows=[])
-    path = built_file(world, variant=variant, quiet=as_json)
-    alone = path == Path(world)
-    if alone and ask is not None:
+        raise InputError("it already exists", remedy="choose another folder, or add --force", file=out)
+    found = chosen_world(world, pages=pages, seed=seed, quiet=as_json)
+    path = found.path
+    if found.source is None and ask is not None:
         raise InputError("questions need the world's YAML, not a built file alone", place="--ask")
-    built = None if alone else search_source(world).build(variant)
+    built = found.source.build(found.variant) if found.source else None
     questions = [] if built is None else _questions(built, count, ask)
     with (
         blaming(path),

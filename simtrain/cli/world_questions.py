@@ -58,26 +58,21 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Make, write, report."""
-    from pydantic import ValidationError
 
     from simtrain.cli.built_worlds import search_source, variant_of
     from simtrain.cli.progress import Counting
     from simtrain.contracts.question import QuestionSet
-    from simtrain.files.yaml_files import describe
+    from simtrain.files.yaml_files import validated
     from simtrain.questions.asking import maker_of
     from simtrain.values.errors import InputError
 
     if out.exists() and not force:
-        raise InputError(f"{out} is there already", remedy="choose another folder, or say --force", place="--out")
+        raise InputError(f"{out} already exists", remedy="choose another folder, or add --force", place="--out")
     given: JsonObject = {"count": count, "rows": rows, "hops": hops}
     optional = (("languages", language), ("compose", kind), ("columns", columns))
     given |= {name: value for name, value in optional if value}
-    try:
-        asked = QuestionSet.model_validate(given)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], QuestionSet)
-        raise InputError(problem, remedy=remedy) from None
-    built = search_source(world).build(variant_of(pages=pages, seed=world_seed, rows=[]))
+    asked = validated(QuestionSet, given)
+    built = search_source(world).build(variant_of(pages=pages, seed=world_seed))
     maker = maker_of(built, asked, seed=seed)
     with Counting("making questions", total=count, quiet=as_json) as counting:
         made = list(maker.make(count, on_made=counting.advance))
@@ -103,6 +98,7 @@ def _write(out: Path, made: list[Made]) -> None:
         with (new / "questions.jsonl").open("wb") as ours, (new / "widesearch.jsonl").open("wb") as theirs:
             for item in made:
                 ours.write(item.question.model_dump_json().encode() + b"\n")
+                # WideSearch has no form for a question without an answer.
                 if item.question.answer == "unanswerable":
                     continue
                 theirs.write(orjson.dumps(item.question.widesearch(), option=orjson.OPT_APPEND_NEWLINE))

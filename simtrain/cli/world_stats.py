@@ -43,12 +43,12 @@ def command(
     """Build if need be, count, print."""
     from contextlib import closing
 
-    from simtrain.cli.built_worlds import built_file, variant_of
+    from simtrain.cli.built_worlds import chosen_world
     from simtrain.validation.search_worlds.skeletons import skeletons
     from simtrain.worlds.search.figures import figures
     from simtrain.worlds.search.file import blaming, open_file
 
-    path = built_file(world, variant=variant_of(pages=pages, seed=seed, rows=[]), quiet=as_json)
+    path = chosen_world(world, pages=pages, seed=seed, quiet=as_json).path
     with blaming(path), closing(open_file(path)) as connection:
         found = figures(connection, path)
         if sentences:

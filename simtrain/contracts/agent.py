@@ -25,7 +25,7 @@ class Briefing:
 
     `stated` holds the case parameters that the prompt states; a plan may use no others. The plans are for the
     policies that walk one (oracle, naive, resilient, wrong); `equivalents` maps a tool to the tools that can replace
-    it. `heard` are the turns so far, where the episode goes on from a recorded one.
+    it. `heard` are the turns so far if the episode continues a recorded one.
     """
 
     system: str
@@ -76,7 +76,7 @@ class Agent(Plugin):
     planned: ClassVar[bool] = False
 
     continues: ClassVar[bool] = False
-    """Whether it can go on from turns that it did not write: its players decide by `journal.turns` alone, or it reads `heard`."""
+    """True if it can continue turns that it did not write: its players use only `journal.turns`, or it reads `heard`."""
 
     def check(self, scenario: Scenario) -> None:
         """Raise InputError for a scenario that this agent cannot play; called before a run."""

@@ -1,7 +1,5 @@
 """Find the mistakes in the arguments of a call, at their outermost level."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
@@ -83,6 +81,7 @@ def argument_mistakes(schema: JsonObject, arguments: JsonObject) -> ArgumentMist
 def resolved(schema: JsonValue, root: JsonObject) -> JsonObject:
     """Return a schema with local references followed; empty for an invalid one."""
     described = as_object(schema)
+    # A reference may lead to itself: schemas come from captured servers, which nobody has checked.
     for _ in range(_MAX_DEPTH):
         reference = described.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -119,5 +118,6 @@ def _fits(value: JsonValue, schema: JsonObject, root: JsonObject) -> bool:
         return value in options
     allowed = set(_types(schema, root, 0))
     name = _NAMES[type(value)]
+    # JSON Schema 2020-12 counts 1.0 as an integer, true as none.
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return not allowed or name in allowed or (name == "number" and whole and "integer" in allowed)

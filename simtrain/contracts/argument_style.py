@@ -1,7 +1,5 @@
 """The contract of argument styles: how a server validates the arguments of a call, and how it words the errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The contract of domains: one kind of tool call, translated between structure and what a world model reads."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar

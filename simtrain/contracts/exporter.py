@@ -1,7 +1,5 @@
 """The contract of exporters: trajectories in, training rows out."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The contract of graders: one question about a finished episode, answered with a reward."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -18,7 +16,7 @@ class Grader(Plugin):
     gates: ClassVar[bool] = False
 
     of_world: ClassVar[bool] = False
-    """Whether it reads only the final world: its 1 says that the task was done, whatever the agent says."""
+    """True if it reads only the final world: a 1 then means that the task was done, whatever the agent says."""
 
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:

@@ -1,7 +1,5 @@
 """The contract of handlers: a tool of a service world as a Python function, where SQL is not enough."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -59,7 +57,7 @@ class HandlerContext(Protocol):
 
 
 def takes_time(handler: HandlerT) -> HandlerT:
-    """Mark a handler whose running time depends on the agent, such as one that runs its SQL: a server answers others meanwhile."""
+    """Mark a handler whose running time depends on the agent, such as one that runs its SQL. Servers then answer other calls meanwhile."""
     handler.takes_time = True  # pyright: ignore[reportFunctionMemberAccess]
     return handler
 

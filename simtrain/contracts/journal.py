@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.request import Answer
 from simtrain.contracts.trajectory import Step, Stop, Turn
+from simtrain.files.file_model import FileModel
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.tokens import behind
 from simtrain.values.types import CUT, Action, Message, Usage
 
 
-class Limits(BaseModel):
+class Limits(FileModel):
     """The limits that end an episode, done or not. `wall` is in real seconds; episodes that it stops are not reproducible."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: int = Field(default=30, ge=1, description="Assistant messages.")
     calls: int = Field(default=60, ge=1, description="Tool calls.")
@@ -51,12 +50,13 @@ class Journal:
 
     def take_over(self, other: Journal) -> None:
         """Start with the transcript of another journal; this one's environment is a fork of the other's."""
+        # New lists, since both journals go on; steps are frozen and may be shared.
         self.turns = [replace(turn, steps=list(turn.steps)) for turn in other.turns]
         self.message, self.stop, self.usage = other.message, other.stop, other.usage
         self.timings = list(other.timings)
 
     def say(self, message: Message, *, by: str | None = None) -> Stop | None:
-        """Write down an assistant message, and who says it; a Stop when it, or a limit, ends the episode."""
+        """Record an assistant message and who wrote it; return a Stop if the message or a limit ends the episode."""
         self.message = message
         tokens = None if message.tokens is None else behind(message.tokens, self.turns)
         self.turns.append(
@@ -74,16 +74,18 @@ class Journal:
         if message.usage is not None:
             self.usage = message.usage if self.usage is None else self.usage + message.usage
         self.pending = message.calls
+        # Half an answer must not be graded as one: the model was still writing.
         if not message.calls and message.finish_reason == CUT:
             return self.end(Stop("failed", "agent", "the model's reply was cut off at the token limit: no answer"))
         if not message.calls:
             return self.end(Stop("abstained" if message.abstain else "answered"))
+        # Only after a message with calls: an answer that passes the limit is still an answer.
         if self.limits.tokens is not None and self.usage is not None and self.usage.tokens > self.limits.tokens:
             return self.end(Stop("budget", detail=f"more than {self.limits.tokens} tokens"))
         return None
 
     def begin_turn(self) -> None:
-        """Let the environment know that a new message begins."""
+        """Tell the environment that a new message begins."""
         self.environment.begin_turn()
 
     def unsay(self) -> None:
@@ -97,6 +99,7 @@ class Journal:
         With `answer`, which gives their replies, they are reads of resources or prompts.
         """
         for action in self.pending:
+            # Checked before each call, since one message may hold more calls than are left.
             if len(self.environment.steps) >= self.limits.calls:
                 return self.end(Stop("budget", detail=f"more than {self.limits.calls} calls"))
             try:
@@ -106,12 +109,13 @@ class Journal:
         self.pending = ()
         if len(self.turns) >= self.limits.turns:
             return self.end(Stop("max_turns", detail=f"{self.limits.turns} turns without an answer"))
+        # After the turn's calls: a call that is interrupted would leave the record without its reply.
         if self.limits.wall is not None and perf_counter() - self.started > self.limits.wall:
             return self.end(Stop("wall_time", detail=f"more than {self.limits.wall:g} seconds"))
         return None
 
     async def carry_out(self, action: Action, answer: Answer | None = None) -> Step:
-        """Carry out one call of the last message, or a read that `answer` replies to, and write it down. Raises SimulatorFault."""
+        """Carry out one call of the last message, or a read that `answer` replies to, and record it. Raises SimulatorFault."""
         environment, begun = self.environment, perf_counter()
         await (environment.step(action) if answer is None else environment.read(action, answer))
         self.timings.append(perf_counter() - begun)

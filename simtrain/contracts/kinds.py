@@ -1,7 +1,5 @@
 """The kinds of plug-in: their names, their contracts, and the folders of the built-in ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 

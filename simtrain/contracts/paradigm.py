@@ -1,7 +1,5 @@
 """The contract of paradigms: how a scenario becomes episodes, and an episode an environment."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar

@@ -9,11 +9,12 @@ from inspect import getdoc
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from simtrain.contracts.plugin import Plugin
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.world import World, WorldState
+from simtrain.files.file_model import FileModel
 from simtrain.values.clock import Clock
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root, Stream
@@ -36,13 +37,11 @@ Layer: TypeAlias = Literal["P", "D", "M", "H"]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
-class Ramp(BaseModel):
+class Ramp(FileModel):
     """A probability that changes with the progress of training, from 0 to 1.
 
     `exponential` is ZeroSearch's curve (arXiv 2505.04588): start + (4^p - 1) / 3 * (end - start).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: Probability
     end: Probability
@@ -58,13 +57,11 @@ class Ramp(BaseModel):
         return Ramp(start=self.start * share, end=self.end * share, curve=self.curve)
 
 
-class When(BaseModel):
+class When(FileModel):
     """The trigger: every condition given must hold for the perturbation to fire on a call.
 
     `tools` globs, `writes` and `args` say which calls match; the others choose among the matching ones.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over tool names.")
     writes: bool | None = Field(default=None, description="Only tools that write (true) or that do not (false).")
@@ -118,6 +115,7 @@ class Snapshots:
         state = self.kept.get(name)
         if state is not None:
             self.kept = {other: kept for other, kept in self.kept.items() if other != name}
+            # Not closed yet: if the firing changes nothing, `settle` puts the former copies back.
             self._dropped = (*self._dropped, state)
 
     def settle(self, before: Mapping[str, WorldState], *, keep: bool) -> None:
@@ -137,6 +135,7 @@ class Snapshots:
 
     def close(self) -> None:
         """Free all copies."""
+        # Most perturbations keep no copy, and this runs for each of them at the end of every episode.
         if self.kept or self._dropped:
             self.settle({}, keep=False)
 
@@ -147,7 +146,7 @@ class Call:
 
     `rng` depends only on seed, episode, label, tool and the index of the matching call. `memory` is this perturbation's
     JSON state for this episode, `snapshots` its copies of the world. `world` is None if the proxy has no world behind it.
-    `domain` names the domain, since surfaces follow it: a rate limit on a shell is no 429. `in_world` says whether the world
+    `domain` names the domain, since surfaces follow it: a rate limit on a shell is not a 429. `in_world` says whether the world
     itself answers the tool; it does not answer those that a perturbation offers, nor what a recording or a model answers before
     it. `tools` are those that the agent is shown, `given` those that `offer` was given. `manners` is the seed of how the tool's
     server words its errors (simtrain.perturbations.error_wordings). `root` is for draws that belong to a record rather than to a call:
@@ -180,8 +179,6 @@ class Traits:
     """Whether a failing call took effect: not (`before`) or fully (`after`); unset, the default of its side."""
     visible: bool = True
     """Whether an agent can see from a single reply that something is wrong."""
-    permanent: bool = False
-    """Whether retrying is pointless."""
     semantic: bool = True
     """Whether an agent sees it at all; client libraries raise an exception for the others."""
     recoverable_by: tuple[Recovery, ...] = ()
@@ -195,6 +192,7 @@ class Traits:
 
     def __post_init__(self) -> None:
         if self.effect is None:
+            # A frozen dataclass lets only its constructor assign.
             object.__setattr__(self, "effect", _EFFECTS[self.side])
 
 
@@ -251,6 +249,7 @@ class Perturbation(Plugin):
 
         Every call to such a tool arrives here, regardless of triggers. Calls passed on meet the perturbations like any other.
         """
+        # The plug-in's mistake, not the agent's: it called a tool that it was shown.
         raise SimulatorFault(f"{type(self).__name__} offers {call.request.tool.name} and does not answer it")
 
 
@@ -269,5 +268,6 @@ _RESPONSE = re.compile(r"\b[Aa]n agent should (.+?)\.(?= [A-Z`]|$)")
 
 def right_response(plugin: type[Perturbation]) -> str:
     """Return the right response to a perturbation, from its docstring; empty if that does not state one."""
+    # Joined first, since the sentence may be folded anywhere in the docstring.
     found = _RESPONSE.search(" ".join((getdoc(plugin) or "").split()))
     return found[1] if found else ""

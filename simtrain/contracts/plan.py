@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
+from simtrain.files.file_model import FileModel
 from simtrain.values.passages import Form
 from simtrain.values.types import JsonValue, is_object
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
+class _Part(FileModel):
     when: str | None = Field(
         default=None, alias="if", description="Expression; the step is passed over when it is false."
     )
@@ -46,7 +45,7 @@ class SetStep(_Part):
 
 
 class ReadStep(_Part):
-    """Read a passage out of a text that a reply holds."""
+    """Read a passage from a text in a reply."""
 
     read: str = Field(description="Expression for the text.")
     after: str = Field(description="The words right before the passage.")
@@ -81,10 +80,8 @@ AnyStep: TypeAlias = Annotated[
 ]
 
 
-class Plan(BaseModel):
+class Plan(FileModel):
     """The steps of a plan and the answer at its end: an expression over the replies of this episode, or a reason to abstain."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: list[AnyStep] = Field(default_factory=list[AnyStep])
     answer: JsonValue = Field(

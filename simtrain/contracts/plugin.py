@@ -1,7 +1,5 @@
 """The base of every plug-in: a frozen set of knobs with a docstring and an example."""
 
-from __future__ import annotations
-
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias, cast

@@ -153,7 +153,7 @@ class Question(FileModel):
             raise ValueError("two columns have the same name")
         for key in self.key:
             if key not in names:
-                raise ValueError(f"the key {key!r} is no column")
+                raise ValueError(f"the key {key!r} is not a column")
         if self.answer == "single" and len(names) != 1:
             raise ValueError("a single answer has one column")
         if (self.answer == "unanswerable") != (self.premise is not None):
@@ -182,6 +182,7 @@ class Question(FileModel):
         table: list[JsonObject] = []
         for row in rows:
             cells = {name: cell_text(row[name]) for name in names}
+            # WideSearch compares keys without case: two rows that differ only in case would be one.
             key = tuple(cells[name].casefold() for name in self.key)
             if key in seen:
                 raise InputError(
@@ -211,6 +212,7 @@ class Question(FileModel):
         return {
             "instance_id": self.id,
             "query": self.query,
+            # In WideSearch's own file this field is a JSON string.
             "evaluation": encode(self.evaluation()),
             "language": self.language,
         }
@@ -285,6 +287,7 @@ def cell_text(value: JsonValue) -> str:
     if value is None:
         return MISSING
     if isinstance(value, float):
+        # Beyond 2^53, about 9e15, a float no longer identifies one integer.
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(round(value, 6))
     return str(value)
 

@@ -1,7 +1,5 @@
 """A server's own wording of mistakes in arguments: for recorded calls verbatim, for single mistakes, and for several at once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +78,7 @@ class TextFrame:
         lead, tail, before, between, after = (
             part.format(tool=tool) for part in (self.lead, self.tail, self.before, self.between, self.after)
         )
+        # A text that does not fit the frame was said under other circumstances; composing it would invent a wording.
         if not all(text.startswith(lead) and text.endswith(tail) for text in texts):
             return None
         return before + between.join(text.removeprefix(lead).removesuffix(tail) for text in texts) + after
@@ -100,6 +99,7 @@ class RefusalWords:
     def refusal(self, tool: str, mistakes: ArgumentMistakes) -> tuple[str, Channel] | None:
         """Return the text and its form; None if there are no words for the mistakes."""
         exact = str(mistakes)
+        # What was recorded for exactly these mistakes comes before what is composed of single ones.
         for saying in self.sayings:
             if saying.mistakes == exact and saying.tool == tool:
                 return saying.text.format_map(slots(tool, mistakes, mistakes.foremost)), saying.channel
@@ -115,6 +115,7 @@ class RefusalWords:
         if len(texts) == 1:
             return worded[0]
         frames = self.frames or {}
+        # A frame seen for other kinds is the best guess: servers seldom change their punctuation.
         frame = frames.get(kinds_of(reported)) or next(iter(frames.values()), None)
         whole = frame.around(tool, texts) if frame else None
         return (whole, worded[0][1]) if whole is not None else None

@@ -1,7 +1,5 @@
 """Find a plug-in by kind and name: first in the built-in table, then among entry points of other packages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -24,6 +22,7 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
     Raises InputError, with the nearest name, when there is none, and when another package's plug-in cannot be imported.
     """
     shipped = PLUGINS[kind].get(name)
+    # Shipped names first, so that an installed package cannot replace a plug-in unnoticed.
     if shipped is not None:
         module, _, attribute = shipped.partition(":")
         return getattr(import_module(module), attribute)
@@ -32,6 +31,7 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
         raise InputError(f"unknown {kind.rstrip('s').replace('_', ' ')} {name!r}", remedy=nearest(name, known(kind)))
     try:
         return installed.load()
+    # Importing another package may raise anything.
     except Exception as error:
         raise InputError(f"the plug-in {name!r} ({installed.value}) cannot be imported: {error}") from error
 

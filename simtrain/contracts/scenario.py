@@ -9,7 +9,7 @@ from itertools import product
 from math import ceil
 from typing import Annotated, Any, Final, Literal, cast
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.journal import Limits
@@ -20,15 +20,15 @@ from simtrain.contracts.trajectory import Forked, Turn
 from simtrain.contracts.user import User, UserSpec
 from simtrain.contracts.world import Variant, WorldSource
 from simtrain.contracts.world_model import WorldModel
-from simtrain.files.file_model import FileModel
+from simtrain.files.file_model import FileModel, short_for
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document
 from simtrain.values.arm import Arm
-from simtrain.values.types import JsonValue, as_object, canonical, is_list, is_object
+from simtrain.values.types import JsonValue, as_object, canonical, is_object
 
 
 class Use(FileModel):
-    """One plug-in in use: its name, its knobs, and a label where it is used twice."""
+    """One use of a plug-in: its name, its knobs, and a label if it is used twice."""
 
     use: str
     knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
@@ -36,7 +36,7 @@ class Use(FileModel):
 
 
 class WorldUse(FileModel):
-    """A world, and knobs of how it is met, where its kind has any."""
+    """A world, and the knobs of its kind that a scenario may set."""
 
     use: str
     knobs: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
@@ -49,21 +49,21 @@ class WorldModelUse(Use):
 
 
 class PerturbationUse(Use):
-    """A perturbation and when it fires. One at which client libraries raise, so that no agent sees it, must be allowed by `protocol`."""
+    """A perturbation and when it fires. If client libraries raise on it, so that no agent sees it, `protocol` must allow it."""
 
     when: When = Field(default_factory=When)
     protocol: bool = False
 
 
 class PackUse(FileModel):
-    """All perturbations of a pack (a file in perturbations/), as hard as `severity` says where the pack leaves it open."""
+    """All perturbations of a pack (a file in perturbations/); `severity` applies where the pack sets none."""
 
     pack: str
     severity: float | None = Field(default=None, ge=0, le=1)
 
 
 class GraderUse(Use):
-    """A grader in the rubric. A gate multiplies the total by its value instead of being averaged; left out, the grader decides."""
+    """A grader in the rubric. A gate multiplies the total instead of being averaged; by default the grader decides."""
 
     weight: float = Field(default=1.0, gt=0)
     gate: bool | None = None
@@ -80,7 +80,7 @@ class Rubric(FileModel):
 
 
 class Cases(FileModel):
-    """Where case parameters come from: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
+    """The source of case parameters: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
 
     sql: str | None = None
     rows: list[dict[str, JsonValue]] | None = None
@@ -98,23 +98,6 @@ class Vary(FileModel):
 
     seeds: list[int] = Field(default_factory=list[int])
     rows: list[dict[str, int]] = Field(default_factory=list[dict[str, int]])
-
-
-def _as_mapping(key: str, written: object) -> BeforeValidator:
-    """Return a validator that reads a list as a mapping with that list under `key`; `written` is the type of both, for JSON Schemas."""
-
-    def wrap(value: object) -> object:
-        return {key: value} if is_list(value) else value
-
-    return BeforeValidator(wrap, json_schema_input_type=written)
-
-
-def _pack(value: object) -> object:
-    return {"pack": value} if isinstance(value, str) else value
-
-
-def _world(value: object) -> object:
-    return {"use": value} if isinstance(value, str) else value
 
 
 def _use_or_pack(value: Any) -> str:
@@ -158,10 +141,10 @@ class ScenarioSpec(FileModel):
     description: str = ""
     paradigm: str = "impersonation"
     domain: str = "mcp"
-    world: Annotated[WorldUse, BeforeValidator(_world, json_schema_input_type=WorldUse | str)]
+    world: Annotated[WorldUse, short_for("use", str, WorldUse | str)]
     prompt: str = Field(min_length=1)
     system: str | None = None
-    cases: Annotated[Cases, _as_mapping("rows", Cases | list[dict[str, JsonValue]])] = Field(
+    cases: Annotated[Cases, short_for("rows", list, Cases | list[dict[str, JsonValue]])] = Field(
         default_factory=lambda: Cases(rows=[{}])
     )
     vary: Vary | None = None
@@ -172,14 +155,14 @@ class ScenarioSpec(FileModel):
         Annotated[
             Annotated[PerturbationUse, Tag("a perturbation")] | Annotated[PackUse, Tag("a pack")],
             Discriminator(_use_or_pack),
-            BeforeValidator(_pack, json_schema_input_type=PerturbationUse | PackUse | str),
+            short_for("pack", str, PerturbationUse | PackUse | str),
         ]
     ] = Field(default_factory=list[PerturbationUse | PackUse])
     impossible: bool = False
     twin: str | None = Field(default=None, description="The family with the same prompt and the other outcome.")
     reference: Plan | None = None
     wrong: Plan | None = None
-    rubric: Annotated[Rubric, _as_mapping("graders", Rubric | list[GraderUse])]
+    rubric: Annotated[Rubric, short_for("graders", list, Rubric | list[GraderUse])]
     user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
     limits: Limits = Field(default_factory=Limits)
 
@@ -214,7 +197,7 @@ def conflict(found: Sequence[tuple[str | None, Armed]]) -> str | None:
         for other_pack, other in found:
             why = item.perturbation.traits.conflicts.get(other.use)
             if why is not None and item is not other and (pack is None or pack != other_pack):
-                return f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be had together: {why}"
+                return f"{item.label!r} ({item.use}) and {other.label!r} ({other.use}) cannot be combined: {why}"
     return None
 
 
@@ -270,7 +253,7 @@ class Scenario:
 
     @property
     def variants(self) -> list[tuple[str, Variant]]:
-        """The variants of its world to be played, each with what it adds to the names of episodes."""
+        """Return the variants of the world to play, each with its suffix in the names of episodes."""
         found = list(self.spec.variants())
         if not self.seeds:
             return [(f"v{number}" if len(found) > 1 else "", variant) for number, variant in enumerate(found)]
@@ -279,18 +262,19 @@ class Scenario:
         return [(f"s{seed}{size}", Variant(seed, counts)) for seed in self.seeds for size, counts in sizes]
 
     def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
-        """Return the user who answers questions about a case; None if nobody can be asked."""
+        """Return the user who answers questions about a case; None if the scenario has none."""
         return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
         """Return the scenario in one arm, with these perturbations; `made_of` is their source in files, for the digest."""
+        # Each arm has a digest of its own: resume tells its episodes from those of the other arms by it.
         digest = blake2b(canonical([self.digest, asdict(arm), made_of]), digest_size=16).hexdigest()
         return replace(self, digest=digest, perturbations=perturbations, arm=arm, unarmed=self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fork:
-    """The recorded turns that an episode goes on from, up to the last of `forks`; `armed` has, for each of these, what it arms."""
+    """The recorded turns that an episode continues, up to the last of `forks`; `armed` lists what each of these arms."""
 
     turns: Sequence[Turn]
     forks: tuple[Forked, ...]
@@ -301,7 +285,7 @@ class Fork:
 class Episode:
     """One episode to be played: a case of a scenario in a variant of its world.
 
-    With `real_time` the delays of perturbations are actually slept. With `fork` it begins where a recorded one is left.
+    With `real_time` the delays of perturbations are actually slept. With `fork` it continues a recorded episode.
     """
 
     scenario: Scenario
@@ -321,11 +305,12 @@ class Episode:
             return limits
         measured = cast("dict[str, int]", self.case.get("difficulty") or {})
         calls = max(LEAST_CALLS, ceil(budget * (measured.get("searches", 0) + measured.get("visits", 0))))
+        # One turn more than calls: the answer needs a message of its own.
         return limits.model_copy(update={"calls": min(limits.calls, calls), "turns": min(limits.turns, calls + 1)})
 
     @property
     def forks(self) -> tuple[Forked, ...]:
-        """The forks that lead to it, the earliest first."""
+        """Return the forks that lead to it, the earliest first."""
         return self.fork.forks if self.fork else ()
 
     @property

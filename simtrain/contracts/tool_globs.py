@@ -1,7 +1,5 @@
 """Globs over tool names: test for a match, and for whether one matches anything in a world."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -12,9 +10,11 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import ToolSpec
 
 
+# Asked for every perturbation on every call, with few different names.
 @lru_cache(maxsize=65536)
 def matches(name: str, globs: str | tuple[str, ...]) -> bool:
     """True if a tool name matches a glob, or one of several."""
+    # fnmatchcase, since fnmatch folds case on some platforms and not on others.
     return any(fnmatchcase(name, glob) for glob in ((globs,) if isinstance(globs, str) else globs))
 
 

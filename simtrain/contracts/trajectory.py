@@ -1,7 +1,5 @@
 """The complete record of one episode: everything downstream reads only this."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -63,8 +61,8 @@ class Step:
 class Turn:
     """One assistant message: text, reasoning, and the steps that its calls became. The final answer's turn has no steps.
 
-    `finish_reason` is why the model stopped, as its server says it. `written` is what the model wrote, where its chat template
-    writes the same otherwise, and `tokens` its token ids. `by` is who acted, where several acted in the episode. A record without
+    `finish_reason` is the server's reason for the end of the reply. `written` is what the model wrote, if its chat template
+    would write the same differently, and `tokens` its token ids. `by` is who acted, if several acted in the episode. A record without
     them has no such key.
     """
 
@@ -128,11 +126,11 @@ class WorldFacts:
 
 @dataclass(frozen=True)
 class Forked:
-    """Where a trajectory left another one of the same episode: before its step `step`, the first that is its own.
+    """The point where a trajectory left another one of the same episode: before its step `step`, the first of its own.
 
-    `scenario_digest`, `attempt` and `agent` are those of the other. From there on the agent's chance came from `seed`, and, unless
-    `same_faults`, the draws of what was armed; None: both went on as before. `armed` are the labels that were armed there, of these
-    `packs` at this `severity`. `replies` says whether the steps before were played again, or taken over from the record.
+    `scenario_digest`, `attempt` and `agent` are those of the other. From there on the agent's randomness came from `seed`, and, unless
+    `same_faults`, also the draws of perturbations; None: both went on as before. `armed` are the labels armed there, those
+    of `packs` at this `severity`. `replies` says whether the earlier steps were played again or taken from the record.
     """
 
     scenario_digest: str
@@ -148,7 +146,7 @@ class Forked:
 
     @property
     def bends(self) -> bool:
-        """True if other faults are met from there on than the episode itself has."""
+        """True if the fork meets other faults than the original episode from there on."""
         return bool(self.armed) or (self.seed is not None and not self.same_faults)
 
 
@@ -236,6 +234,7 @@ def trajectory_of(value: object) -> Trajectory:
     header = as_object(value)
     form = header.get("format", FORMAT)
     if form != FORMAT:
+        # The version that wrote it can still read it; a newer reader would guess at missing meanings.
         wrote = header.get("version") or "of an unknown version"
         raise InputError(
             f"the trajectory has the format {form}, not {FORMAT}",

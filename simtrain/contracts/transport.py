@@ -1,7 +1,5 @@
 """The contract of transports: how an agent's calls reach its environment indirectly, such as over MCP."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

@@ -1,26 +1,22 @@
 """The scripted user of a scenario: answers questions by keywords, with facts of the case, and knows nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from simtrain.files.file_model import FileModel
 from simtrain.files.templates import Text
-from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
+from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, arguments_of
 
 ASK = "ask"
 ASKING = ToolSpec(
     ASK,
     "Ask the user who gave you this task a question, and get the reply. For what is missing or unclear and no other tool can tell.",
-    {
-        "type": "object",
-        "properties": {"question": {"type": "string", "minLength": 1, "description": "One question, in plain words."}},
-        "required": ["question"],
-        "additionalProperties": False,
-    },
+    arguments_of(
+        ("question",), question={"type": "string", "minLength": 1, "description": "One question, in plain words."}
+    ),
 )
 """The tool that asks the user; it belongs to no server, so perturbations of servers do not affect it."""
 
@@ -28,19 +24,15 @@ _USER = Provenance("user")
 _SPELLING = re.compile(r"[\W_]+")
 
 
-class UserFact(BaseModel):
+class UserFact(FileModel):
     """What the user says when asked about one topic."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     about: list[str] = Field(min_length=1, description="Words or phrases; one of them in a question brings it out.")
     says: str = Field(min_length=1, description="A template over the case's parameters, stated in the prompt or not.")
 
 
-class UserSpec(BaseModel):
+class UserSpec(FileModel):
     """A user who can be asked. Besides the facts, they repeat the parameters stated in the prompt, each by its name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     facts: list[UserFact] = Field(
         default_factory=list[UserFact], description="What they say, and when; all that fits, in order."
@@ -67,7 +59,9 @@ class User:
         """Return what the user says to a question."""
         asked = _words(question)
         facts = [_text(fact.says).render(self._case) for fact in self._spec.facts if _mentions(asked, fact.about)]
+        # Only what the prompt states: hidden parameters of the case would give the answer away.
         facts += [str(self._case[name]) for name in self._stated if _mentions(asked, (name,))]
+        # Without repetitions, since a fact may repeat a stated parameter.
         return " ".join(dict.fromkeys(facts)) or self._spec.otherwise
 
 

@@ -54,6 +54,7 @@ class ErrorStyle:
 
     def refusal(self, tool: str, detail: str, mistakes: ArgumentMistakes) -> tuple[str, str | int]:
         """Return the text for bad arguments, and its channel."""
+        # The server's recorded wording before the style: it is what a real client saw.
         own = self.words.refusal(tool, mistakes) if mistakes.found else None
         return own or (self.bad_arguments.format(tool=tool, detail=detail), self.bad_arguments_as)
 
@@ -66,14 +67,12 @@ class Offer:
     descriptor: JsonObject
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class HeldRows:
     """The rows of a state at one moment, as `changes` reports them; None while they equal those of the state."""
 
-    __slots__ = ("__weakref__", "rows", "version")
-
-    def __init__(self, version: int, rows: Changes | None = None) -> None:
-        self.version = version
-        self.rows = rows
+    version: int
+    rows: Changes | None = None
 
 
 class WorldState(ABC):

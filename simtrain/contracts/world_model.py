@@ -1,7 +1,5 @@
 """The contract of world models, which predict the observation that the real tool would have returned."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from contextlib import AbstractAsyncContextManager
 from typing import ClassVar

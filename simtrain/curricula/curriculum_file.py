@@ -63,6 +63,7 @@ class LevelMix(FileModel):
 
     @model_validator(mode="after")
     def _leaves_some(self) -> LevelMix:
+        # Without tasks of its own a level is never measured, and nothing moves.
         if self.easier + self.harder >= 1:
             raise ValueError("`easier` and `harder` leave nothing for the level itself")
         return self
@@ -105,7 +106,7 @@ class LadderSpec(FileModel):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
-    worlds: dict[Split, list[str]] = Field(min_length=1, description="Worlds of each split; none stands in two.")
+    worlds: dict[Split, list[str]] = Field(min_length=1, description="Worlds of each split; none is in two.")
     seeds: list[int] = Field(
         default_factory=list[int], description="Seeds with which each world is built; left out, its own."
     )
@@ -131,7 +132,7 @@ class LadderSpec(FileModel):
         worlds = [world for split in SPLITS for world in self.worlds.get(split, [])]
         shared = next((world for place, world in enumerate(worlds) if world in worlds[:place]), None)
         if shared is not None:
-            raise ValueError(f"the world {shared!r} stands in two places, and splits may not share one")
+            raise ValueError(f"the world {shared!r} is listed twice, and splits may not share a world")
         if any(not found for found in self.worlds.values()):
             raise ValueError("a split without worlds: leave it out")
         if len(set(self.seeds)) < len(self.seeds):

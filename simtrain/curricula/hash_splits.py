@@ -1,4 +1,4 @@
-"""Splits by hash: what belongs to training, validation or test, told from one property alone, the same for ever."""
+"""Split by hash: one property alone decides between training, validation and test, so the split never changes."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -14,11 +14,12 @@ SplitBy: TypeAlias = Literal["seed", "family", "perturbation", "tools"]
 """The property: the world's seed, the scenario's name, what is armed, or the names of the tools."""
 
 VALIDATION, TEST = 0.8, 0.9
-"""Where the shares begin: 80 % training, 10 % validation, 10 % test."""
+"""The lower bounds of validation and test: 80 % training, 10 % validation, 10 % test."""
 
 
 def split_of(by: SplitBy, value: str) -> Split:
     """Return the split of one value of a property: `derive(0, "split", by, value)` as a number in [0, 1)."""
+    # Seed 0 always: the split must not depend on the seed of a run.
     place = draw(0, "split", by, value)
     return "train" if place < VALIDATION else "validation" if place < TEST else "test"
 
@@ -51,7 +52,7 @@ def split_of_scenario(by: SplitBy, scenario: Scenario) -> Split:
 
 
 def split_of_trajectory(by: SplitBy, trajectory: Trajectory) -> Split:
-    """Return the split that a trajectory belongs to."""
+    """Return the split of a trajectory."""
     if by == "seed":
         return split_of("seed", str(trajectory.world.seed))
     if by == "family":
@@ -62,6 +63,7 @@ def split_of_trajectory(by: SplitBy, trajectory: Trajectory) -> Split:
 
 
 def _by_tools(names: Iterable[str]) -> Split:
+    # Sorted, since a perturbation or server may list the same tools in another order.
     return split_of("tools", "\n".join(sorted(names)))
 
 

@@ -50,6 +50,7 @@ class LevelScenario:
         fitting = [(episode, question) for episode in found if _fits(self.bounds, question := question_of(episode))]
         share = self.bounds.questions.unanswerable
         answered = sum(question.answer != UNANSWERABLE for _, question in fitting)
+        # The share is of the kept questions, and bounds may drop answered ones more often than unanswerable ones.
         left = len(fitting) if share == 1 else round(share / (1 - share) * answered)
         kept: list[Episode] = []
         for episode, question in fitting:
@@ -92,6 +93,7 @@ class Ladder:
                 f"the ladder {self.spec.name!r} has no split {split!r}", remedy=nearest(split, self.spec.worlds)
             )
         self._check_worlds()
+        # Only later splits: training gives way to validation, and both to test.
         after: list[Split] = [other for other in SPLITS[SPLITS.index(split) + 1 :] if other in self.spec.worlds]
         later = tuple(family for other in after for family in self._level(0, other, seed))
         return [self._level(number, split, seed, later) for number in range(len(self.spec.levels))]
@@ -115,10 +117,11 @@ class Ladder:
                     if source.kind != "search":
                         raise InputError(f"{world} is a world of the kind {source.kind}", remedy="name search worlds")
                     for same in (source.digest, Path(world).stem):
+                        # By content and by name: a copy under another name would leak, and the name is part of the families' names.
                         if known.setdefault(same, world) != world:
                             raise InputError(
                                 f"{world} is {known[same]} again",
-                                remedy="a world, and its name, stands in one place only",
+                                remedy="list each world, and each name, only once",
                             )
 
     def _family(self, number: int, world: str, built: int | None, drawn: int, *, named: Place) -> LevelScenario:
@@ -180,6 +183,7 @@ def _in_ladder(document: Document, level: int, named: Place) -> Generator[None]:
     try:
         yield
     except InputError as error:
+        # Errors in other files, such as a pack, already name the right place.
         if error.file not in (None, str(document.path)):
             raise
         place = _written_at(read_place(error.place), level, named)

@@ -88,7 +88,9 @@ class Climb:
         self._recent: deque[float] = deque(maxlen=spec.adaptive.window if spec.adaptive else None)
         self._ledger: LineWriter | None = None
         if ledger is not None:
-            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=_digest(families)))
+            digests: JsonValue = [[family.scenario.digest for family in level] for level in families]
+            digest = blake2b(canonical(digests), digest_size=16).hexdigest()
+            self._resume(ledger, _Head(ladder=spec, split=split, seed=seed, scenarios=digest))
 
     def __iter__(self) -> Iterator[Task]:
         while True:
@@ -111,10 +113,12 @@ class Climb:
         if place not in self._open:
             raise InputError(f"there is no open task {place}", remedy="each task is rewarded once, after it was dealt")
         if value is None:
+            # The same task again: another one would make the stream depend on failures of a server.
             self._waiting[place] = self._open[place]
             return
         if not 0 <= value <= 1:
-            raise InputError(f"a reward lies between 0 and 1, and this one is {value}")
+            raise InputError(f"a reward is from 0 to 1, and this one is {value}")
+        # Written before it takes effect, so that a crash in between loses nothing.
         self._write(Rewarded(rewarded=place, reward=value))
         self._take(place, value)
 
@@ -140,6 +144,7 @@ class Climb:
         place = self._dealt
         if self.spec.pace is not None:
             self.level = min(len(self._families) - 1, int(self.spec.pace.share(place) * len(self._families)))
+        # A stream per place: how often earlier tasks drew does not shift this one.
         stream = Stream(derive(self._root, "task", place))
         level = self._mixed(stream)
         episode = self._next(self._chosen(level, stream))
@@ -177,6 +182,7 @@ class Climb:
         task = self._open.pop(place)
         self._waiting.pop(place, None)
         band = self.spec.adaptive
+        # Easier and harder tasks of the mix say nothing about the level itself.
         if band is None or task.level != self.level:
             return
         self._recent.append(value)
@@ -186,6 +192,7 @@ class Climb:
         moved = self.level + (mean > band.high) - (mean < band.low)
         if moved != self.level and 0 <= moved < len(self._families):
             self.level = moved
+            # Success at the old level would move the new one at once.
             self._recent.clear()
 
     def _resume(self, path: Path, head: _Head) -> None:
@@ -226,17 +233,13 @@ class Climb:
                 raise InputError(f"the task {entry.rewarded} is not open here", file=path, line=number)
             self._take(entry.rewarded, entry.reward)
             return
+        # Drawn again and compared: a changed world or level would deal other tasks than the ledger says.
         if read_line(Dealt, line, path) != _dealt(self._draw()):
             raise InputError("the ledger tells of a task that is not dealt here", file=path, line=number)
 
     def _write(self, line: BaseModel) -> None:
         if self._ledger is not None:
             self._ledger.write(as_line(line))
-
-
-def _digest(families: Sequence[Sequence[LevelScenario]]) -> str:
-    digests: JsonValue = [[family.scenario.digest for family in level] for level in families]
-    return blake2b(canonical(digests), digest_size=16).hexdigest()
 
 
 def _dealt(task: Task) -> Dealt:

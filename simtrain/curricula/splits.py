@@ -16,7 +16,7 @@ class SplitTexts:
     questions: frozenset[str]
 
     def stands_in(self, question: Question, cells: Iterable[str]) -> bool:
-        """True if another split's question, or its gold, mentions one of these names, or equals one of these questions."""
+        """True if a question of another split, or its gold, mentions one of these names, or is one of these questions."""
         # One joined text is searched, since there are thousands of names; no name contains a line break.
         text = "\n".join((question.query, *cells))
         return wording(question) in self.questions or any(name in text for name in self.names)

@@ -154,6 +154,7 @@ class StagedRun:
         if self._curriculum.replayed:
             return [0, *(entry.end for entry in self._curriculum.replayed)]
         stages = self._spec.stages
+        # Rounded to whole groups: attempts at one case must meet the same difficulty, or pass@k would mix several.
         return [0, *(place * episodes // stages // group * group for place in range(1, stages)), episodes]
 
     def _check(self, episodes: int) -> None:
@@ -228,6 +229,7 @@ class StagedRun:
         entries = self._entries
         names = [scenario.name for scenario in self._scenarios]
         band, replayed = self._spec.adaptive, self._curriculum.replayed
+        # What the ledger holds wins, so that a resumed run repeats its stages exactly.
         if number < len(entries):
             return {name: entries[number].families[name].progress for name in names}
         if replayed:
@@ -254,5 +256,6 @@ class StagedRun:
 
 
 def _moved(band: ProgressBand, last: Learnt) -> float:
+    # Rounded, since progress is stored as a share and must come back as the same whole level.
     level = round(last.progress * band.levels)
     return band.next(level, succeeded=last.succeeded, played=last.played) / band.levels

@@ -1,7 +1,7 @@
 """A ladder written out: scenario families with their questions, and prompts for trainers that bring their own loop."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,13 +62,15 @@ async def emit(
         split: ladder.families(split, seed=seed) for split in SPLITS if split in ladder.spec.worlds
     }
     texts: dict[Split, SplitTexts] = {split: _texts(found, on_family) for split, found in by_split.items()}
-    kept: dict[Split, list[tuple[LevelScenario, list[Question]]]] = {
-        split: _without(levels, _later(texts, split)) for split, levels in by_split.items()
-    }
+    kept: dict[Split, list[tuple[LevelScenario, list[Question]]]] = {}
+    for split, levels in by_split.items():
+        later = SPLITS[SPLITS.index(split) + 1 :]
+        kept[split] = _without(levels, [texts[other] for other in later if other in texts])
     families = [
         await _write(folder, split, family, questions) for split, left in kept.items() for family, questions in left
     ]
     emitted = Emitted(tuple(families), tuple(overlaps(texts)))
+    # Last: an index says that everything it lists is complete.
     write_whole(folder / FILE, {"curriculum": ladder.spec.name, "seed": seed, **asdict(emitted)})
     return emitted
 
@@ -84,10 +86,6 @@ def _texts(levels: Sequence[Sequence[LevelScenario]], on_family: Callable[[Level
         if not any(family.episodes for family in level):
             raise no_questions(level)
     return SplitTexts(frozenset(names), frozenset(questions))
-
-
-def _later(texts: Mapping[Split, SplitTexts], split: Split) -> list[SplitTexts]:
-    return [texts[other] for other in SPLITS[SPLITS.index(split) + 1 :] if other in texts]
 
 
 def _without(

@@ -1,6 +1,4 @@
-"""What a fault did to a call, and what the agent did about it."""
-
-from __future__ import annotations
+"""Classify what a fault did to a call, and what the agent did about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +55,7 @@ def aftermath_of(trajectory: Trajectory) -> tuple[Aftermath, ...]:
 
 def landed(step: Step) -> bool:
     """True if a call reached its tool and was carried out, whatever the reply said."""
+    # Nothing perturbed the call, so its reply tells the truth.
     if not step.events:
         return not step.observation.is_error
     if any(plugin(event.use).traits.effect == "before" for event in step.events):
@@ -91,6 +90,7 @@ def _handling(steps: Sequence[Step], index: int, writing: set[str]) -> Handling:
     for step in steps[index + 1 :]:
         if step.action.tool == faulted.tool and step.action.arguments == faulted.arguments:
             return "again checked" if looked else "again unchecked"
+        # A failed read shows nothing about the world.
         looked = looked or (step.action.tool not in writing and not step.observation.is_error)
     return "looked at" if looked else "left"
 
@@ -100,6 +100,7 @@ def _reactions(trajectory: Trajectory, index: int, writing: set[str]) -> tuple[R
     faulted = steps[index]
     after = steps[index + 1 : index + 1 + LOOKED_AT]
     reactions: list[Reaction] = [_reaction(faulted, step, writes=step.action.tool in writing) for step in after]
+    # An episode that ends sooner has its ending as the last reaction: giving up is a reaction too.
     return tuple(reactions) if len(reactions) == LOOKED_AT else (*reactions, _ending(trajectory))
 
 

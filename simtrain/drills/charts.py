@@ -1,7 +1,5 @@
 """The charts of a drill's report: the cost of each perturbation, its growth with severity, recovery, and the steps after faults."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -24,6 +22,7 @@ ChartRow: TypeAlias = tuple[str, Sequence[Estimate | None]]
 def forest(rows: Sequence[ChartRow], *, title: str) -> str:
     """Return estimates with their intervals around zero, one row each; several series side by side in a row."""
     found = [estimate for _, estimates in rows for estimate in estimates if estimate is not None]
+    # Zero is always in view, since the question is whether an interval contains it.
     low = min([0.0, *(estimate.interval[0] for estimate in found)]) * 100
     high = max([0.0, *(estimate.interval[1] for estimate in found)]) * 100
     room = max((high - low) * 0.06, 1.0)
@@ -43,6 +42,7 @@ def forest(rows: Sequence[ChartRow], *, title: str) -> str:
             begin, end = (scale.at(value * 100) for value in estimate.interval)
             parts.append(line(begin, y, end, y, kind=f"ci s{series}"))
             parts.append(dot(scale.at(estimate.mean * 100), y, kind=f"s{series}", tip=f"{name}: {words}"))
+            # Two series have no room for their intervals in words; the tooltips hold them.
             shown.append(words if len(estimates) == 1 else f"{estimate.mean * 100:+.1f}".replace("-", "−"))
         parts.append(text(WIDTH - VALUES + 16, middle + 4, "  /  ".join(shown), kind="value"))
     return svg(parts, width=WIDTH, height=height, title=title)

@@ -1,7 +1,5 @@
 """Inline SVG: the few shapes that a report's charts consist of. All text in them is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +17,7 @@ class Scale:
 
     def at(self, value: float) -> float:
         """Return the pixel of a value; values outside the range are drawn at the edge."""
+        # One wide interval must not draw over names and values beside the chart.
         inside = min(max(value, self.low), self.high)
         return self.begin + (inside - self.low) / (self.high - self.low) * (self.end - self.begin)
 

@@ -1,7 +1,5 @@
 """A drill from its plan to its report: play it with each agent, prove solvability on request, measure, write the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ from simtrain.drills.report import Report, report_on
 from simtrain.drills.solvability import prove
 from simtrain.runs.run import RunResult, run
 from simtrain.runs.runner import FinishedRollout, RunOptions
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.values.errors import InputError
 
 
@@ -78,10 +76,11 @@ def drill(
                 on_played=watch.on_played,
             )
         )
+        # The second agent would be compared with half a run.
         if runs[-1].failed or runs[-1].interrupted:
             return _broken_off(out, folder, runs)
         if proving:
-            episodes = deal(plan.scenarios, seed=option.seed, total=None, attempts=1)
+            episodes = Deal(plan.scenarios, seed=option.seed, total=None, attempts=1)
             watch.on_proving(len(episodes))
             prove(episodes, folder, on_done=watch.on_proved)
     report = report_on(*folders)

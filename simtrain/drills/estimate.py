@@ -1,6 +1,4 @@
-"""What a drill will cost, estimated beforehand: a scripted agent rehearses one case of every arm, and its tokens are counted and priced."""
-
-from __future__ import annotations
+"""Estimate the cost of a drill: a scripted agent rehearses one case of every arm, and its tokens are counted and priced."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +38,7 @@ def refuse_unpriced(options: RunOptions, agent: Agent | None = None) -> None:
     price = price_of(options, agent)
     if price is not None and not (price.prompt or price.completion):
         raise InputError(
-            f"--max-cost: nobody has said what {options.agent} costs",
+            f"--max-cost: the price of {options.agent} is unknown",
             remedy="add --with prompt_price=... --with completion_price=... (US dollars per million tokens)",
         )
 
@@ -63,6 +61,7 @@ async def estimate(scenarios: Sequence[Scenario], deal: Deal, *, price: Price | 
     for episode in deal:
         place = (_arm(episode.scenario), episode.scenario.name)
         episodes[place] = episodes.get(place, 0) + 1
+    # Reversed, so that the first episode of each place is the one that stays.
     first = {(_arm(episode.scenario), episode.scenario.name): episode for episode in reversed(deal)}
     rehearser = build_agent(REHEARSER)
     usage: dict[tuple[str, str], Usage] = {}
@@ -94,6 +93,7 @@ def _estimate(
     rehearsed = [place for place in inside if place in usage]
     if not rehearsed:
         return ArmEstimate(name, total, None)
+    # Scenarios that cannot be rehearsed count like the average of those that can.
     share = total / sum(episodes[place] for place in rehearsed)
 
     def whole(of: str) -> float:

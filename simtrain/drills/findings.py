@@ -1,6 +1,4 @@
-"""What to fix, in words: what goes wrong, how often, which episode to read first, and what would help."""
-
-from __future__ import annotations
+"""Findings: what goes wrong and how often, which episode to read first, and what would help."""
 
 import shlex
 from collections import defaultdict
@@ -54,7 +52,7 @@ ADVICE: Mapping[Kind, str] = {
     "unseen write": "Look whether a write has landed before sending it again.",
     "lost write": "Send a write that has failed again, once a look shows that it has not landed; else say that it failed.",
     "false write": "Read back what was written before reporting it as done.",
-    "failed read": "Try a read that has failed again, or say that it cannot be had.",
+    "failed read": "Try a read that has failed again, or say that it is unavailable.",
     "altered reply": "Check a reply that looks odd against a second one before building on it.",
 }
 
@@ -82,8 +80,10 @@ def _by_fault(perturbed: Sequence[Outcome], twins: Mapping[Pairing, Outcome]) ->
 
 def _harmful(outcome: Outcome, fault: Aftermath, twin: Outcome | None) -> bool:
     """True if the agent's reaction to a fault was wrong: a write repeated unchecked, or a failed episode whose clean twin succeeded."""
+    # Harmful even if the episode ended well: the next time the write lands twice.
     if fault.kind == "unseen write" and fault.handled == "again unchecked":
         return True
+    # Only where the clean twin succeeded can the fault be the reason.
     lost = outcome.right is False and twin is not None and twin.right is True
     return lost and (fault.kind != "false write" or fault.handled in ("left", "again unchecked"))
 

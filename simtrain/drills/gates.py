@@ -1,7 +1,5 @@
 """Conditions on which a drill fails, for use in CI: `success<0.9`, `duplicate-write`, `flaky_network*:recovery<0.8`."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -57,9 +55,10 @@ class Gate:
             found = [(arm.name, arm.measures) for arm in run.arms if fnmatchcase(arm.name, self.arms)]
             if not found:
                 names = [arm.name for arm in run.arms]
-                raise InputError(f"--fail-on {self.text!r}: no arm is called so", remedy=nearest(self.arms, names))
+                raise InputError(f"--fail-on {self.text!r}: no arm has such a name", remedy=nearest(self.arms, names))
         for name, measures in found:
             value = _value(measures, self.measure)
+            # These count occurrences: without a chance to occur, none occurred.
             if value is None and self.measure in _HAPPENINGS:
                 continue
             if value is None:
@@ -74,7 +73,9 @@ def read_gate(text: str) -> Gate:
     """Parse a condition. Raises InputError."""
     parts = _GATE.fullmatch(text.replace(" ", ""))
     if parts is None:
-        raise InputError(f"--fail-on {text!r} is no condition", remedy="write it like success<0.9 or clean:success<1")
+        raise InputError(
+            f"--fail-on {text!r} is not a condition", remedy="write it like success<0.9 or clean:success<1"
+        )
     measure, relation, bound = parts["measure"], parts["relation"], parts["bound"]
     if measure not in _MEASURES and not re.fullmatch(r"pass[@^][1-9]\d*", measure):
         raise InputError(f"--fail-on {text!r}: unknown measure {measure!r}", remedy=nearest(measure, _MEASURES))
@@ -85,7 +86,7 @@ def read_gate(text: str) -> Gate:
     try:
         return Gate(text, parts["arms"], measure, relation, float(bound))
     except ValueError:
-        raise InputError(f"--fail-on {text!r}: {bound!r} is no number") from None
+        raise InputError(f"--fail-on {text!r}: {bound!r} is not a number") from None
 
 
 def _value(measures: Measures, name: str) -> float | None:

@@ -1,7 +1,5 @@
 """What a drill extracts from one trajectory: its ending, the faults that fired, the agent's reactions to them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,6 +78,7 @@ def outcome_of(trajectory: Trajectory, *, uses: Mapping[str, str], state_graders
     stop = trajectory.stop.reason
     right = None if reward is None else reward >= SUCCESS
     usage = trajectory.usage
+    # Only perturbations whose purpose is the task or the list; others may widen an output schema in passing.
     changed = [
         label for label in trajectory.bent if plugin(uses.get(label, label)).traits.side in ("manifest", "request")
     ]
@@ -110,6 +109,7 @@ def _identity(trajectory: Trajectory) -> str:
         replace(turn, steps=[replace(step, action=replace(step.action, id="")) for step in turn.steps])
         for turn in trajectory.turns
     ]
+    # Without number, wall clock and call ids, which differ between attempts that are otherwise the same.
     return blake2b(to_line(replace(trajectory, attempt=0, timing={}, turns=turns)), digest_size=16).hexdigest()
 
 
@@ -118,6 +118,7 @@ def _done(trajectory: Trajectory, state_graders: Collection[str]) -> bool:
     rewards = trajectory.rewards
     judging = [reward.value for reward in rewards if reward.gate or reward.grader in state_graders]
     return (
+        # A state that holds without any change was there from the start, and was not done by the agent.
         any(trajectory.changes.values())
         and any(reward.grader in state_graders for reward in rewards)
         and all(value is not None and value >= SUCCESS for value in judging)

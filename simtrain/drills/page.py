@@ -1,7 +1,5 @@
 """The report of a drill as one HTML page: no script, no external resources, all text of agents and worlds escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -36,10 +34,12 @@ def page(report: Report) -> str:
     """Return the whole page."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
+        # Everything shown was written by agents and worlds: unescaped, it could run scripts in the reader's browser.
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # A misspelt name in the template must fail in the tests, not leave a hole in the page.
         undefined=StrictUndefined,
     )
     arms = [arm for run in report.runs for arm in run.arms]

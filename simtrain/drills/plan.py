@@ -1,7 +1,5 @@
 """The plan of a drill: its arms, and the variant of each scenario in each arm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -65,6 +63,7 @@ def plan_drill(
                 arm = Arm(
                     name if severity is None else f"{name}@{severity:g}",
                     tuple(packs),
+                    # What can reach no tool of the scenario would count as unfired in every episode.
                     tuple(item.label for item in items if reachable_tools(item, offered)),
                     severity,
                     cases,
@@ -78,6 +77,7 @@ def plan_drill(
                     _refuse_conflicts(scenario, arm, found)
                     played.append(armed(scenario, arm))
     names = tuple(dict.fromkeys(scenario.arm.name for scenario in played if scenario.arm))
+    # Controls alone compare nothing.
     if set(names) <= {CLEAN, PRIMED}:
         raise _nothing(scenarios, packs, idle)
     return DrillPlan(tuple(played), names, tuple(idle))
@@ -91,6 +91,7 @@ def _groups(found: Sequence[Bundle], kinds: Sequence[Kind]) -> Iterator[tuple[st
                 yield f"{bundle.name}/{name}", (item,)
     if "pack" in kinds:
         for bundle in found:
+            # A pack of one is the same arm as its perturbation alone.
             if len(bundle.armed) > 1 or "alone" not in kinds:
                 yield bundle.name, tuple(bundle.armed.values())
     if "together" in kinds and len(found) > 1:

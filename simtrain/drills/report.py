@@ -1,7 +1,5 @@
 """The report of a drill: every arm of one or two runs measured, what never fired, how two runs compare, and what to read first."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,9 +12,10 @@ from simtrain.contracts.trajectory import Trajectory
 from simtrain.drills.findings import Finding, findings
 from simtrain.drills.measures import Measures, Versus, measure, versus
 from simtrain.drills.outcome import Outcome, Pairing, distinct, outcome_of, paired
-from simtrain.drills.solvability import Solvability, read_labels
+from simtrain.drills.solvability import read_labels
 from simtrain.drills.statistics import holm
 from simtrain.runs.run_folder import read_facts, read_run
+from simtrain.runs.solvability.search import LABELS, Label
 from simtrain.values.arm import CLEAN, PRIMED
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
@@ -192,6 +191,7 @@ def _report(path: Path) -> RunReport:
     adjusted = holm(
         {name: found.versus.p for name, found in measured.items() if name not in (CLEAN, PRIMED) and found.versus}
     )
+    # Over all arms: a fault that fired anywhere is not broken, whatever an arm did not meet.
     fired = {label for found in outcomes.values() for outcome in found for label in outcome.fired}
     arms = tuple(
         ArmReport(
@@ -234,10 +234,10 @@ def _place(name: str, facts: JsonObject) -> tuple[int, float, str]:
     return (planned.index(what) if what in planned else len(planned), float(severity or 0), name)
 
 
-def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str], Solvability]) -> dict[str, int]:
+def _labelled(outcomes: Sequence[Outcome], labels: Mapping[tuple[str, str, str], Label]) -> dict[str, int]:
     pairs = {(outcome.pairing[0], outcome.arm, outcome.pairing[1]) for outcome in outcomes}
-    found = [labels[pair].value for pair in sorted(pairs) if pair in labels]
-    return {label.value: found.count(label.value) for label in Solvability if label.value in found}
+    found = [labels[pair] for pair in sorted(pairs) if pair in labels]
+    return {label: found.count(label) for label in LABELS if label in found}
 
 
 def silence(
@@ -250,6 +250,7 @@ def silence(
     says by scenario what may match; where a run does not say it, no reason is given.
     Among several perturbations one may hide another that fires alone. At severity 0 one may be nothing at all, and is not missed.
     """
+    # At severity 0 many perturbations change nothing by design.
     if not outcomes[0].armed or outcomes[0].arm.endswith("@0"):
         return (), ()
     armed = dict.fromkeys(label for outcome in outcomes for label in outcome.armed)
@@ -293,6 +294,7 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
         for outcome in outcomes
         if outcome.fired and _went_wrong(outcome, twins.get(outcome.pairing))
     ]
+    # The weights order the three: a doubled write outweighs the others together.
     found.sort(key=lambda one: (-4 * (one.duplicates > 0) - 2 * one.false_success - one.runaway, one.arm, one.pairing))
     chosen: list[Outcome] = []
     for outcome in found:
@@ -304,6 +306,7 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
     wanted = {(outcome.arm, outcome.pairing): outcome for outcome in chosen}
     read = {
         (trajectory.arm, pairing): trajectory
+        # Read again, not kept: a drill's trajectories may take more memory than its measures by far.
         for trajectory in (read_run(run.path) if wanted else ())
         if (trajectory.arm, pairing := _pairing(trajectory)) in wanted
     }

@@ -1,13 +1,12 @@
 """The contents of drill.json as types: for its JSON Schema, and for programs that read it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from simtrain.drills.measures import Measures, Versus
 from simtrain.drills.report import FamilyReport
+from simtrain.runs.solvability.search import Label
 
 
 class _Facts(BaseModel):
@@ -20,7 +19,7 @@ class ArmFacts(Measures):
     arm: str
     severity: float | None
     p_adjusted: float | None
-    solvability: dict[Literal["proved", "unproved", "unsolvable", "unnoticeable"], int]
+    solvability: dict[Label, int]
     unfired: list[str]
     spared: list[str]
 

@@ -1,19 +1,18 @@
-"""Whether a case can be solved in an arm: labels in the run folder, from proofs by search."""
-
-from __future__ import annotations
+"""Label whether a case can be solved in an arm, by proofs from search, in the run folder."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
 import orjson
+from pydantic import TypeAdapter
 
 from simtrain.contracts.scenario import Episode
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.runs.solvability.knowing import provable, solution_of
+from simtrain.runs.solvability.search import Label
 from simtrain.values.errors import InputError
 
 LABELS_FILE = "solvability.jsonl"
@@ -22,29 +21,19 @@ Pair: TypeAlias = tuple[str, str, str]
 """Scenario, arm, episode."""
 
 
-class Solvability(StrEnum):
-    """The checker's verdict on one pair.
-
-    `unsolvable`: no path to success is left, so abstention scores. `unproved`: the search found no path.
-    `unnoticeable`: a path exists, but nothing tells an agent that it must leave the direct one.
-    """
-
-    proved = "proved"
-    unproved = "unproved"
-    unsolvable = "unsolvable"
-    unnoticeable = "unnoticeable"
+_LABEL = TypeAdapter[Label](Label)
 
 
-def read_labels(run: Path) -> Mapping[Pair, Solvability]:
+def read_labels(run: Path) -> Mapping[Pair, Label]:
     """Return the labels in a run folder (per line: scenario, arm, episode, label). Empty if none were written. Raises InputError."""
     file = run / LABELS_FILE
     if not file.is_file():
         return {}
-    labels: dict[Pair, Solvability] = {}
+    labels: dict[Pair, Label] = {}
     for number, line in whole_lines(file):
         try:
             row = orjson.loads(line)
-            labels[str(row["scenario"]), str(row["arm"]), str(row["episode"])] = Solvability(row["label"])
+            labels[str(row["scenario"]), str(row["arm"]), str(row["episode"])] = _LABEL.validate_python(row["label"])
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             raise InputError("no label of a pair", remedy="remove the line", file=file, line=number) from None
     return labels
@@ -62,6 +51,7 @@ def prove(episodes: Iterable[Episode], run: Path, *, on_done: Callable[[], None]
             pair = (episode.scenario.name, arm.name if arm else "", episode.id)
             if arm is None or arm.control or pair in known or not provable(episode):
                 continue
+            # Labels are of a case in an arm: its first attempt stands for the others.
             known.add(pair)
             solution = asyncio.run(solution_of(episode))
             row = {

@@ -1,7 +1,5 @@
 """The statistics of paired comparisons: means with their intervals, McNemar's test, Holm's correction, pass@k and pass^k."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import comb, sqrt
 from statistics import NormalDist
@@ -52,6 +50,7 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
     Hinkley (1997), section 3.8. The tails are widened for few clusters, as Student's t is: Hesterberg (2015), section
     3.2. `name` seeds the draws, so that the same data always give the same interval.
     """
+    # Sums and sizes suffice for a mean, and keep each resample to one addition per case.
     sums = [(sum(values), len(values)) for values in clusters if values]
     count = sum(size for _, size in sums)
     if not count:
@@ -71,6 +70,7 @@ def bootstrap(clusters: Sequence[Sequence[float]], *, name: str, resamples: int 
             size += values
         means.append(total / size)
     means.sort()
+    # Percentiles of the bootstrap are too narrow by (n - 1) / n in variance, and by normal instead of t tails.
     outside = int(resamples * NormalDist().cdf(-sqrt(most / (most - 1)) * student(most - 1)))
     return Estimate(mean, means[outside], means[-1 - outside], count, most)
 
@@ -89,6 +89,7 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
     adjusted: dict[str, float] = {}
     highest = 0.0
     for rank, (name, value) in enumerate(sorted(values.items(), key=lambda item: (item[1], item[0]))):
+        # Adjusted values must not fall with rank, or a weaker result would look stronger.
         highest = max(highest, min(1.0, value * (len(values) - rank)))
         adjusted[name] = highest
     return adjusted

@@ -1,7 +1,5 @@
 """The tools that an episode offers, with compiled argument checks. Episodes that offer the same tools share one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from simtrain.contracts.argument_style import Check, CheckedArguments

@@ -1,1 +1,1 @@
-"""Reading and writing files: YAML with line numbers, JSON lines, templates, schemas, redaction. Imports values."""
+"""Read and write files: YAML with line numbers, JSON lines, templates, schemas, redaction. Imports values."""

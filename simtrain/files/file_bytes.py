@@ -1,7 +1,5 @@
 """Read files from untrusted paths: never beyond a limit, whatever kind of file it is."""
 
-from __future__ import annotations
-
 import json
 import os
 import select
@@ -32,13 +30,24 @@ def file_bytes(path: Path, *, most: int = MOST_BYTES) -> bytes:
     return content
 
 
+def file_text(path: Path) -> str:
+    """Return the text of a UTF-8 file, without a byte order mark. Raises InputError."""
+    try:
+        # Spreadsheets begin their CSV files with a byte order mark.
+        return file_bytes(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        problem = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise InputError(problem.lower(), file=path) from None
+
+
 def opened(path: Path, *, most: int = MOST_BYTES) -> BinaryIO:
     """Return a file, open for reading; for a pipe its content so far as needed, up to one byte more than the limit.
 
     Raises InputError for a pipe without a writer, OSError if the file cannot be opened.
     """
     if "\0" in str(path):
-        raise InputError("the name of a file holds no null character", file=path)
+        # open() would raise a ValueError, which callers do not expect.
+        raise InputError("the file name contains a null character", file=path)
     file = open(path, "rb", opener=_at_once)  # noqa: SIM115
     if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
         os.set_blocking(file.fileno(), True)
@@ -60,19 +69,22 @@ def _first_byte(pipe: int, path: Path) -> bytes:
     """
     arriving = select.poll()
     arriving.register(pipe, select.POLLIN)
+    # A shell starts both ends of `<(command)` at the same time, so the writer may be late.
     arriving.poll(WRITER_WAIT * 1000)
     try:
         first = os.read(pipe, 1)
+    # There is a writer, but it has not written yet.
     except BlockingIOError:
         return b""
     if not first:
-        raise InputError("this is a pipe, empty, and nobody writes to it", remedy="name a file", file=path)
+        raise InputError("this is an empty pipe that no process writes to", remedy="name a file", file=path)
     return first
 
 
 def file_lines(file: BinaryIO, path: Path, *, most: int = MOST_BYTES) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of an open file, with their numbers from 1. Raises InputError for one that is too long."""
     number = 0
+    # Bounded, or a file without line ends would be read into memory whole.
     while line := file.readline(most + 1):
         number += 1
         if len(line) > most:

@@ -1,7 +1,5 @@
 """Compile JSON Schemas in one place, without ever opening a URL or a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
@@ -76,6 +74,7 @@ def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> boo
     """Collect names; return True if the schema allows no others. A property without a type is a scalar of any type."""
     if not is_object(schema):
         return False
+    # These may declare names elsewhere, so the names found here would not be all.
     if any(name in schema for name in ("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if", "prefixItems")):
         return False
     named: JsonValue = schema.get("type")
@@ -86,6 +85,7 @@ def _declares(schema: JsonValue, found: set[str], wanted: frozenset[str]) -> boo
         return True
     properties = cast(JsonObject, schema.get("properties") or {})
     found.update(name for name, inner in properties.items() if not wanted or _has_type(inner, wanted))
+    # Strictly, a schema without `additionalProperties: false` is open; servers that declare properties mean them as all.
     closed = bool(properties) and not schema.get("additionalProperties")
     return all([closed, *(_declares(inner, found, wanted) for inner in properties.values())])
 

@@ -1,7 +1,5 @@
 """Files of whole lines: appended so that a killed process tears at most the last line, which is cut off before the next is written."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os
@@ -23,7 +21,7 @@ class LineWriter:
 
     A partial line on a full disk is cut off again. Lines are synced to disk in groups of `sync_every`; 0 leaves syncing to the
     system. A `shared` file may have several writers, in several processes, that all open it as shared. With `alone`, writing
-    fails once somebody else has written to the file.
+    fails once another writer has written to the file.
     """
 
     def __init__(self, path: Path, *, sync_every: int = 0, shared: bool = False, alone: bool = False) -> None:
@@ -78,9 +76,11 @@ class LineWriter:
             self._mend()
         if self._alone and os.fstat(self._descriptor).st_size != self._size:
             raise InputError("somebody else has written to this file", remedy="name another", file=self.path)
+        # Set while writing: if even the cut below fails, the next write tries it again.
         self._torn = True
         try:
             written = os.write(self._descriptor, line)
+            # A write to a file may be partial, above all when the disk becomes full.
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
         except BaseException:
@@ -114,6 +114,7 @@ class Replacement:
         self._new = temporary_name(path)
 
     def __enter__(self) -> LineWriter:
+        # A killed process may have left one.
         self._new.unlink(missing_ok=True)
         self._writer = LineWriter(self._new)
         return self._writer
@@ -125,6 +126,7 @@ class Replacement:
             if kind is None:
                 self._writer.sync()
                 self._new.replace(self._path)
+                # The rename itself is an entry of the folder.
                 sync(self._path.parent)
         except OSError as failed:
             raise unwritable(self._path, failed) from None

@@ -1,7 +1,5 @@
 """Redact secrets: known values anywhere, values under names that suggest secrets, and keys in a known format."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable
@@ -16,6 +14,7 @@ SHORTEST = 6
 
 _WORDS = r"api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|token|secret|password|passwd|credentials?|authorization|cookie"
 _NAME = re.compile(rf"(?:^|[_\-.]|(?-i:(?<=[a-z])(?=[A-Z])))(?:x[_-])?(?:{_WORDS}|pat|pwd)$", re.IGNORECASE)
+# Names of paging and progress: such tokens are not secret, and clients need them.
 _HARMLESS = re.compile(r"(?:progress|next|page|cursor|continuation|sync|refresh_?page)[_-]?token$", re.IGNORECASE)
 
 # Keys of well-known services, in their published formats; ordinary words are too short to match.
@@ -109,6 +108,7 @@ class Redactor:
         after_flag = False
         for word in words:
             name, equals, value = word.partition("=")
+            # A flag without a value is followed by another flag.
             if after_flag and not word.startswith("-"):
                 hidden.append(REDACTED)
             elif equals and value and names_secret(name.lstrip("-")):
@@ -119,6 +119,7 @@ class Redactor:
         return hidden
 
     def _member(self, key: str, item: JsonValue) -> JsonValue:
+        # Only a text is a secret; objects are searched further.
         if self._by_name and isinstance(item, str) and item and names_secret(key):
             return REDACTED
         return self.value(item)

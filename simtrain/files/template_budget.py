@@ -1,16 +1,15 @@
-"""A budget for one render of an untrusted template, in items, characters and time, charged by filters and operators."""
+"""The sandbox of untrusted templates, and the budget of a render: items, characters and time, charged by filters and operators."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from threading import local
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from jinja2 import Environment, nodes, pass_environment
+from jinja2 import Environment, Template, TemplateError, TemplateSyntaxError, nodes, pass_environment
 from jinja2.exceptions import SecurityError
 from jinja2.filters import make_attrgetter
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from simtrain.values.errors import InputError
@@ -43,6 +42,7 @@ def visit() -> None:
     _left.items -= 1
     if _left.items < 0:
         raise TooMuch(f"a template may visit at most {_left.most_items} loop items")
+    # Checked here, since every loop and every call passes this place.
     if perf_counter() > _left.deadline:
         raise TooMuch("the template takes too long")
 
@@ -71,7 +71,7 @@ def paid(filter: Callable[..., Any]) -> Callable[..., Any]:
     return paying
 
 
-def counted(items: Iterable[Any]) -> Iterator[Any]:
+def _counted(items: Iterable[Any]) -> Iterator[Any]:
     """Yield the items of a loop, charging for each."""
     for item in items:
         visit()
@@ -83,12 +83,13 @@ def replace(text: Any, old: str, new: str, count: int | None = None) -> str:
     text, old, new = str(text), str(old), str(new)
     most = -1 if count is None else count
     found = text.count(old) if most < 0 else min(most, text.count(old))
+    # Before the result is built: it may be far longer than its parts.
     spend(len(text) + found * len(new))
     return text.replace(old, new, most)
 
 
 @pass_environment
-def join(
+def _join(
     environment: Environment, items: Iterable[Any], separator: str = "", attribute: str | int | None = None
 ) -> str:
     """Do what the filter `join` does."""
@@ -107,7 +108,7 @@ def joined(items: Iterable[Any], separator: str = "") -> str:
 
 
 @pass_environment
-def add_up(
+def _add_up(
     environment: Environment,
     items: Iterable[Any],
     attribute: str | int | None = None,
@@ -129,14 +130,15 @@ def add_up(
     return whole
 
 
-def count_loops(tree: nodes.Template) -> nodes.Template:
+def _count_loops(tree: nodes.Template) -> nodes.Template:
     """Return the template with charges for every loop (filter `counted`) and every `~` (filter `concat`)."""
+    # Nested loops multiply, so every item is counted when it is visited.
     for loop in tree.find_all(nodes.For):
         loop.iter = nodes.Filter(loop.iter, "counted", [], [], None, None, lineno=loop.lineno)
     return _Concatenations().visit(tree)
 
 
-def depth(tree: nodes.Node) -> int:
+def _depth(tree: nodes.Node) -> int:
     """Return the nesting depth of a template."""
     found, level = 0, [tree]
     while level:
@@ -151,3 +153,53 @@ class _Concatenations(NodeTransformer):
         self.generic_visit(node)
         parts = nodes.List(node.nodes, lineno=node.lineno)
         return nodes.Filter(parts, "concat", [], [], None, None, lineno=node.lineno)
+
+
+UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
+"""The exceptions of Jinja for a source that it cannot parse or compile; the last two come from Python's own compiler."""
+
+
+class ChargedSandbox(ImmutableSandboxedEnvironment):
+    """Jinja's immutable sandbox with limits on source and depth, whose filters, loops and operators are charged for."""
+
+    intercepted_binops = frozenset({"*", "**", "%", "+"})
+    most_source: ClassVar[int]
+    most_depth: ClassVar[int]
+    too_long: ClassVar[str]
+
+    def __init__(self, filters: Iterable[str], own: Mapping[str, Any], **options: Any) -> None:
+        """`filters` names those of Jinja that are kept, `own` are others."""
+        # Callers cache compiled templates themselves, and Jinja's cache would keep every source as well.
+        super().__init__(cache_size=0, **options)
+        kept: dict[str, Any] = {name: paid(self.filters[name]) for name in filters}
+        charged = {"replace": replace, "join": _join, "concat": joined, "sum": _add_up, "counted": _counted}
+        self.filters = {**kept, **charged, **own}
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        if len(source) > self.most_source:
+            raise TemplateSyntaxError(self.too_long, 1)
+        tree = super()._parse(source, name, filename)
+        if _depth(tree) > self.most_depth:
+            raise TemplateSyntaxError("it is nested too deeply", 1)
+        return _count_loops(tree)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "+":
+            spend(size(left) + size(right))
+        # Python computes powers exactly: 9 ** 9 ** 9 would not end in a lifetime.
+        elif operator == "**" and (abs(left) > 1e6 or abs(right) > 16):
+            raise SecurityError("a power this large is refused")
+        return super().call_binop(context, operator, left, right)
+
+
+def written(template: Template, values: Mapping[str, Any], *, most: int, otherwise: InputError) -> str:
+    """Return the text of a template, at most `most` characters; `otherwise` is raised beyond."""
+    parts: list[str] = []
+    length = 0
+    # In parts, so that an endless template stops at the limit and not when memory runs out.
+    for part in template.generate(values):
+        length += len(part)
+        if length > most:
+            raise otherwise
+        parts.append(part)
+    return "".join(parts)

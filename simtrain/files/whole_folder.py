@@ -1,7 +1,5 @@
 """Folders that appear whole or not at all, and files of which all are written or none."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -18,9 +16,11 @@ def whole_folder(out: Path) -> Generator[Path]:
     """
     temporary = temporary_name(out)
     try:
+        # A killed process may have left one.
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
+        # A rename cannot replace a folder that has content.
         if out.is_dir():
             shutil.rmtree(out)
         temporary.rename(out)
@@ -36,6 +36,7 @@ def write_files(contents: Mapping[Path, str]) -> list[Path]:
     begun: list[Path] = []
     try:
         for path, text in contents.items():
+            # Outermost first, so that undoing in reverse empties the inner ones first.
             begun += reversed([folder for folder in path.parents if not folder.exists()])
             path.parent.mkdir(parents=True, exist_ok=True)
             begun.append(path)

@@ -1,7 +1,5 @@
 """YAML files as data with line numbers: read within limits, checked against a model, refused with one line each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 MAX_BYTES = 8_000_000
+# A few lines of nested aliases can expand to billions of values.
 MAX_NODES = 400_000
 MAX_DEPTH = 60
 
@@ -32,7 +31,7 @@ _TOO_DEEP = "the file is nested too deeply, or refers to itself"
 PLAIN_NAME = r"^[a-z][a-z0-9_]*$"
 _WORDS = {
     "too_short": "at least {min_length} are needed, and there are {actual_length}",
-    "too_long": "at most {max_length} fit, and there are {actual_length}",
+    "too_long": "at most {max_length} are allowed, and there are {actual_length}",
     "int_type": "an integer is needed",
     "int_parsing": "an integer is needed",
     "int_from_float": "an integer is needed",
@@ -121,6 +120,7 @@ def _written(location: tuple[str | int, ...], data: JsonValue, *, missing: bool)
     """
     found: list[str | int] = []
     for index, part in enumerate(location):
+        # pydantic's own mark for an error in a key of a mapping.
         if part == "[key]":
             continue
         if is_object(data) and part in data:
@@ -144,7 +144,7 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
             return f"the key {name!r} is missing", None
         case "string_pattern_mismatch" if detail["ctx"]["pattern"] == PLAIN_NAME:
             return (
-                f"{detail['input']!r} is no name",
+                f"{detail['input']!r} is not a name",
                 "write it in small letters, digits and underscores, a letter first",
             )
         case kind:
@@ -164,6 +164,15 @@ def parse_line(model: type[ModelT], text: bytes, *, file: Path, line: int, what:
     except ValidationError as error:
         problem, remedy = describe(error.errors(include_url=False)[0], model)
         raise InputError(f"{what}: {problem}", remedy=remedy, file=file, line=line) from None
+
+
+def validated(model: type[ModelT], data: JsonObject, *, place: str | None = None) -> ModelT:
+    """Return what was given elsewhere than in a file as `model`. Raises InputError for the first thing that is wrong."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        problem, remedy = describe(error.errors(include_url=False)[0], model)
+        raise InputError(problem, remedy=remedy, place=place) from None
 
 
 def _keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
@@ -276,6 +285,7 @@ class _Reader:
                 raise InputError("a key must be plain text", line=line)
             key = key_node.value
             self.check_text(key, line)
+            # YAML forbids it, but PyYAML silently keeps the last one.
             if key in found:
                 raise InputError(
                     f"the key {key!r} appears twice", remedy="keep one", line=line, place=name_place(place)
@@ -287,17 +297,19 @@ class _Reader:
     def check_text(self, text: str, line: int) -> None:
         """Raise InputError for text that cannot be written to a file."""
         if "\0" in text:
-            raise InputError("the text holds a null character", remedy="remove it", line=line)
+            raise InputError("the text contains a null character", remedy="remove it", line=line)
         if not text.isascii() and _SURROGATE.search(text):
-            raise InputError("the text holds half a character (a surrogate)", remedy="write it whole", line=line)
+            raise InputError("the text contains half a character (a surrogate)", remedy="write it whole", line=line)
 
     def scalar(self, node: yaml.ScalarNode, line: int) -> JsonValue:
         text = node.value
         self.check_text(text, line)
+        # Quoted: a text, whatever it looks like.
         if node.style:
             return text
         if text in _CONSTANTS:
             return _CONSTANTS[text]
+        # Longer ones may be ids; as numbers they would lose digits in other programs.
         if _INTEGER.fullmatch(text) and len(text) < 20:
             return int(text)
         if not _FLOAT.fullmatch(text):

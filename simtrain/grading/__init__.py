@@ -1,1 +1,1 @@
-"""The graders of a finished episode, and the one reward that they add up to. Imports agents, episodes and below."""
+"""Grade finished episodes: graders, and how their values become one reward. Imports agents, episodes and below."""

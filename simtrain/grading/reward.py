@@ -94,6 +94,7 @@ def _guessed(trajectory: Trajectory) -> bool:
 async def _ask(item: Grading, trajectory: Trajectory, world: FinishedWorld) -> Reward:
     try:
         reward = await item.grader.grade(trajectory, world)
+    # Any exception: one faulty grader must not end a run, and its episode has no reward.
     except Exception as error:
         return Reward(item.label, None, item.weight, item.gate, error=_explain(error))
     return _placed(item, reward)
@@ -113,6 +114,7 @@ def _placed(item: Grading, reward: Reward) -> Reward:
     found = replace(reward, grader=item.label, weight=item.weight, gate=item.gate)
     if found.value is None:
         return found if found.error else replace(found, error="the grader gave no value")
+    # A plug-in's mistake, which would distort every mean.
     if not 0.0 <= found.value <= 1.0:
         return replace(found, value=None, error=f"the grader gave {found.value}, which is not between 0 and 1")
     return found

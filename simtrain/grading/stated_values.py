@@ -1,4 +1,4 @@
-"""Reading plain sentences: does one state the right value and no other, which number is in it, which items does it list."""
+"""Read plain sentences: whether one states the right value and no other, which number it has, which items it lists."""
 
 import re
 from collections.abc import Sequence

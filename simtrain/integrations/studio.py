@@ -4,8 +4,6 @@
 between one that opens the episode and one that grades it; an interrupt before `tools` shows each call before it is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -37,11 +35,11 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import Action, JsonObject, Message
 
 MOST_OPEN = 64
-"""Episodes kept open at once; a thread that was left half-way is closed when so many others came after it."""
+"""Maximum of open episodes; beyond it the oldest is closed, since Studio does not say when a thread is abandoned."""
 
 
 class StudioTask(BaseModel):
-    """The input: what to play."""
+    """The graph's input: the episode to play."""
 
     scenario: str = Field("helpdesk/refund", description="Name or file of a scenario.")
     case: int = Field(0, ge=0, description="Number of the case.")
@@ -50,7 +48,7 @@ class StudioTask(BaseModel):
 
 
 class StudioOutcome(TypedDict):
-    """The output: the transcript, why it ended, and the rewards."""
+    """The graph's output: the transcript, why it ended, and the rewards."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     answer: str | None
@@ -60,7 +58,7 @@ class StudioOutcome(TypedDict):
 
 
 class StudioState(StudioOutcome):
-    """The state that Studio shows: the output, the turn, and the key of the open episode."""
+    """The graph's state, as Studio shows it: the output, the turn, and the key of the open episode."""
 
     turn: int
     session: str
@@ -86,11 +84,13 @@ _sessions: dict[str, _Session] = {}
 async def open_episode(task: StudioTask, config: RunnableConfig) -> JsonObject:
     """Open the episode of this thread. Raises InputError for a task that cannot be played."""
     key = str(config.get("configurable", {}).get("thread_id") or uuid4())
+    # A thread that starts a new run abandons the episode of the one before.
     await _close(key)
     while len(_sessions) >= MOST_OPEN:
         await _close(next(iter(_sessions)))
     session = _sessions[key] = await _opened(task)
     opening = [SystemMessage(session.briefing.system), HumanMessage(session.briefing.prompt)]
+    # The messages of an earlier run on this thread would otherwise stay: add_messages only appends.
     return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *opening], "turn": 0, "session": key}
 
 
@@ -112,7 +112,7 @@ async def _opened(task: StudioTask) -> _Session:
 
 
 async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
-    """Return the loop's own node, and its message for the state."""
+    """Run the loop's `model` node and add its message to the state."""
     session = _session(state)
     ended = await _advance(loop.model, session, state)
     journal = session.seat.journal
@@ -121,7 +121,7 @@ async def model(state: StudioState) -> Command[Literal["tools", "grade"]]:
 
 
 async def tools(state: StudioState) -> Command[Literal["model", "grade"]]:
-    """Return the loop's own node, and its observations for the state."""
+    """Run the loop's `tools` node and add its observations to the state."""
     session = _session(state)
     ended = await _advance(loop.tools, session, state)
     replies = [_reply(step) for step in session.seat.journal.turns[-1].steps]
@@ -158,9 +158,10 @@ _Node = Callable[[loop.Cursor, Runtime[loop.Seat]], Awaitable[Command[Any]]]
 
 
 async def _advance(node: _Node, session: _Session, state: StudioState) -> bool:
-    """Run a node of the loop; whether the episode has ended."""
+    """Run a node of the loop; return True if the episode has ended."""
     try:
         command = await node({"turn": state["turn"]}, Runtime(context=session.seat))
+    # As in a run: a failure is recorded and graded, not shown as a crash of the graph.
     except Exception as error:
         session.seat.journal.end(failure(error))
         return True

@@ -3,39 +3,35 @@
 Templates get the same variables and functions as from `apply_chat_template` (transformers 5.23, utils/chat_template_utils.py).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2 import Environment, Template, TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
-from jinja2.filters import do_indent
+from jinja2.filters import FILTERS, do_indent
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from simtrain.files.template_budget import (
-    add_up,
+    UNREADABLE,
+    ChargedSandbox,
     allow,
-    count_loops,
-    counted,
-    depth,
-    join,
     joined,
     paid,
     replace,
     size,
     spend,
     visit,
+    written,
 )
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
 
+# A template comes with a downloaded model, so it is untrusted.
 MOST_SOURCE = 200_000
 MOST_OUTPUT = 8_000_000
 MOST_VISITS = 300_000
@@ -44,7 +40,9 @@ MOST_SECONDS = 10.0
 _MOST_DEPTH = 150
 _MOST_INDENT = 32
 
+# Left out: what can grow far beyond its input, draws at random, prints Python objects, or serves only HTML.
 _REFUSED_FILTERS = ("batch", "center", "format", "pprint", "random", "slice", "urlize", "wordwrap", "xmlattr")
+# Methods of str that pad or multiply a text without passing through a filter.
 _REFUSED_METHODS = frozenset({"center", "expandtabs", "ljust", "rjust", "translate", "zfill"})
 _WIDE = re.compile(r"%[^a-zA-Z%]*(?:\d{4,}|\*)")
 
@@ -87,34 +85,25 @@ class _Namespace(Namespace):
         Namespace.__setitem__(self, name, value)
 
 
-class _Sandbox(ImmutableSandboxedEnvironment):
-    intercepted_binops = frozenset({"*", "**", "%", "+"})
+class _Sandbox(ChargedSandbox):
+    most_source = MOST_SOURCE
+    most_depth = _MOST_DEPTH
+    too_long = f"a chat template may have at most {MOST_SOURCE:,} characters"
 
     def __init__(self) -> None:
         super().__init__(
+            [name for name in FILTERS if name not in _REFUSED_FILTERS],
+            {"indent": paid(_indent), "tojson": paid(_tojson)},
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=[_Generation, loopcontrols],
             finalize=_paid_for,
-            cache_size=0,
         )
-        kept = {name: paid(filter) for name, filter in self.filters.items() if name not in _REFUSED_FILTERS}
-        own: dict[str, Any] = {
-            "replace": replace, "join": join, "concat": joined, "sum": add_up,
-            "counted": counted, "indent": paid(_indent), "tojson": paid(_tojson),
-        }  # fmt: skip
-        self.filters = {**kept, **own}
+        # It draws at random: a rendering must be the same each time.
         self.globals.pop("lipsum")
         self.globals |= {"raise_exception": _raise, "dict": _Dict(), "namespace": _Namespace}
 
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        if len(source) > MOST_SOURCE:
-            raise TemplateSyntaxError(f"a chat template may have at most {MOST_SOURCE:,} characters", 1)
-        tree = super()._parse(source, name, filename)
-        if depth(tree) > _MOST_DEPTH:
-            raise TemplateSyntaxError("it is nested too deeply", 1)
-        return count_loops(tree)
-
+    # Format strings reach attributes, and "{:999999999}" allocates that many characters.
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         if super().wrap_str_format(value) is not None:
             raise SecurityError("the method 'format' is not available in chat templates")
@@ -122,6 +111,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Any, __obj: Any, *arguments: Any, **named: Any) -> Any:
         visit()
+        # Bound methods of texts bypass the filters, so they are charged here.
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str):
             method = __obj.__name__
@@ -134,13 +124,10 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return found
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        if operator == "+":
-            spend(size(left) + size(right))
-        elif operator == "*":
+        if operator == "*":
             spend(size(left) * right if isinstance(right, int) else size(right) * left if isinstance(left, int) else 0)
-            _check_number(left, right)
-        elif operator == "**" and (abs(left) > 1e6 or abs(right) > 16):
-            raise SecurityError("a power this large is refused")
+            if any(isinstance(value, int) and value.bit_length() > 4096 for value in (left, right)):
+                raise SecurityError("a number this large is refused")
         elif operator == "%" and isinstance(left, str) and _WIDE.search(left):
             raise SecurityError("a width this large is refused")
         return super().call_binop(context, operator, left, right)
@@ -162,11 +149,6 @@ _GROWING: dict[str, Callable[..., Any]] = {"join": _join, "replace": replace}
 def _check_name(name: object) -> None:
     if isinstance(name, str) and name.startswith("_"):
         raise SecurityError(f"a namespace has no attribute {name!r}")
-
-
-def _check_number(*values: Any) -> None:
-    if any(isinstance(value, int) and value.bit_length() > 4096 for value in values):
-        raise SecurityError("a number this large is refused")
 
 
 def _raise(message: object) -> None:
@@ -195,9 +177,7 @@ def _tojson(
 
 _SANDBOX = _Sandbox()
 
-# The exceptions of Jinja for a source that it cannot parse or compile; the last two come from Python's own compiler.
-_UNREADABLE = (TemplateError, SyntaxError, ValueError, RecursionError, MemoryError)
-_FAILURES = (*_UNREADABLE, TypeError, ArithmeticError, LookupError, AttributeError, NameError, AssertionError)
+_FAILURES = (*UNREADABLE, TypeError, ArithmeticError, LookupError, AttributeError, NameError, AssertionError)
 
 
 @lru_cache(maxsize=64)
@@ -206,28 +186,23 @@ def compiled(source: str) -> Template:
     allow(MOST_VISITS, MOST_WORK, MOST_SECONDS)
     try:
         return _SANDBOX.from_string(source)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InputError(f"the chat template does not parse: {_why(error)}") from None
 
 
 def rendered(template: Template, values: Mapping[str, Any]) -> str:
     """Return the text of a chat. Raises InputError for what the template raises, and for a limit passed."""
     allow(MOST_VISITS, MOST_WORK, MOST_SECONDS)
-    parts: list[str] = []
-    length = 0
+    beyond = InputError(f"the chat template writes more than {MOST_OUTPUT:,} characters")
     try:
-        for part in template.generate(values):
-            length += len(part)
-            if length > MOST_OUTPUT:
-                raise InputError(f"the chat template writes more than {MOST_OUTPUT:,} characters")
-            parts.append(part)
+        return written(template, values, most=MOST_OUTPUT, otherwise=beyond)
     except _FAILURES as error:
         raise InputError(f"the chat template cannot be rendered: {_why(error)}") from None
-    return "".join(parts)
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError | MemoryError):
         return "it is nested too deeply"
+    # Python's compiler adds the file and line of Jinja's generated code, which mean nothing to the author.
     text = str(error).partition(' File "<')[0] or type(error).__name__
     return text if len(text) <= 300 else text[:297] + "..."

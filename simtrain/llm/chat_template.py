@@ -1,4 +1,4 @@
-"""A chat template: the same rendering of a conversation for training, play and serving, and its inverse."""
+"""Chat templates: one rendering of a conversation for training, playing and serving, and its inverse."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from simtrain.llm.chat_template_files import find_template
 from simtrain.llm.conversation import Conversation, with_system
 from simtrain.llm.tool_listing import compact_listing
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, canonical, is_object
+from simtrain.values.types import JsonObject, JsonValue, canonical, is_object, object_schema
 
 TEMPLATE_DATE = datetime(2024, 7, 26)
-"""The date that templates get as today, fixed so that training and play agree: the default of Llama's own template."""
+"""The date that templates see as today, fixed so that training and playing agree: the default of Llama's own template."""
 
 
 class NotCarried(InputError):
-    """A template cannot represent a conversation: it would lose a part, or render it differently later."""
+    """Raised if a template cannot represent a conversation: it would lose a part, or render it differently later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a rendered conversation. `written`: the model wrote it, end of turn included; otherwise the model read it."""
+    """A piece of a rendered conversation. `written`: by the model, end of turn included; otherwise the model read it."""
 
     text: str
     written: bool
@@ -38,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """A chat template by its source. `tokens` are special tokens and `variables` others that it may name (`enable_thinking`)."""
+    """A chat template's source. It may refer to the special `tokens`, and to other `variables` (`enable_thinking`)."""
 
     name: str
     source: str
@@ -93,6 +93,7 @@ class ChatTemplate:
         shift = len(messages) - len(conversation.messages)
         spans, seen = list[Span](), ""
         for at in _assistant_places(messages):
+            # Where the model's own bytes are known they are used: training on a re-rendering would train on text never sampled.
             raw = conversation.written.get(at - shift)
             prompt, completion = self._turn(conversation, messages, tools, at, check=raw is None)
             spans.append(Span(self._behind(prompt, seen, at), False))
@@ -106,9 +107,10 @@ class ChatTemplate:
         return _merged(spans)
 
     def ended(self, text: str, *, calls: bool) -> str:
-        """Return a turn as the model wrote it, with the end that a server keeps to itself; `calls` says whether it has calls."""
+        """Return a turn as the model wrote it, with the end mark that servers remove; `calls`: the turn has calls."""
         if not self.stop or text.endswith(self.stop):
             return text
+        # Some templates end a turn with calls differently (gpt-oss: <|call|>); that end comes second.
         return text + self.stop[-1 if calls else 0]
 
     def prompted(self, conversation: Conversation) -> list[tuple[str, str]]:
@@ -156,6 +158,7 @@ class ChatTemplate:
         """Return one turn's prompt and completion; `check` that the turn can be read back from it."""
         prompt = self._render(messages[:at], tools, True)
         whole = self._render(messages[: at + 1], tools, False)
+        # Training and play agree only if a turn continues its prompt byte for byte.
         if not whole.startswith(prompt):
             raise self._not_carried(at, "the prompt for it is not how the template writes what came before it")
         completion = whole[len(prompt) :].rstrip()
@@ -165,6 +168,7 @@ class ChatTemplate:
         return prompt, completion
 
     def _behind(self, text: str, seen: str, at: int) -> str:
+        # Templates that drop earlier thinking (Qwen 3) rewrite the past; a server's prefix cache and token masks would not match.
         if not text.startswith(seen):
             raise self._not_carried(at, "earlier turns are written otherwise once another follows")
         return text[len(seen) :]
@@ -196,7 +200,7 @@ class ChatTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _Wire:
-    """How a template writes calls: the format, how one looks, the ends of a turn, and whether the prompt begins the thinking."""
+    """How a template writes calls: format, an example, the ends of a turn, and whether the prompt already begins the thinking."""
 
     format: CallFormat
     example: str
@@ -212,22 +216,20 @@ class _Wire:
 _ABOUT = "What a tool is for."
 _WORDS = "The words of an answer."
 _TASK: tuple[JsonObject, ...] = ({"role": "user", "content": "A task."},)
+# Quotes, a backslash, a line break and every JSON type: what templates most often write so that it cannot be read back.
 _ARGUMENTS: JsonObject = {"text": 'it\'s "so" \\ é\nhere', "count": 3, "flag": True, "list": [1, "a"]}
 _TOOL: JsonObject = {
     "type": "function",
     "function": {
         "name": "a_tool",
         "description": _ABOUT,
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "text": {"type": "string"},
-                "count": {"type": "integer"},
-                "flag": {"type": "boolean"},
-                "list": {"type": "array"},
-            },
-            "required": ["text"],
-        },
+        "parameters": object_schema(
+            ("text",),
+            text={"type": "string"},
+            count={"type": "integer"},
+            flag={"type": "boolean"},
+            list={"type": "array"},
+        ),
     },
 }
 
@@ -238,7 +240,7 @@ def _calling(name: str, arguments: JsonObject) -> JsonObject:
 
 
 def _found_out(template: ChatTemplate) -> _Wire:
-    """Return how a template writes calls, from what it makes of a call and of an answer. Raises InputError when it cannot be read."""
+    """Return how a template writes calls, found by rendering a call and an answer. Raises InputError if the call cannot be read back."""
     render = template._render  # pyright: ignore[reportPrivateUsage]
     start = render(_TASK, None, True)
     answer = render((*_TASK, {"role": "assistant", "content": _WORDS}), None, False)
@@ -259,16 +261,17 @@ def _found_out(template: ChatTemplate) -> _Wire:
         example = render((*_TASK, _calling("NAME", {"ARGUMENT": "VALUE"})), None, False)[len(start) :].rstrip()
         example = example[example.index(one.opening) :].removesuffix(call_end).strip()
         wire = _Wire(one, example, ends, start.rstrip().endswith(one.thought[0].strip()))
+        # A format counts only if the probe survives the round trip; similar marks alone prove nothing.
         if _difference(called, wire.read(written, {"a_tool": _TOOL["function"]["parameters"]})) is None:
             return wire
     raise InputError(
-        f"the chat template {template.name} drops calls, or writes them in no form that is known",
+        f"the chat template {template.name} drops calls, or writes them in an unknown form",
         remedy="take another template, such as hermes or qwen",
     )
 
 
 def _difference(message: JsonObject, read: AssistantMessage) -> str | None:
-    """Return which part of a message its text does not give back; None if it gives back all."""
+    """Return the part of a message that is lost in its rendered text; None if all of it can be read back."""
     calls = [call["function"] for call in message.get("tool_calls", ())]
     if [call["name"] for call in calls] != [call.name for call in read.calls]:
         return "a call"
@@ -289,7 +292,7 @@ def _canonical(arguments: str) -> bytes | None:
 
 
 def _shown(message: JsonObject) -> JsonObject:
-    """Return a message as transformers shows it to a template: thinking under all its names, nothing that is null."""
+    """Return a message as transformers passes it to a template: thinking under both names, and no null values."""
     kept = {name: value for name, value in message.items() if value is not None}
     reasoning = kept.get("reasoning_content")
     return kept if reasoning is None else {"thinking": reasoning, **kept}
@@ -300,7 +303,7 @@ def _assistant_places(messages: Sequence[JsonObject]) -> list[int]:
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:
-    """Return spans in which read and written take turns."""
+    """Return the spans with neighbours of the same kind joined, so that read and written spans alternate."""
     found = list[Span]()
     for span in spans:
         if found and found[-1].written == span.written:

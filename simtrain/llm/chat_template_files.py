@@ -1,6 +1,4 @@
-"""Where chat templates come from: a shipped name, a .jinja file, or the files of a Hugging Face tokenizer, read without it."""
-
-from __future__ import annotations
+"""Find chat templates: by a shipped name, in a .jinja file, or in the files of a Hugging Face tokenizer, read without it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,13 +11,14 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue, as_object, is_list, is_object
 
+# A tokenizer's config lists all added tokens and may have megabytes.
 _MOST_BYTES = 64 * 1024 * 1024
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """A template's source, what messages call it, and the special tokens that it may name."""
+    """A template's source, its name in messages, and the special tokens that it may refer to."""
 
     name: str
     source: str
@@ -27,7 +26,7 @@ class TemplateFile:
 
 
 def shipped() -> list[str]:
-    """Return the names of the templates that come with simtrain."""
+    """Return the names of the shipped templates."""
     return sorted(Path(file.name).stem for file in _SHIPPED.iterdir() if file.name.endswith(".jinja"))
 
 
@@ -71,7 +70,7 @@ def _of_config(path: Path, name: str) -> TemplateFile:
 
 
 def _sources(value: JsonValue) -> Iterator[str]:
-    """Yield the sources under `chat_template`: one, or a list of named ones, that for tools first."""
+    """Yield the sources under `chat_template`: a single one, or those of a list of named ones, the one for tools first."""
     if isinstance(value, str):
         yield value
     elif is_list(value):
@@ -81,7 +80,7 @@ def _sources(value: JsonValue) -> Iterator[str]:
 
 
 def _tokens(config: JsonObject) -> dict[str, str]:
-    """Return the special tokens, each given as a text or as an object with its `content`."""
+    """Return the special tokens; each is given as text, or as an object with `content`."""
     given = {name: config.get(name) for name in _SPECIAL}
     found = {
         name: value if isinstance(value, str) else as_object(value).get("content") for name, value in given.items()
@@ -105,7 +104,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError:
-        raise InputError("it is no UTF-8 text", file=path) from None
+        raise InputError("it is not UTF-8 text", file=path) from None
 
 
 _SHIPPED = files("simtrain.llm") / "chat_templates"

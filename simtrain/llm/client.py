@@ -30,6 +30,7 @@ MODELS_TIMEOUT = 15.0
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_KEY = "none"
+# The pool must not be the bottleneck: a run decides how many episodes it plays at once.
 _CONNECTIONS = 10_000
 # Uvicorn, and so vLLM and SGLang, drops an idle connection after 5 seconds; ours go first, so that no call meets one.
 _IDLE_SECONDS = 4.0
@@ -93,7 +94,7 @@ class ChatClient:
     ) -> Completion:
         """Return one chat completion. `sampling` holds any other fields of the request body.
 
-        Status 408, 429 and 5xx, timeouts, cut connections and replies that are no completion are tried again;
+        Status 408, 429 and 5xx, timeouts, cut connections and replies that are not completions are tried again;
         Retry-After is honoured. Raises ModelError when the attempts are used up, and at once for any other refusal.
         """
         body: JsonObject = {"model": self.model, "messages": messages, **sampling}
@@ -102,13 +103,14 @@ class ChatClient:
         return await self._complete(orjson.dumps(body), attempts=self.attempts)
 
     async def continue_text(self, prompt: str | Sequence[int], **sampling: JsonValue) -> Completion:
-        """Return what the model writes behind a text, or behind token ids, by `/completions`. Raises ModelError as `complete` does."""
+        """Return the model's continuation of a text or of token ids, by `/completions`. Raises ModelError like `complete`."""
         body: JsonObject = {"model": self.model, "prompt": prompt, **sampling}
         return await self._complete(orjson.dumps(body), attempts=self.attempts, path="/completions")
 
     async def ask(self, path: str, body: JsonObject) -> JsonValue:
         """Return the JSON reply of a route of the server that is not OpenAI's, such as `/tokenize`. Raises ModelError."""
         content = orjson.dumps({**body, "model": self.model})
+        # Routes that are no part of OpenAI's API are at the server's root.
         url = self.base_url.removesuffix("/v1") + path
 
         async def attempt(number: int) -> JsonValue:
@@ -128,10 +130,10 @@ class ChatClient:
         await self.close()
 
     async def ready(self) -> None:
-        """Check that the server answers, takes the key and has the model. Raises InputError, one line, when not.
+        """Check that the server answers, accepts the key and has the model. Raises InputError.
 
-        Asks for the list of models; if there is none, or it lacks the model (servers know more names than they
-        list), makes a call of one token.
+        Request the list of models; if there is none, or it lacks the model (servers know more names than they
+        list), make a call of one token.
         """
         listed = [str(entry["id"]) for entry in await self.listed()]
         if self.model in listed:
@@ -179,6 +181,7 @@ class ChatClient:
         connection = await self._connection()
         connection.calls += 1
         try:
+            # Around the whole call: a transport's timeout starts anew with every chunk that a slow server sends.
             async with asyncio.timeout(within):
                 response = await connection.http.send(
                     connection.http.build_request(method, url, content=content, headers=connection.headers),
@@ -186,6 +189,7 @@ class ChatClient:
                 )
                 try:
                     encoding = response.headers.get("content-encoding", "")
+                    # Raw, since the transport would decompress without a limit.
                     body = await unpacked(response.aiter_raw(), encoding=encoding)
                 finally:
                     await response.aclose()
@@ -209,6 +213,7 @@ class ChatClient:
         status, refusal = response.status_code, read_error(body)
         problem = f"{self.server} answered {status}: {self._redact(refusal.message) or response.reason_phrase}"
         after = retry_after(response.headers)
+        # A server that asks for an hour's wait would hold the run up longer than the call is worth.
         patient = after is None or after <= LONGEST_RETRY_AFTER
         if refusal.code == "insufficient_quota" or not patient or (status < 500 and status not in (408, 429)):
             return ModelError(problem, status=status)
@@ -216,6 +221,7 @@ class ChatClient:
 
     def _redact(self, text: str) -> str:
         key = self._key()
+        # Servers quote the key that they refuse.
         return text.replace(key, "***") if key != _NO_KEY else text
 
     def _key(self) -> str:
@@ -232,7 +238,7 @@ class ChatClient:
         return _NO_KEY
 
     def _checked_variable(self) -> str:
-        """Return the variable that holds the key. Raises InputError for one that a file names and the user has not allowed."""
+        """Return the variable that holds the key. Raises InputError if a file names it and the user has not allowed it."""
         if self._trusted or self._key_variable in (DEFAULT_KEY_VARIABLE, *_listed(KEY_VARIABLES_VARIABLE)):
             return self._key_variable
         raise InputError(
@@ -249,6 +255,7 @@ class ChatClient:
         known = self._open.get(loop)
         if known is not None:
             return known
+        # Loops that ended without `close` would be kept alive by this mapping.
         for ended in [other for other in self._open if other.is_closed()]:
             del self._open[ended]
         connection = self._open[loop] = self._connect()
@@ -273,13 +280,14 @@ class ChatClient:
         return _Connection(http, headers, _until_the_loop_ends(client))
 
     async def listed(self) -> list[JsonObject]:
-        """Return the entries of the server's list of models, each with its `id`; nothing where it has no list.
+        """Return the entries of the server's list of models, each with its `id`; empty if it has no list.
 
-        Raises InputError when it cannot be reached or refuses the key.
+        Raises InputError if it cannot be reached or refuses the key.
         """
         try:
             body = await self._send("get", self.base_url + "/models", None, within=min(MODELS_TIMEOUT, self.timeout))
         except ModelError as error:
+            # Any other refusal (404, 405) only means that the server has no such list.
             if error.status is None or error.status in (401, 403):
                 raise self._explain(error, []) or error from None
             return []
@@ -289,17 +297,19 @@ class ChatClient:
             return []
 
     def _explain(self, error: ModelError, listed: list[str]) -> InputError | None:
-        """Return what is wrong with the model or the server; None if the server only disliked the probe."""
+        """Return the error of the model or the server; None if the server refused only the probe."""
         text = str(error)
         match error.status:
             case None:
                 return InputError(text, remedy="start the server, or name another with base_url or OPENAI_BASE_URL")
             case 401 | 403:
                 return InputError(text, remedy=f"check the key in {self._key_variable}{self._untrusted()}")
+            # Both a missing model and a wrong path answer 404; OpenAI's error names the model.
             case 404 if "model" not in text.lower():
                 return InputError(text, remedy="check the base URL; most end in /v1")
             case 404:
                 return InputError(f"{self.server} has no model {self.model!r}", remedy=nearest(self.model, listed))
+            # The probe may lack what this server requires; the run's own calls may still work.
             case 400 | 422 if self.model not in text:
                 return None
             case _:
@@ -313,7 +323,7 @@ class ChatClient:
 
 @dataclass(slots=True)
 class _Connection:
-    """The HTTP client of one event loop, the headers of every call, and the calls that it has in flight."""
+    """The HTTP client of one event loop, the headers of every call, and the number of calls in flight."""
 
     http: AsyncClient
     headers: dict[str, str]
@@ -335,19 +345,21 @@ async def _until_the_loop_ends(client: AsyncOpenAI) -> AsyncGenerator[AsyncOpenA
 
 
 def _listed(variable: str) -> list[str]:
-    """Return what an environment variable lists, divided by commas."""
+    """Return the items of an environment variable, which are separated by commas."""
     return [name.strip() for name in os.environ.get(variable, "").split(",")]
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """Host, and the URL without credentials, as messages may show it."""
+    """Return the host, and the URL for messages. Raises InputError for one with credentials, or that is not http."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
     except ValueError:
         host, port, parts = "", "", None
     if parts is None or parts.scheme not in ("http", "https") or not host:
-        raise InputError(f"{url.rpartition('@')[2]!r} is no base URL", remedy="write it like http://localhost:8000/v1")
+        raise InputError(
+            f"{url.rpartition('@')[2]!r} is not a base URL", remedy="write it like http://localhost:8000/v1"
+        )
     if parts.username is not None or parts.password is not None:
         raise InputError(
             f"the base URL {parts.scheme}://...@{host}{port}{parts.path} holds a user or a password",

@@ -1,8 +1,8 @@
-"""What a chat model answered, read from the untrusted JSON of an OpenAI-compatible server."""
+"""Parse the untrusted JSON replies of OpenAI-compatible servers."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -15,12 +15,12 @@ _THINKING = re.compile(r"<think>(.*?)(?:</think>|\Z)", re.DOTALL)
 
 
 class Malformed(ValueError):
-    """A reply with status 200 that is not a chat completion; asking again may help."""
+    """Raised for a reply with status 200 that is not a chat completion; a retry may help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; cached prompt tokens cost `cached`, or as much as others when that is None."""
+    """Prices in US dollars per million tokens; cached prompt tokens cost `cached`, or `prompt` if that is None."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -34,7 +34,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call as the model wrote it: `arguments` is the text, which may be no JSON at all."""
+    """A tool call as the model wrote it; `arguments` is text, and may not be JSON."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One answer of a chat model. `attempts` counts the requests that it took, the last one included."""
+    """One reply of a chat model. `attempts` is the number of requests made, the last one included."""
 
     text: str
     reasoning: str | None
@@ -55,20 +55,20 @@ class Completion:
 
     @property
     def cut(self) -> bool:
-        """True if the reply ended at the token limit, not where the model wanted."""
+        """True if the reply ended at the token limit, and not by the model's choice."""
         return self.finish_reason == CUT
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRefusal:
-    """A server's refusal of a call: its message, and its code where it has one."""
+    """A server's refusal of a call: its message, and its code if it has one."""
 
     message: str
     code: str | None = None
 
 
 def read_error(body: bytes) -> ModelRefusal:
-    """Return the refusal in the body of an error status; a body in no known form is quoted."""
+    """Return the refusal in the body of an error status; a body in an unknown form is quoted whole."""
     text = body.decode("utf-8", "replace").strip()
     try:
         data = orjson.loads(body)
@@ -87,39 +87,34 @@ def read_error(body: bytes) -> ModelRefusal:
 
 
 def read_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:
-    """Return the completion in a response body. Raises Malformed, saying what is wrong, when it holds none."""
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise Malformed("the reply is not JSON") from None
-    choice = _first_choice(_mapping(data))
-    message, reason = _mapping(choice.get("message")), choice.get("finish_reason")
+    """Return the completion in a response body. Raises Malformed if it contains none."""
+    data, choice = _answered(body)
+    message = _mapping(choice.get("message"))
     written, thought = split_thinking(_text(message.get("content")))
+    # Servers differ in the name of this field.
     given = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
-    return Completion(
-        text=written,
+    return replace(
+        _completion(data, choice, written, price, attempts),
         reasoning="\n".join(part for part in (given, thought) if part) or None,
         calls=tuple(_calls(message.get("tool_calls"))),
-        usage=_usage(data.get("usage"), price),
-        finish_reason=reason if isinstance(reason, str) else None,
-        attempts=attempts,
-        tokens=read_tokens(data, choice),
     )
 
 
 def read_text_completion(body: bytes, *, price: Price | None = None, attempts: int = 1) -> Completion:
-    """Return the completion in the body of the older `/completions`: its text as it was written, thinking and calls included.
+    """Return the completion in a response body of the older `/completions`: the raw text, thinking and calls included.
 
     Raises Malformed.
     """
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise Malformed("the reply is not JSON") from None
-    choice = _first_choice(_mapping(data))
-    text, reason = choice.get("text"), choice.get("finish_reason")
+    data, choice = _answered(body)
+    text = choice.get("text")
     if not isinstance(text, str):
         raise Malformed("the completion has no text")
+    return _completion(data, choice, text, price, attempts)
+
+
+def _completion(data: JsonObject, choice: JsonObject, text: str, price: Price | None, attempts: int) -> Completion:
+    """Return a completion with this text alone."""
+    reason = choice.get("finish_reason")
     return Completion(
         text=text,
         reasoning=None,
@@ -132,10 +127,11 @@ def read_text_completion(body: bytes, *, price: Price | None = None, attempts: i
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Return the text and the thinking of a reply: `<think>` blocks are taken out, also one never closed or never opened.
+    """Return the text and the thinking of a reply: `<think>` blocks are removed, also one that is never closed or never opened.
 
-    A template that opens the block in the prompt leaves the model's text with the closing mark alone.
+    If the template opens the block in the prompt, the model's text contains only the closing tag.
     """
+    # Most replies have no thinking; this runs once for each of them.
     if "think>" not in text:
         return text, ""
     close, opening = text.find("</think>"), text.find("<think>")
@@ -147,16 +143,21 @@ def split_thinking(text: str) -> tuple[str, str]:
     return _THINKING.sub("", text).strip(), "\n".join(part.strip() for part in thoughts)
 
 
-def _first_choice(data: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+def _answered(body: bytes) -> tuple[JsonObject, JsonObject]:
+    """Return the reply and its first choice. Raises Malformed."""
+    try:
+        data = _mapping(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        raise Malformed("the reply is not JSON") from None
     choices = data.get("choices")
     if is_list(choices) and choices:
-        return _mapping(choices[0])
+        return data, _mapping(choices[0])
     error = data.get("error")
     problem = error.get("message") if is_object(error) else error
     raise Malformed(f"the reply has no choices: {problem}" if problem else "the reply has no choices")
 
 
-def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
+def _mapping(value: JsonValue) -> JsonObject:
     if not is_object(value):
         raise Malformed("the reply is not shaped like a chat completion")
     return value
@@ -168,7 +169,7 @@ def _text(content: JsonValue) -> str:
     if content is None:
         return ""
     if not is_list(content):
-        raise Malformed("the content of the message is no text")
+        raise Malformed("the content of the message is not text")
     # Some servers answer with a list of parts, as requests may hold them.
     parts = [part.get("text") for part in content if is_object(part) and part.get("type") == "text"]
     return "".join(part for part in parts if isinstance(part, str))
@@ -178,11 +179,11 @@ def _calls(value: JsonValue) -> Sequence[ToolCall]:
     if value is None:
         return ()
     if not is_list(value):
-        raise Malformed("tool_calls is no list")
+        raise Malformed("tool_calls is not a list")
     return [_call(_mapping(item), index) for index, item in enumerate(value)]
 
 
-def _call(item: Mapping[str, JsonValue], index: int) -> ToolCall:
+def _call(item: JsonObject, index: int) -> ToolCall:
     function = _mapping(item.get("function"))
     name, arguments, given = function.get("name"), function.get("arguments"), item.get("id")
     if not isinstance(name, str):
@@ -203,33 +204,35 @@ def _usage(value: JsonValue, price: Price | None) -> Usage | None:
     details = value.get("prompt_tokens_details")
     prompt, completion = _count(value.get("prompt_tokens")), _count(value.get("completion_tokens"))
     known = details.get("cached_tokens") if is_object(details) else 0
+    # More cached than prompt tokens, which some server may claim, would make the cost negative.
     cached = min(_count(known), prompt)
     cost = price.of(prompt=prompt, completion=completion, cached=cached) if price else 0.0
     return Usage(prompt, completion, cached, cost)
 
 
 def _count(value: JsonValue) -> int:
+    # Servers send null, floats or -1 where they do not count.
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 CUT_OFF = "it was cut off at the token limit (max_tokens)"
-"""What is wrong with a reply that ended there."""
+"""The error message for a reply that ended at the token limit."""
 
 
 def whole(completion: Completion) -> str:
-    """Return the text of a reply that the model ended itself. Raises ValueError for one that was cut off."""
+    """Return the text of a complete reply. Raises ValueError for one that was cut off."""
     if completion.cut:
         raise ValueError(CUT_OFF)
     return completion.text
 
 
 def json_object(text: str) -> JsonObject:
-    """Return the one JSON object that a model wrote, fenced or bare. Strict. Raises ValueError, saying what is wrong."""
+    """Return the JSON object that a reply consists of, fenced or bare. Raises ValueError with the reason for any other text."""
     fenced = _FENCE.match(text.strip())
     try:
         value: JsonValue = orjson.loads(fenced[1] if fenced else text)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"it is not JSON ({error})") from None
     if not is_object(value):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return value

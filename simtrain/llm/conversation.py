@@ -1,12 +1,12 @@
-"""A conversation for a chat template: messages and tools, from a trajectory or from an episode that is still being played."""
+"""Conversations for chat templates: messages and tools, from a trajectory or from an episode in progress."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
-from simtrain.contracts.trajectory import Step, Turn
+from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.llm.tool_names import definition, wire_names
 from simtrain.values.types import Action, JsonObject, ToolSpec, as_object
 
@@ -14,20 +14,7 @@ Listing: TypeAlias = Literal["full", "compact", "none"]
 """How tools are listed: as JSON Schemas by the template, in one line each in the system prompt, or not at all."""
 
 MALFORMED = "malformed_arguments"
-"""Under what name arguments go back that were no JSON object: many servers, and chat templates, read them as one."""
-
-
-class Transcript(Protocol):
-    """What a conversation is made of: a Trajectory, or what an agent knows of the episode it plays."""
-
-    @property
-    def system(self) -> str: ...
-    @property
-    def prompt(self) -> str: ...
-    @property
-    def tools(self) -> Sequence[ToolSpec]: ...
-    @property
-    def turns(self) -> Sequence[Turn]: ...
+"""The name under which malformed arguments are sent back: many servers and templates require a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +27,17 @@ class LiveTranscript:
     turns: Sequence[Turn] = ()
 
 
+Transcript: TypeAlias = Trajectory | LiveTranscript
+"""The source of a conversation: a trajectory, or what an agent has seen of its episode."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """Messages in the form of chat templates, and the tools that are offered, as function definitions.
 
     In a message content is a text, the arguments of calls are objects and a reply names its tool. `written` holds what
-    the model wrote, by message, where that is known and no template writes it so; `malformed` has the messages with a
-    call that was none, which stands there as the agent was shown it.
+    the model wrote, by message, if that is known and a template would write it differently; `malformed` has the
+    messages with a malformed call, which is kept in the form that the agent was shown.
     """
 
     messages: tuple[JsonObject, ...]
@@ -56,7 +47,7 @@ class Conversation:
     malformed: frozenset[int] = frozenset()
 
     def upto(self, count: int) -> Conversation:
-        """Return the conversation of the first messages alone."""
+        """Return the conversation of the first `count` messages."""
         return replace(self, messages=self.messages[:count])
 
     @property
@@ -74,12 +65,14 @@ def conversation_of(
     With `reasoning` thinking is kept, as `reasoning_content`. With `apart` every call of a turn has a message of its
     own, for templates that take one.
     """
+    # Called but not offered tools as well: a model's mistake must be rendered under a name that the wire allows.
     names = names_of(transcript)
     messages: list[JsonObject] = [{"role": "system", "content": transcript.system}] if transcript.system else []
     messages.append({"role": "user", "content": transcript.prompt})
     written: dict[int, str] = {}
     malformed: set[int] = set()
     for turn in transcript.turns:
+        # Templates render an empty message as a turn, which the model would learn to write.
         if not turn.text and not turn.steps:
             continue
         if turn.written is not None and not apart:
@@ -88,24 +81,24 @@ def conversation_of(
             if any(step.action.malformed is not None for step in steps):
                 malformed.add(len(messages))
             messages.append(_assistant_message(turn, steps, names, first=not place, reasoning=reasoning))
-            messages.extend(_reply(step, names) for step in steps)
+            messages.extend(tool_message(step, names) for step in steps)
     tools = tuple(definition(tool, names[tool.name]) for tool in transcript.tools)
     return Conversation(tuple(messages), tools, listing, written, frozenset(malformed))
 
 
 def names_of(transcript: Transcript) -> dict[str, str]:
-    """Return tool name to wire-safe name, for the tools that were offered and then for those that were only called."""
+    """Return tool name -> name on the wire, for the offered tools, then for those that were only called."""
     called = [step.action.tool for turn in transcript.turns for step in turn.steps]
     return wire_names([*(tool.name for tool in transcript.tools), *called])
 
 
 def wire_arguments(action: Action) -> JsonObject:
-    """Return the arguments of a call as an object, also where the model wrote none."""
+    """Return the arguments of a call as an object, even if the model wrote something else."""
     return action.arguments if action.malformed is None else {MALFORMED: action.malformed}
 
 
 def with_system(messages: Sequence[JsonObject], text: str) -> tuple[JsonObject, ...]:
-    """Return messages with a text behind their system prompt."""
+    """Return the messages with a text appended to the system prompt."""
     first = messages[0] if messages and messages[0]["role"] == "system" else None
     system = f"{first['content']}\n\n{text}" if first else text
     return ({"role": "system", "content": system}, *messages[1 if first else 0 :])
@@ -127,6 +120,7 @@ def _call(action: Action, names: Mapping[str, str]) -> JsonObject:
     return {"id": action.id, "type": "function", "function": function}
 
 
-def _reply(step: Step, names: Mapping[str, str]) -> JsonObject:
+def tool_message(step: Step, names: Mapping[str, str]) -> JsonObject:
+    """Return the reply to a call as a message that names its tool."""
     name, text = names[step.action.tool], step.observation.text
     return {"role": "tool", "tool_call_id": step.action.id, "name": name, "content": text}

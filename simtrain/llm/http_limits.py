@@ -24,19 +24,21 @@ async def unpacked(pieces: AsyncIterable[bytes], *, encoding: str = "", most: in
     """Return the whole body, its `encoding` (a Content-Encoding) undone. Raises Unfit."""
     packed = encoding.strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise Unfit(f"a reply packed as {packed[:40]!r}, which was not asked for")
+        raise Unfit(f"a reply encoded as {packed[:40]!r}, which was not requested")
     unpacker = zlib.decompressobj(_ANY_HEADER) if packed not in ("", "identity") else None
     body, received = bytearray(), 0
     async for piece in pieces:
         received += len(piece)
         try:
+            # Bounded per piece: a few kilobytes of gzip can expand to gigabytes.
             body += piece if unpacker is None else unpacker.decompress(piece, most + 1 - len(body))
         except zlib.error:
-            raise Unfit("a reply that cannot be unpacked") from None
+            raise Unfit("a reply that cannot be decompressed") from None
         if received > most or len(body) > most:
             raise Unfit(f"a reply of more than {most // 1024 // 1024} MiB")
+    # Without this check a reply that was cut off would count as complete.
     if unpacker is not None and received and not unpacker.eof:
-        raise Unfit("a reply whose packed end is missing")
+        raise Unfit("a compressed reply that ends too early")
     return bytes(body)
 
 
@@ -61,6 +63,7 @@ def system_error(error: BaseException) -> str | None:
     """Return the operating system's message about a failed connection; None if there is none."""
     below: BaseException | None = error
     while below is not None:
+        # The transport wraps the error several times; only the innermost one names the reason.
         if isinstance(below, ConnectionRefusedError) or getattr(below, "errno", None) == errno.ECONNREFUSED:
             return "connection refused"
         if isinstance(below, OSError) and not isinstance(below, TimeoutError) and below.strerror:

@@ -11,6 +11,8 @@ from simtrain.values.seeding import Stream
 
 LONGEST_BACKOFF = 60.0
 LONGEST_RETRY_AFTER = 600.0
+REFUSED = (400, 413, 422)
+"""Statuses with which a server refuses what was asked of it: trying again is useless."""
 
 Result = TypeVar("Result")
 

@@ -4,8 +4,6 @@ vLLM and SGLang take `return_token_ids`: `prompt_token_ids` is next to the choic
 gives the id of each token with its logprob, and counts a prompt only by `/tokenize`. SGLang's `meta_info` has both as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from simtrain.values.tokens import Tokens
@@ -41,6 +39,7 @@ def read_tokens(data: Mapping[str, JsonValue], choice: Mapping[str, JsonValue]) 
         or _numbers(as_object(choice.get("logprobs")).get("token_logprobs"))
         or _numbers([output[0] for output in outputs])
     )
+    # Log probabilities that do not match the ids one to one belong to other tokens.
     return Tokens(prompt, completion, logprobs if len(logprobs) == len(completion) else ())
 
 
@@ -67,6 +66,7 @@ def ids_in(value: JsonValue) -> tuple[int, ...]:
     if not is_list(value):
         return ()
     found = tuple(one for one in value if isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 2**31)
+    # All or none: a gap would shift every id after it.
     return found if len(found) == len(value) else ()
 
 

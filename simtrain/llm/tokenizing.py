@@ -1,7 +1,5 @@
 """Tokenize text on the server that samples, so that no tokenizer is needed here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from orjson import Fragment
@@ -32,7 +30,7 @@ async def tokenized(client: ChatClient, text: str) -> tuple[int, ...]:
 async def chat_prompt_ids(
     client: ChatClient, messages: Sequence[WireMessage], tools: Sequence[JsonObject] | Fragment | None
 ) -> tuple[int, ...]:
-    """Return the ids of a chat's prompt from llama.cpp, which does not tell them with the reply. Raises ModelError."""
+    """Return the ids of a chat's prompt from llama.cpp, whose replies do not contain them. Raises ModelError."""
     body: JsonObject = {"messages": list(messages)} | ({} if tools is None else {"tools": tools})
     prompt = as_object(await client.ask("/apply-template", body)).get("prompt")
     if not isinstance(prompt, str):

@@ -1,9 +1,7 @@
-"""Tools in one line each, for a fraction of the tokens of their JSON Schemas.
+"""List tools in one line each, for a fraction of the tokens of their JSON Schemas.
 
 `orders_search(customer: string, cursor?: string, limit?: integer = 20) - Find the orders of a customer, newest first.`
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence
@@ -19,21 +17,21 @@ Call a tool as in the example. Several calls may stand in one message. Then end 
 
 
 def compact_listing(tools: Sequence[JsonObject], call_example: str = "") -> str:
-    """Return the part of a system prompt that lists tools, given as function definitions, and shows how one is called."""
+    """Return the part of a system prompt that lists tools (given as function definitions) and shows an example call."""
     lines = "\n".join(tool_line(as_object(tool.get("function"))) for tool in tools)
     how = f"\n\n{_HOW}{call_example}" if call_example else ""
     return f"# Tools\n\n{lines}{how}"
 
 
 def tool_line(function: JsonObject) -> str:
-    """Return one tool as a line: `name(argument: type, optional?: type = default) - first sentence of its description`."""
+    """Return a tool in one line: `name(argument: type, optional?: type = default) - first sentence of its description`."""
     schema = as_object(function.get("parameters"))
     about = first_sentence(str(function.get("description") or ""))
     return f"{function.get('name')}({_arguments(schema, _DEEPEST)})" + (f" - {about}" if about else "")
 
 
 def first_sentence(text: str) -> str:
-    """Return a text up to the end of its first sentence, or of its first line."""
+    """Return the first sentence of a text, or its first line if that is shorter."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
 
 
@@ -52,7 +50,7 @@ def _argument(name: str, schema: JsonObject, required: bool, deepest: int) -> st
 
 
 def _type(schema: JsonObject, deepest: int) -> str:
-    """Return a JSON Schema in a few characters, as type checkers write types: `string`, `"a"|"b"`, `integer[]`, `{x: number}`."""
+    """Return a JSON Schema in the short notation of type checkers: `string`, `"a"|"b"`, `integer[]`, `{x: number}`."""
     if "const" in schema:
         return encode(schema["const"])
     for key in ("enum", "anyOf", "oneOf"):
@@ -67,6 +65,7 @@ def _type(schema: JsonObject, deepest: int) -> str:
         return f"({items})[]" if "|" in items else f"{items}[]"
     if kind == "object" and is_object(schema.get("properties")) and deepest:
         return f"{{{_arguments(schema, deepest - 1)}}}"
+    # Below the deepest level a bare "object" is left: a listing that long would save nothing.
     return str(kind or "any")
 
 

@@ -1,4 +1,4 @@
-"""Tools under names that chat servers accept: letters, digits, underscore and hyphen, at most 64 characters."""
+"""Map tool names to names that chat servers accept: letters, digits, underscore and hyphen, at most 64 characters."""
 
 import re
 from collections.abc import Iterable
@@ -18,6 +18,7 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
     or already taken, a digest of the native name makes it unique. The pattern is that of OpenAI's function names.
     """
     natives = list(dict.fromkeys(names))
+    # Allowed names first, so that a replaced one never takes the name of a tool that is allowed as it is.
     found = {name: name for name in natives if 0 < len(name) <= LONGEST and not _REFUSED.search(name)}
     taken = set(found)
     for name in natives:

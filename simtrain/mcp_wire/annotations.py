@@ -1,7 +1,5 @@
 """Checks the annotations of a tool's descriptor: a title and four hints, with the types that official clients require."""
 
-from __future__ import annotations
-
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -14,13 +12,13 @@ def flaw_of(descriptor: JsonObject) -> str | None:
     """
     annotations = descriptor.get("annotations", {})
     if not is_object(annotations):
-        return f"the annotations are {_shown(annotations)}, no object"
+        return f"the annotations are {_shown(annotations)}, not an object"
     for hint in HINTS:
         if hint in annotations and not isinstance(annotations[hint], bool):
             return f"the annotation {hint!r} is {_shown(annotations[hint])}, neither true nor false"
     for place, holder in (("title", descriptor), ("annotation 'title'", annotations)):
         if "title" in holder and not isinstance(holder["title"], str):
-            return f"the {place} is {_shown(holder['title'])}, no text"
+            return f"the {place} is {_shown(holder['title'])}, not a text"
     return None
 
 

@@ -1,7 +1,5 @@
 """A client's answers to the requests of a server: roots, a sampled message, a filled-in form."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias, cast
 
@@ -19,7 +17,7 @@ CLIENT_METHODS = {"roots/list": "roots", "sampling/createMessage": "sampling", "
 
 
 class Canned(FileModel):
-    """The same answers every time: what a client says when a server asks it something."""
+    """Answers the same requests always alike."""
 
     roots: tuple[str, ...] = Field(default=(), description="URIs of the roots, file:///...")
     text: str = Field(default="ok", description="The text of a sampled message.")
@@ -68,6 +66,7 @@ def fitting(field: JsonValue) -> JsonValue:
         return ""
     if "default" in field:
         return field["default"]
+    # Before the type: only the listed values are valid, whatever their type.
     choices = _choices(field)
     if choices:
         return choices[0]

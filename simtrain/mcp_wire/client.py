@@ -1,7 +1,5 @@
 """A client of raw frames: it initializes a connection in either era, sends requests, and keeps everything received verbatim."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -84,6 +82,7 @@ class Client:
                 # In the modern era a server asks by a result; the request is then sent again with the answers.
                 while len(rounds) < MAX_ROUNDS and (round_ := await self._round(response)) is not None:
                     rounds.append(round_)
+                    # A future can be awaited for one reply only.
                     waiting.reply = asyncio.get_running_loop().create_future()
                     response = await self._ask(method, _again(given, round_), waiting, progress)
         except TimeoutError:
@@ -116,6 +115,7 @@ class Client:
             cursor = exchange.result.get("nextCursor")
             if cursor is None:
                 return pages
+            # A repeated cursor means that the pages go round in a circle.
             if encode(cursor) in seen:
                 raise ConnectionLost(f"{self.target} gives the cursor {encode(cursor)[:80]} of {method} twice")
             seen.add(encode(cursor))
@@ -140,10 +140,11 @@ class Client:
         await self.traffic.quiet(seconds)
 
     async def initialize(self) -> None:
-        """Send `initialize`, or `server/discover` in the modern era. Raises InputError if the target is no such server."""
+        """Send `initialize`, or `server/discover` in the modern era. Raises InputError if the target is not such a server."""
         method = "server/discover" if self.era == MODERN else "initialize"
+        introduction = {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": self.info}
         try:
-            exchange = await self.request(method, {} if self.era == MODERN else self._introduction())
+            exchange = await self.request(method, {} if self.era == MODERN else introduction)
         except HttpRefused as fault:
             raise self._not_greeted(str(fault), fault.status) from None
         except SimulatorFault as fault:
@@ -191,6 +192,7 @@ class Client:
     def _learn_headers(self, method: str, response: JsonObject) -> None:
         if self.era != MODERN or method != "tools/list":
             return
+        # Which arguments go into headers is known only from the tool's schema.
         for descriptor in objects(as_object(response.get("result")).get(LISTED[method])):
             self._parameter_headers[str(descriptor.get("name"))] = parameter_headers(descriptor.get("inputSchema"))
 
@@ -210,10 +212,8 @@ class Client:
             await asyncio.sleep(BREATH)
         return {"result": result, "answers": answers}
 
-    def _introduction(self) -> JsonObject:
-        return {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": self.info}
-
     def _check_versions(self, supported: JsonValue) -> None:
+        # The modern era has no negotiation: the server lists its revisions, and the client has to use one of them.
         versions = supported if is_list(supported) else []
         if MODERN not in versions:
             raise NotSpoken(f"{self.target} supports {encode(versions)[:80]}, not {MODERN}")

@@ -1,7 +1,5 @@
 """The interface of a connection to an MCP server: frames out, frames in, and a limit on every wait."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias

@@ -3,8 +3,6 @@
 Source: the revisions of the specification, modelcontextprotocol.io/specification.
 """
 
-from __future__ import annotations
-
 from simtrain.values.types import JsonObject
 from simtrain.values.version import VERSION
 

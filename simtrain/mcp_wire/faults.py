@@ -1,7 +1,5 @@
 """Faults of a connection to an MCP server."""
 
-from __future__ import annotations
-
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, encode
 

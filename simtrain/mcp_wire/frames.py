@@ -1,7 +1,5 @@
 """JSON-RPC frames as bytes and as dicts, without loss: integers of any size and unpaired surrogates survive."""
 
-from __future__ import annotations
-
 import json
 from typing import NoReturn
 
@@ -54,4 +52,4 @@ def strict_json(text: bytes | bytearray) -> JsonValue:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

@@ -1,7 +1,5 @@
 """The interface of a request handler: raw requests in, raw results out, in both protocol eras."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -37,7 +35,7 @@ def result_of(response: JsonObject) -> JsonObject:
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """One request. `modern` says that it speaks 2026-07-28; `capabilities` are what the client declared, and `client` is the name that it
-    gives itself; `session` is the handshake era's session id, if there is one. `flawed`: its revision does not allow its params, or needs
+    sent; `session` is the handshake era's session id, if there is one. `flawed`: its revision does not allow its params, or needs
     some and has none; `bare`: it has none."""
 
     method: str
@@ -52,7 +50,7 @@ class WireRequest:
 
 
 class ClientLine:
-    """What a handler may send to the client while it answers a request. By itself it leads to a client that hears and can do nothing."""
+    """What a handler may send to the client while it answers a request. The default discards messages and refuses questions."""
 
     async def notify(self, notification: JsonObject) -> None:
         """Send a notification (`method`, `params`) that belongs to the request; progress only if the client asked for it."""

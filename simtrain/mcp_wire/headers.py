@@ -3,8 +3,6 @@
 Source: the specification's streamable HTTP transport, "Standard Headers" and "Custom Headers".
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator
@@ -55,6 +53,7 @@ def mirrored(declared: ParameterHeaders, arguments: JsonValue) -> dict[str, str]
 
 def encode_header(value: str) -> str:
     """Return a value that is safe in an HTTP header: plain ASCII unchanged, anything else as `=?base64?...?=`."""
+    # A text that looks encoded is encoded as well, or the server would decode it.
     if _PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
@@ -62,8 +61,10 @@ def encode_header(value: str) -> str:
 
 def _annotated(schema: JsonValue, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     fields = as_object(schema)
+    # Schemas come from servers, and this function is recursive.
     if not fields or len(path) > _DEEPEST:
         return
+    # Only a token can be part of a header name (RFC 9110, section 5.1).
     token = fields.get("x-mcp-header")
     if path and isinstance(token, str) and re.fullmatch(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", token):
         yield path, token

@@ -1,7 +1,5 @@
 """A connection over streamable HTTP: a POST for each frame, replies as JSON or as event streams."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Coroutine, Mapping
@@ -91,6 +89,7 @@ class HttpConnection:
         if self._session_id is not None:
             with contextlib.suppress(TimeoutError, *_UNREACHABLE):
                 async with asyncio.timeout(self._limits.close):
+                    # The status is ignored: servers may refuse to end a session.
                     await self._http.delete(self._url, headers=self._session_headers())
         await self._http.aclose()
 
@@ -141,6 +140,7 @@ class HttpConnection:
                 await self._read_answer(request, response)
         except SimulatorFault as fault:
             self._break(request, fault)
+        # Raised for an event above `max_event_size`; the content type was checked before.
         except SSEError:
             self._break(request, self._too_large())
         except _UNREACHABLE as error:
@@ -260,6 +260,7 @@ def open_http(target: HttpTarget, limits: ConnectionLimits) -> HttpConnection:
         headers=target.headers,
         # No read timeout here: each request has its own deadline, and streams may be silent for long.
         timeout=Timeout(None, connect=limits.connect),
+        # httpx would allow 100 connections, and open streams would make further requests wait.
         limits=Limits(max_connections=None, max_keepalive_connections=None),
         # A proxy from the environment must not be asked for a server on this machine.
         trust_env=host not in _LOOPBACK,

@@ -1,7 +1,5 @@
 """A streamable HTTP server: the SDK's sessions and streams behind an ASGI callable."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -48,6 +46,7 @@ class RecentEvents(EventStore):
         self._events[event] = (stream_id, message)
         self._sizes.append(size)
         self._held += size
+        # The newest event is kept whatever its size: its client had no chance to receive it.
         while len(self._events) > KEPT_EVENTS or (self._held > KEPT_BYTES and len(self._events) > 1):
             self._events.popitem(last=False)
             self._held -= self._sizes.popleft()

@@ -1,7 +1,5 @@
 """Manifests: the surfaces of real MCP servers and their recorded replies, verbatim, in one JSON file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -168,7 +166,7 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest. Raises InputError for a file that is no manifest, of another version, or damaged."""
+    """Read a manifest. Raises InputError for a file that is not a manifest, of another version, or damaged."""
     document = _read_json(path)
     form = document.get("format")
     if form != FORMAT:

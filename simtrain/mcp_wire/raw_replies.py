@@ -1,7 +1,5 @@
 """Converts raw MCP replies to observations, and rewords observations together with their raw reply."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -25,6 +23,7 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     text = "\n".join(block_text(block) for block in objects(result.get("content")))
     if not is_object(structured):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
+    # Some servers send structured content without a text, and agents read the text.
     return Observation(text or encode(structured), structured, result.get("isError") is True, False, provenance, reply)
 
 

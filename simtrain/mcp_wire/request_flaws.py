@@ -1,7 +1,5 @@
 """Requests with invalid params: which params a method allows, and a name for each flaw."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from simtrain.mcp_wire.manifest import NO_TOOL
@@ -18,6 +16,7 @@ MEMBERS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
 }
 """Method -> its params: name, type, and True if required."""
 
+# bool comes before the numbers, since it is an int in Python.
 _KINDS = ((str, "string"), (dict, "object"), (bool, "boolean"), ((int, float), "number"), (list, "array"))
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

@@ -1,7 +1,5 @@
 """The official SDK's client, as agents use it: over HTTP, or in-process with the SDK's server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 

@@ -3,8 +3,6 @@
 The SDK handles sessions, headers, streams and the rules of each era. Every reply comes from a handler, byte for byte.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -55,6 +53,7 @@ SCOPE_KEY = "simtrain.handler"
 _CACHEABLE = frozenset(
     {"server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read"}
 )
+# Revision 2026-07-28 removed these methods.
 _GONE = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _BEFORE_THE_HANDSHAKE = frozenset({"initialize", "ping"})
 _EVENTS: dict[Changed, ServerEvent] = {
@@ -140,6 +139,7 @@ class _SdkServer:
         return _enveloped(method, result) if modern else result
 
     def _set_level(self, handler: RequestHandler, request: WireRequest) -> None:
+        # The SDK keeps no log levels, and one server of it serves all handlers and sessions.
         levels = self._levels.setdefault(handler, OrderedDict[str, str]())
         levels[request.session or ""] = request.params["level"]
         if len(levels) > KEPT_LEVELS:
@@ -235,10 +235,12 @@ class _Line(ClientLine):
 
     def _is_loud(self, params: JsonObject) -> bool:
         level = params.get("level")
+        # An unknown level cannot be compared, so the message is sent.
         return level not in LEVELS or LEVELS.index(level) >= LEVELS.index(self.level)
 
     async def _send(self, method: str, params: JsonObject | None, *, standing: bool = False) -> None:
         raw = cast(Any, _Raw.model_validate({"method": method, **({"params": params} if params else {})}))
+        # A message that belongs to no request goes into the client's own stream.
         related = None if standing else self.context.request_id
         await self.context.session.send_notification(raw, related_request_id=related)
 
@@ -278,6 +280,7 @@ class _ModernLine(_Line):
     bus: InMemorySubscriptionBus
 
     def _wants(self, method: str, params: JsonObject) -> bool:
+        # In this era the server may log only for requests that name a level.
         return method == "notifications/message" and self.level in LEVELS and self._is_loud(params)
 
     async def changed(self, what: Changed) -> None:

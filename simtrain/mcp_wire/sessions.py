@@ -1,7 +1,5 @@
 """Sessions of the handshake era: they end with their handler, and the least recently used one makes room for a new one."""
 
-from __future__ import annotations
-
 from collections import Counter, OrderedDict
 from collections.abc import Container
 
@@ -51,6 +49,7 @@ class ProtocolSessions:
         try:
             await self._app(scope, receive, send)
         finally:
+            # This also removes counts of zero, so that `in` tells which sessions are busy.
             self._busy -= Counter([session])
             if scope["method"] == "DELETE":
                 self._opened.pop(session, None)

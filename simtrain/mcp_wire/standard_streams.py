@@ -1,7 +1,5 @@
 """The standard streams of this process as asyncio streams, whatever they are connected to."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat
@@ -15,10 +13,10 @@ from simtrain.mcp_wire.stream_parts import Piece, StreamLines
 CHUNK = 65536
 
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of a line above which it is given away in parts."""
+"""Bytes of a line above which it is given out in parts."""
 
 PATIENCE = 2.0
-"""Seconds that a reader has for the last of what was written."""
+"""Seconds to wait until the copying thread has written the rest."""
 
 
 @contextmanager
@@ -34,6 +32,7 @@ def standard_streams() -> Generator[tuple[BinaryIO, BinaryIO]]:
         yield os.fdopen(os.dup(kept[0]), "rb", buffering=0), os.fdopen(os.dup(kept[1]), "wb", buffering=0)
     finally:
         for standard, own in enumerate(kept):
+            # asyncio made it non-blocking for everyone who shares it, such as the shell that started us.
             os.set_blocking(own, True)
             os.dup2(own, standard)
             os.close(own)
@@ -74,7 +73,7 @@ async def write_end(file: BinaryIO) -> AsyncGenerator[asyncio.StreamWriter]:
 
 
 async def lines(reader: asyncio.StreamReader) -> AsyncIterator[Piece]:
-    """Yield the lines that come in, each with its newline; one above MAX_LINE in parts."""
+    """Yield the received lines, each with its newline; a line above MAX_LINE in parts."""
     cutter = StreamLines(limit=MAX_LINE)
     while chunk := await reader.read(CHUNK):
         for piece in cutter.feed(chunk):

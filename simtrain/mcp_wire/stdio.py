@@ -1,7 +1,5 @@
 """A server as a child process that speaks one frame per line."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -102,6 +100,7 @@ class StdioConnection:
         try:
             return await self._stdout.readuntil(b"\n")
         except asyncio.IncompleteReadError as rest:
+            # The last line may have no newline.
             if rest.partial:
                 return rest.partial
             raise await self._lost() from None
@@ -111,6 +110,7 @@ class StdioConnection:
 
     async def _lost(self) -> ConnectionLost:
         with contextlib.suppress(TimeoutError):
+            # The reason is usually printed on standard error just before the end.
             async with asyncio.timeout(1.0):
                 await self._process.wait()
                 await asyncio.shield(self._listener)
@@ -136,10 +136,12 @@ async def open_stdio(target: StdioTarget, limits: ConnectionLimits) -> StdioConn
             limit=limits.frame,
             env=environment(target.env),
             cwd=target.cwd,
+            # A process group of its own, so that signals reach its children as well.
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
+        # A missing folder raises the same error as a missing command.
         if isinstance(error, FileNotFoundError) and target.cwd is not None and not target.cwd.is_dir():
             raise InputError(f"{target} cannot be started: there is no folder {target.cwd}") from None
         remedy = "install it, or give its whole path" if isinstance(error, FileNotFoundError) else None

@@ -1,7 +1,5 @@
 """An MCP server on standard input and output."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import StreamReader, StreamWriter
 from contextlib import suppress
@@ -58,6 +56,7 @@ class _Wire:
             cut_off = False
             async for piece in lines(self._input):
                 if not piece.whole:
+                    # One error for the message, and not for each of its parts.
                     if not cut_off:
                         await self._write(error_frame(INVALID_REQUEST, "Invalid request: the message is too large"))
                     cut_off = not piece.data.endswith(b"\n")
@@ -91,6 +90,7 @@ class _Wire:
 
     def _note(self, message: SessionMessage) -> None:
         frame = message.message
+        # A subscription is answered only when it ends, so nobody waits for that answer.
         if isinstance(frame, JSONRPCRequest) and frame.method != "subscriptions/listen":
             self._waiting.add(frame.id)
         elif isinstance(frame, JSONRPCNotification) and frame.method == "notifications/cancelled":

@@ -1,7 +1,5 @@
 """Splits byte streams into lines and events without changing a byte."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Targets: the command of a stdio server, or the URL of a streamable HTTP endpoint."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping
@@ -52,6 +50,7 @@ def parse_target(text: str) -> Target:
         raise InputError(f"the command {text!r} cannot be read: {error}", remedy="close the quotation") from None
     if not command:
         raise InputError("no server is named", remedy="give a command or an http(s) URL")
+    # Usually the option of a command that was given without quotes.
     if command[0].startswith("-"):
         raise InputError(f"{text!r} is not a command", remedy="write each command with its arguments in quotes")
     return StdioTarget(command)
@@ -79,6 +78,7 @@ def server_name(target: Target) -> str:
     """
     if isinstance(target, HttpTarget):
         host = (urlsplit(target.url).hostname or "").removeprefix("www.").removeprefix("mcp.").removeprefix("api.")
+        # An IP address has no top-level domain to leave out.
         bare = host.rpartition(".")[0] if not host.replace(".", "").isdigit() else host
         return _plain(bare or host)
     words = [word for word in target.command if not word.startswith("-")]
@@ -88,6 +88,7 @@ def server_name(target: Target) -> str:
     while len(words) > 1 and (Path(words[0]).name.rstrip("0123456789.") in _LAUNCHERS or "=" in words[0]):
         words = words[1:]
     parts = [part for part in words[0].split("/") if part]
+    # In the scope of an npm package, `@` does not begin a version.
     stems = [part if part.startswith("@") else _stem(part) for part in parts]
     telling = [name for part in stems if (name := _plain(_AFFIXES.sub("", part))) and name not in _GENERIC]
     return telling[-1] if telling else _plain(stems[-1] if stems else "")

@@ -1,7 +1,5 @@
 """The traffic of one connection: pending requests, and the notifications and requests that the server sends meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections import deque
@@ -199,7 +197,7 @@ class Traffic:
         """Return the fault for a request that was not answered in time, with possible reasons."""
         parts = [f"{self._target} did not answer {method} within {limit:g} s"]
         if self.unmatched:
-            parts.append(f"{self.unmatched} of its answers had an id that nobody waits for")
+            parts.append(f"{self.unmatched} of its answers had an id that no request waits for")
         if words := self._connection.last_words():
             parts.append(words)
         return TimedOut("; ".join(parts))

@@ -1,7 +1,5 @@
 """Validation of incoming messages, before the SDK sees them, so that malformed ones get a proper error reply."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import TypeAlias
@@ -93,6 +91,7 @@ class WholeBodies:
         except _TooLarge:
             await _refusal(413, f"The request is larger than {self._max_body} bytes")(scope, receive, send)
             return
+        # Nobody is left to answer.
         if body is None:
             return
         wrong = self._check(body) if self._check is not None else None
@@ -103,6 +102,7 @@ class WholeBodies:
 
     async def _read(self, announced: str, receive: Receive) -> bytes | None:
         """Return the body; None if the client has disconnected."""
+        # Refused before it is read; the announced length may also be absent or wrong.
         if announced.isdecimal() and int(announced) > self._max_body:
             raise _TooLarge
         body = bytearray()

@@ -65,6 +65,7 @@ class AddedText(Worded):
             raise ValueError("the text holds a figure")
 
     async def _written(self, writer: Writer, call: Call, observation: Observation, count: int) -> Written[str]:
+        # The beginning shows subject and tone; a whole reply could cost as many tokens as the agent's own context.
         material = {"tool": call.request.tool.name, "reply": observation.text[:3000], **self.material(call, count)}
         check = partial(self.check_words, call=call)
         return await writer.write_text(
@@ -78,6 +79,7 @@ def topic_of(call: Call) -> str:
     """
     given = [value for value in _texts(call.request.arguments) if not _DIGIT.search(value) and 3 <= len(value) <= 40]
     tool = call.request.tool
+    # The longest text says most about the subject: short ones are modes and flags.
     return max(given, key=len) if given else tool.server or tool_words(tool.name).noun.replace("_", " ") or "this"
 
 

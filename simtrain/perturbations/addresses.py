@@ -12,6 +12,7 @@ from simtrain.values.types import ToolSpec
 from simtrain.worlds.search.engine.page_opening import normal_url
 
 _ADDRESS = frozenset({"url", "uri", "link", "href"})
+# An acronym is one word: `pageURL` ends in URL, not in L.
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -31,6 +32,7 @@ class Address:
 
 def opened_by(request: Request) -> list[Address]:
     """Return the URLs that a call opens, in order; none for a tool that writes. An id counts if it is an absolute URL."""
+    # A URL that is written is data: nothing is opened by it.
     if request.tool.writes:
         return []
     found: list[Address] = []
@@ -41,8 +43,9 @@ def opened_by(request: Request) -> list[Address]:
 
 
 def key_of(url: str) -> str:
-    """Return a URL in a normalised spelling without scheme; empty if it is no URL."""
+    """Return a URL in a normalised spelling without scheme; empty if it is not a URL."""
     found = normal_url(url)
+    # Without the scheme: agents write http for https, and both open the same page.
     return "" if found is None else f"{found[0]}{found[1]}{'?' if found[2] else ''}{found[2]}"
 
 

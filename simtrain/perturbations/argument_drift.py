@@ -19,9 +19,7 @@ class ArgumentDrift(Lasting):
     Source: ToolMaze, ToolMisuseBench, RobustBench-TC. The error names the new argument. An agent should fix the call.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", permanent=True, recoverable_by=("fix-call",), follows="always"
-    )
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("fix-call",), follows="always")
     example: ClassVar[JsonObject] = {"with": {"rename": {"cake_id": "product"}}}
 
     rename: dict[str, str] = Field(min_length=1, description="Arguments by their old names, with their new ones.")
@@ -31,6 +29,7 @@ class ArgumentDrift(Lasting):
         return tuple(self._loosened(tool) for tool in tools)
 
     def _loosened(self, tool: ToolSpec) -> ToolSpec:
+        # The toolbox checks arguments against this schema before `follow` sees them, so calls under new names must pass it.
         schema = tool.input_schema
         if not self.rename.keys() & properties_of(tool.input_schema).keys():
             return tool
@@ -42,6 +41,7 @@ class ArgumentDrift(Lasting):
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Check the arguments as a server with the new names would, and pass them on under the tool's own names."""
+        # `given` holds the schema before `offer` loosened it, and with it the arguments that are really required.
         tool = next((tool for tool in call.given if tool.name == call.request.tool.name), call.request.tool)
         drifted = call.memory.get(tool.name, False)
         names = {old: new for old, new in self.rename.items() if drifted and old in properties_of(tool.input_schema)}
@@ -54,6 +54,7 @@ class ArgumentDrift(Lasting):
         problem = next(iter(validator(tool.input_schema).iter_errors(known)), None)
         if problem is None:
             return await proceed(replace(call.request, arguments=known))
+        # The validator quotes the names that the tool documents, but this server speaks only of the new ones.
         message = str(problem.message)
         for old, new in names.items():
             message = message.replace(f'"{old}"', f'"{new}"')

@@ -35,6 +35,7 @@ class AuthExpired(Refusing):
             return tools
         names = {tool.name for tool in tools}
         further = [self._renewing(server) for server in dict.fromkeys(tool.server for tool in tools)]
+        # Hosts refuse two tools of one name, so a tool that the world itself has under this name stays alone.
         return (*tools, *(tool for tool in further if tool.name not in names))
 
     def _renewing(self, server: str) -> ToolSpec:

@@ -63,6 +63,7 @@ def bulk(kind: Bulk, rng: Stream, size: int, moment: float) -> JsonValue:
     item = _ITEMS[kind]
     listed: list[JsonValue] = []
     while size > 0:
+        # Backwards from now: services list the newest entry first.
         moment -= rng.number(0.01, 4000.0 if kind == "history" else 0.3)
         listed.append(item(rng, moment))
         size -= len(encode(listed[-1])) + 1

@@ -33,6 +33,7 @@ class Cascade(Catalogued):
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Break the tool, unless another one is broken already."""
+        # One cascade at a time: a second root cause would make the named one wrong.
         if call.memory.get("left"):
             return await self.follow(call, proceed)
         left = 1 + round(4 * self.severity) if self.calls is None else self.calls
@@ -51,6 +52,7 @@ class Cascade(Catalogued):
         if self.dependants is not None:
             return tool.name == broken or matches(tool.name, tuple(self.dependants))
         server, noun = broken.rpartition(".")[0], tool_words(broken).noun
+        # Tools of one server share its processes, and an argument such as order_id comes from the tool of that noun.
         if (server and server == tool.name.rpartition(".")[0]) or tool.name == broken:
             return True
         taken = properties_of(tool.input_schema)

@@ -16,9 +16,7 @@ class Closed(Refusing):
     elsewhere.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", permanent=True, recoverable_by=("switch", "abstain"), follows="fired"
-    )
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("switch", "abstain"), follows="fired")
 
     suffix: ClassVar[str]
     """Suffix of the names of standby servers."""
@@ -43,6 +41,7 @@ class Closed(Refusing):
 
     def begin(self, call: Call) -> None:
         """Close it, unless the call comes from a standby tool."""
+        # The standby tool calls the closed one behind the scenes; closing that passage would take the way out away.
         if PASSING not in call.memory:
             call.memory[self.closes(call)] = True
 

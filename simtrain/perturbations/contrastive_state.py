@@ -21,13 +21,7 @@ class ContrastiveState(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state",
-        layer="D",
-        visible=False,
-        permanent=True,
-        recoverable_by=("verify", "abstain"),
-        needs_world=True,
-        follows="always",
+        side="state", layer="D", visible=False, recoverable_by=("verify", "abstain"), needs_world=True, follows="always"
     )
     example: ClassVar[JsonObject] = {"with": {"sql": ["update cakes set stock = stock - 1 where id = 'K009'"]}}
 
@@ -43,6 +37,7 @@ class ContrastiveState(Catalogued):
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Make the world different, if this is the first call. Raises SimulatorFault for SQL that fails."""
+        # Memory is recorded and copied with forks, so that a forked episode does not change the world a second time.
         if call.world is None or call.memory:
             return await proceed(call.request)
         call.memory["rows"] = change(call.world, self.sql, {}, by="contrastive_state")

@@ -39,9 +39,11 @@ class DelayedVisibility(Catalogued):
         world = call.world
         if world is None or not call.request.tool.writes or call.snapshots.get(_REPLICA) is not None:
             return await self.follow(call, proceed)
+        # Forked before the write: afterwards the old rows are gone.
         before = world.fork()
         observation = await proceed(call.request)
         if observation.is_error:
+            # A refused write left nothing to hide, and an unused copy would hold memory to the end of the episode.
             before.close()
             return observation
         call.snapshots.keep(_REPLICA, before)
@@ -54,8 +56,10 @@ class DelayedVisibility(Catalogued):
         replica = call.snapshots.get(_REPLICA)
         if replica is None or call.request.tool.writes or not call.in_world:
             return observation
+        # Otherwise replies that state the time would differ by that alone, and count as lagging.
         replica.clock.moment = call.clock.moment
         old = replica.answer(call.request)
+        # A read that looks the same anyway is no sign of lag to an agent, so it does not use up the lag.
         if (old.text, old.is_error) == (observation.text, observation.is_error):
             return observation
         call.memory["left"] -= 1

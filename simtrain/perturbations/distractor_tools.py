@@ -22,7 +22,7 @@ class DistractorTools(Catalogued):
     tool would answer, changes nothing and costs a call. They are there for the whole episode; the trigger is ignored.
     """
 
-    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", recoverable_by=("switch",))
 
     count: int | None = Field(
         default=None, ge=1, description="Tools added; unset, the severity's share of the true ones."
@@ -49,6 +49,7 @@ class DistractorTools(Catalogued):
     def _look_alike(self, original: ToolSpec, rng: Stream) -> ToolSpec:
         kind = rng.choose(_kinds())
         description = str(kind["description"]).format(description=original.description)
+        # Such a tool answers in prose; with an output schema, MCP clients raise on a reply without structured content.
         return replace(original, name=f"{original.name}{kind['suffix']}", description=description, output_schema=None)
 
 

@@ -17,7 +17,7 @@ class DroppedTool(Perturbation):
     tools; its trigger is ignored.
     """
 
-    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch", "abstain"))
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", recoverable_by=("switch", "abstain"))
     example: ClassVar[JsonObject] = {"with": {"tools": ["orders.list"]}}
 
     tools: str | list[str] = Field(description="Glob, or list of globs, over the names of the tools to leave out.")

@@ -24,6 +24,7 @@ class FalseSuccess(Catalogued):
         world = call.world
         if world is None or not call.request.tool.writes:
             return await proceed(call.request)
+        # The tool itself words the reply, with ids and times that a real write would have given; then its rows are undone.
         with world.savepoint():
             observation = await proceed(call.request)
         return observation if observation.is_error else self.signed(observation)

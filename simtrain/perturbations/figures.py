@@ -13,6 +13,7 @@ from simtrain.values.comparing import is_number
 from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
+# Numbers in such fields are keys, places or times: a wrong one would break later calls and give itself away.
 _NO_FACT = re.compile(
     r"(?:^|_)(?:id|ids|key|no|number|num|seq|index|position|pos|rank|order|page|pages|per|offset|limit|cursor|version|year|month"
     r"|day|line|row|port|code|status|timestamp|ts|at|on|since|until|lat|lon|lng|latitude|longitude|depth|level|mode|count"
@@ -54,11 +55,14 @@ def off(value: JsonValue, share: float) -> JsonValue:
     if isinstance(value, str):
         return _other_day(value, share)
     decimals = len(repr(value).partition(".")[2]) if isinstance(value, float) else 0
+    # No fixed number of decimals: such a float is scaled as it is, and an integer never gets here.
     if "e" in repr(value) or decimals > 6:
         return value * (1 + share) if isinstance(value, float) else None
+    # In units of the last decimal, so that rounding cannot lead out of the 10 to 25 %.
     unit = 10.0**-decimals
     units = round(abs(value) / unit)
     least, most = -(-units // 10), units // 4
+    # Of 1, 2 and 3 units, no whole number is 10 to 25 % away.
     if units == 0 or least > most:
         return None
     moved = min(max(round(units * abs(share)), least), most)

@@ -25,6 +25,7 @@ class Flapping(Refusing):
 
     def begin(self, call: Call) -> None:
         """Begin a tool's schedule."""
+        # A second firing does not start the schedule anew, or a tool that fires often would never recover.
         call.memory.setdefault(call.request.tool.name, 0)
 
     def refused(self, call: Call) -> Observation | None:

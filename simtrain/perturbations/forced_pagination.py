@@ -68,6 +68,7 @@ def _returns_list(tool: ToolSpec) -> bool:
     properties = properties_of(tool.input_schema)
     if tool.writes or any("cursor" in name or "page" in name or name == "offset" for name in properties):
         return False
+    # Without a schema only the reply shows whether there is a list; one without it passes.
     if tool.output_schema is None:
         return True
     members = properties_of(tool.output_schema)
@@ -85,6 +86,7 @@ def _paged(tool: ToolSpec) -> ToolSpec:
 
 
 def _is_paged(tool: ToolSpec) -> bool:
+    # By its schema, not its name: a cursor of the tool's own has to reach the tool.
     return properties_of(tool.input_schema).get("cursor") == CURSOR
 
 
@@ -95,6 +97,7 @@ def _without_cursor(request: Request) -> Request:
 
 
 def _sealed(start: int) -> str:
+    # Opaque, like cursors of real services: a visible offset would invite agents to compute pages.
     return urlsafe_b64encode(f"after:{start}".encode()).decode().rstrip("=")
 
 
@@ -104,5 +107,6 @@ def _unsealed(cursor: JsonValue) -> int | None:
         written = urlsafe_b64decode(f"{cursor}{'=' * (-len(str(cursor)) % 4)}").decode()
     except ValueError:
         return None
+    # isdigit alone also admits superscripts and digits of other scripts, on which int raises or agrees by accident.
     word, _, number = written.partition(":")
     return int(number) if word == "after" and number.isascii() and number.isdigit() else None

@@ -54,6 +54,7 @@ def with_omissions(text: str, severity: float, rng: Stream) -> str:
 
 def with_lazy_shift(text: str, severity: float, rng: Stream) -> str:
     """Return the text without some capitals at the start of sentences (but not of names) and without some punctuation."""
+    # Only listed words lose their capital: any other word at the start of a sentence may be a name.
     starts = frozenset(texts("noisy_request", "starts"))
     common = starts | frozenset(texts("noisy_request", "common"))
 
@@ -86,6 +87,7 @@ def with_correction(text: str, severity: float, rng: Stream) -> str:
     ]
     for match in rng.shuffled(found):
         wrong = _slip(match[0], rng)
+        # A wrong value that the task also uses elsewhere would leave open which one is meant.
         if wrong is not None and wrong not in text:
             form = rng.choose(texts("noisy_request", "corrections"))
             return text[: match.start()] + form.format(wrong=wrong, right=match[0]) + text[match.end() :]

@@ -23,7 +23,7 @@ class HiddenAnswer(ContentPerturbation):
     only names, if another one gets a single record. Output schemas allow for what is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="H", permanent=True, recoverable_by=("switch",))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="H", recoverable_by=("switch",))
 
     keep: list[str] = Field(default_factory=list, description="Globs over further fields that stay.")
 
@@ -50,6 +50,7 @@ class HiddenAnswer(ContentPerturbation):
     def _without(self, item: JsonObject, gone: frozenset[str]) -> JsonObject:
         """Return an item without the fields that can be looked up; one without any name is unchanged."""
         stays = {name: value for name, value in item.items() if self._stays(name, gone)}
+        # An empty object would not even say that there was a record.
         return stays or item
 
     def _stays(self, name: str, gone: frozenset[str]) -> bool:

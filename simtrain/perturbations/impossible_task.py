@@ -16,9 +16,7 @@ class ImpossibleTask(Refusing):
     read, it closes that tool too. Nothing is hidden: reads that still work agree that nothing was done.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", permanent=True, recoverable_by=("abstain",), follows="fired"
-    )
+    traits: ClassVar[Traits] = Traits(side="call", layer="D", recoverable_by=("abstain",), follows="fired")
 
     reason: str = Field(
         default="The owner has locked this workspace until further notice. The lock cannot be lifted by other accounts.",
@@ -27,6 +25,7 @@ class ImpossibleTask(Refusing):
 
     def refused(self, call: Call) -> Observation | None:
         """Refuse what is closed."""
+        # One lock covers all writes: with another write open, the task might still be done by a detour.
         if call.request.tool.name in call.memory or (call.memory and call.request.tool.writes):
             return self.refusal(call, "forbidden", self.reason)
         return None

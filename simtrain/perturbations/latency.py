@@ -24,5 +24,6 @@ class Latency(Perturbation):
         """Advance virtual time, then return the true reply."""
         mean = 120 * self.severity if self.seconds is None else self.seconds
         observation = await proceed(call.request)
+        # After the call: the service acts and stamps its reply on time, only the way back is slow.
         call.clock.advance(mean * (1 + self.jitter * (2 * call.rng.once() - 1)))
         return observation

@@ -52,7 +52,9 @@ def _spoiled(text: str, content: JsonValue, form: Form) -> str:
     if form == "page":
         return _PAGE
     if form == "bytes" or content is None:
+        # UTF-16 read as Latin-1, as in real mojibake; its NULs would cut the text off in terminals and C strings.
         return text.encode("utf-16-le").decode("latin-1").replace("\0", "\ufffd")
     if form == "unquoted":
+        # Python's own literals (single quotes, None, True): what servers send that print a dict instead of dumping it.
         return repr(content)
     return json.dumps(content, ensure_ascii=False).rstrip(']}" ')

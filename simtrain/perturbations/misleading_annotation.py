@@ -29,7 +29,7 @@ class MisleadingAnnotation(Perturbation):
     is ignored.
     """
 
-    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", recoverable_by=("switch",))
 
     warned: str | list[str] | None = Field(
         default=None, description="Globs over the tools that are warned of; unset, drawn: half of a share by severity."

@@ -21,6 +21,7 @@ fit the call. It holds the text of `claim` as it stands."""
 
     def template(self, call: Call) -> tuple[str, str]:
         """Return a hint from the pool about an argument of the call; about the call itself where it has none."""
+        # Sorted: the same call with its arguments in another order must draw the same hint.
         arguments = sorted(call.request.arguments)
         kind = "about_arguments" if arguments else "about_calls"
         hint = call.rng.choose(texts(self.source, kind))

@@ -10,7 +10,7 @@ from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import Observation, ToolSpec
+from simtrain.values.types import Observation, ToolSpec, arguments_of
 
 _NAMES = (("modules.list", "modules.install"), ("extensions.list", "extensions.install"))
 _PLAIN_NAMES = (("list_modules", "install_module"), ("list_extensions", "install_extension"))
@@ -37,13 +37,14 @@ class MissingDependency(Refusing):
         listing, installing = _names(tools)
         return (
             *tools,
-            ToolSpec(listing, "The modules that the tools need, and whether they are installed.", _schema()),
-            ToolSpec(installing, "Install a module.", _schema("module"), None, True),
+            ToolSpec(listing, "The modules that the tools need, and whether they are installed.", arguments_of()),
+            ToolSpec(installing, "Install a module.", arguments_of(("module",), module={"type": "string"}), None, True),
         )
 
     def begin(self, call: Call) -> None:
         """Remove the module of the tool, unless it was installed in this episode."""
         if _given(call):
+            # setdefault: a module that was installed stays installed, however often this fires.
             call.memory.setdefault(self._module(call.request.tool), False)
 
     def refused(self, call: Call) -> Observation | None:
@@ -83,8 +84,3 @@ def _names(tools: Iterable[ToolSpec]) -> tuple[str, str]:
     taken = {tool.name for tool in tools}
     pairs = _NAMES if any("." in name for name in taken) else _PLAIN_NAMES
     return next((pair for pair in pairs if not taken & set(pair)), ("runtime_modules.list", "runtime_modules.install"))
-
-
-def _schema(*texts: str) -> dict[str, object]:
-    properties = {name: {"type": "string"} for name in texts}
-    return {"type": "object", "properties": properties, "required": list(texts), "additionalProperties": False}

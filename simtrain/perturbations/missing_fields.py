@@ -43,6 +43,7 @@ class MissingFields(ContentPerturbation):
 
     def _drawn(self, content: JsonValue, rng: Stream) -> list[str]:
         """Return at least one of the fields, and not all."""
+        # Sorted, since the order of a set of texts changes with each process.
         names = sorted({path[-1] for path, _ in leaves(content) if path and isinstance(path[-1], str)})
         if len(names) < 2:
             return []

@@ -28,7 +28,7 @@ class NameCollision(Catalogued):
     on the list of tools; its trigger is ignored. Clients and models refuse identical names, so these cannot be offered.
     """
 
-    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", permanent=True, recoverable_by=("switch",))
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", recoverable_by=("switch",))
 
     tools: str | list[str] | None = Field(
         default=None,
@@ -44,6 +44,7 @@ class NameCollision(Catalogued):
         found: list[ToolSpec] = []
         for tool in tools:
             twin = _twin(tool, other)
+            # Namesake first: an agent that takes the first match must not be right by chance.
             found += [twin, tool] if tool.name in chosen and twin.name not in taken else [tool]
         return tuple(found)
 

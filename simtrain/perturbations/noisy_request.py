@@ -27,7 +27,7 @@ class NoisyRequest(Worded):
     task may be out of reach. It acts on the task; its trigger is ignored.
     """
 
-    traits: ClassVar[Traits] = Traits(side="request", layer="M", permanent=True, recoverable_by=("ask",))
+    traits: ClassVar[Traits] = Traits(side="request", layer="M", recoverable_by=("ask",))
 
     kinds: list[Kind] = Field(
         default_factory=lambda: list(_NOISES), min_length=1, description="Which kinds of noise to use."
@@ -43,6 +43,7 @@ class NoisyRequest(Worded):
             written = self.writer.at_once(self._written(self.writer, prompt, values, dropped))
             if written is None:
                 return prompt
+            # A model's version stands alone: noise on top could break a value that was checked to be in it.
             if written.value is not None:
                 return written.value
         if dropped is not None:
@@ -53,6 +54,7 @@ class NoisyRequest(Worded):
         return prompt
 
     async def _written(self, writer: Writer, prompt: str, values: list[str], dropped: str | None) -> Written[str]:
+        # A value that contains the dropped one would bring it back.
         kept = [value for value in values if dropped is None or dropped not in value]
 
         def check(text: str) -> None:

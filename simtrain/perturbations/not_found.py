@@ -26,7 +26,7 @@ class NotFound(Lasting):
 
     Source: ToolMaze, AgentDisruptBench, ToolBench-X. An agent should search for the thing by what else it knows, and go
     on with what it finds. Calls that name no record by a textual id pass. With `renamed`, the record has another id
-    from then on. The gold is that of the clean task, so use it only if the id is no part of the answer.
+    from then on. The gold is that of the clean task, so use it only if the id is not part of the answer.
     """
 
     traits: ClassVar[Traits] = Traits(
@@ -37,6 +37,7 @@ class NotFound(Lasting):
 
     def begin(self, call: Call) -> None:
         """Lose the record that the call names."""
+        # A row that only a recording or a model knows cannot be looked up here.
         found = None if call.world is None or not call.in_world else named_row(call.world, _named(call))
         if call.world is not None and found is not None and isinstance(found[1].value, str):
             home = found[1]
@@ -52,6 +53,7 @@ class NotFound(Lasting):
             if isinstance(value, str) and value in lost and call.in_world:
                 return self._missing(call, value)
         if self.renamed and lost:
+            # The world keeps the old id, so calls are translated on the way in and replies on the way out.
             old = {other: name for name, other in lost.items()}
             request = replace(call.request, arguments=_respelt(arguments, old))
             return _retold(await proceed(request), lost)
@@ -66,8 +68,10 @@ class NotFound(Lasting):
         other = str(call.memory[name])
         world = cast(WorldState, call.world)
         arguments = _respelt(call.request.arguments, {name: other})
+        # An id of the same form that no row has, so that the service words the error itself.
         with world.savepoint():
             observation = world.answer(replace(call.request, arguments=arguments))
+        # Some writes create what they do not find; the caller must not be told that it worked.
         if not observation.is_error and call.request.tool.writes:
             return self.refusal(call, "not_found", f"There is no {name}.")
         return self.signed(_retold(observation, {other: name}))
@@ -83,11 +87,13 @@ def _named(call: Call) -> JsonObject:
 def _unused(world: WorldState, home: Home, rng: Stream) -> str | None:
     """Return an unused id of the same form."""
     value = str(home.value)
+    # The last digits or letters: prefixes such as C or ord_ name the kind, which must stay.
     digits = [index for index, sign in enumerate(value) if sign.isdigit()][-6:]
     places = digits or [index for index, sign in enumerate(value) if sign.isalpha()][-3:]
     for _ in range(MOST_TRIED if places else 0):
         signs = list(value)
         for index in places:
+            # Without vowels no word comes out, and without l none that reads as a 1.
             signs[index] = rng.choose("0123456789" if digits else "bcdfghjkmnpqrstvwxz")
         candidate = "".join(signs)
         if candidate != value and Home(home.table, home.column, candidate).row(world) is None:

@@ -67,15 +67,18 @@ def _markdown_table(rows: list[JsonObject]) -> str:
 
 
 def _cell(value: JsonValue) -> str:
+    # A bar or a line break inside a cell would end it.
     return _plain(value).replace("|", r"\|").replace("\n", "<br>")
 
 
 def _columns(rows: list[JsonObject]) -> list[str]:
+    # In order of first appearance over all rows: optional fields may be missing from the first.
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _xml(name: str, value: JsonValue, depth: int) -> list[str]:
     indent = "  " * depth
+    # XML names have no spaces and do not begin with a digit; other keys become an attribute.
     tag = name if _TAG.fullmatch(name) else "entry"
     head = tag if tag == name else f"{tag} name={quoteattr(name)}"
     if is_object(value):

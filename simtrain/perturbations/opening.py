@@ -24,6 +24,7 @@ _OWN = frozenset({
 
 _KEPT = 8
 
+# By identity, not by value: comparing schemas on each call would cost more than the computation.
 _found: list[tuple[tuple[ToolSpec, ...], dict[str, Hidden]]] = []
 
 
@@ -36,6 +37,7 @@ def hidden_in(tools: tuple[ToolSpec, ...]) -> dict[str, Hidden]:
             return hidden
     hidden = _hidden(tools)
     _found.append((tools, hidden))
+    # Worlds come and go in a long run; without a bound each one's tools would stay in memory.
     del _found[:-_KEPT]
     return hidden
 
@@ -73,6 +75,7 @@ def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
     records = [record for tool in reading for record in _records(tool)]
     found: dict[str, Hidden] = {tool.name: {"*": ALL} for tool in reading if _opened_by_name(tool, reading)}
     for record in (record for record in records if record.listed):
+        # Two lists that show the same fields must not both refer to the other one.
         left = frozenset(_left_out(record, records, found)) - record.promised
         if left:
             found[record.tool.name] = {**found.get(record.tool.name, {}), record.key: left}
@@ -82,11 +85,13 @@ def _hidden(tools: Sequence[ToolSpec]) -> dict[str, Hidden]:
 def _left_out(record: _Record, records: Sequence[_Record], found: Mapping[str, Hidden]) -> Iterator[str]:
     """Yield the fields of a list's records that another tool returns for a single record; that tool must go on returning them."""
     covered = set[str]()
+    # Single records first: what they return need not be promised by another list.
     for other in sorted(records, key=lambda other: other.listed):
         if other.tool is record.tool or not _is_same(record, other) or not _opens(other.tool, record):
             continue
         gone = found.get(other.tool.name, {}).get(other.key, frozenset()) if other.listed else frozenset[str]()
         asked_with = frozenset(properties_of(other.tool.input_schema))
+        # An order's status says nothing about the status of its customer.
         other_things = frozenset[str]() if record.kind == other.kind else _OWN
         shared = {name for name in record.fields & other.fields - gone - asked_with - other_things if not is_name(name)}
         other.promised |= shared - record.promised - covered

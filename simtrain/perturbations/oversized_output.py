@@ -50,6 +50,7 @@ class OversizedOutput(ReplyPerturbation):
             lines = ["\n".join(as_lines(kind, value)) for kind, value in added.items()]
             return self.reworded(reply, "\n\n".join((*lines[:half], reply.text, *lines[half:])))
         held: JsonObject = content if is_object(content) else {"data": content}
+        # A field that the reply has already is its own; bulk must not overwrite it.
         named = [(_FIELDS[kind], value) for kind, value in added.items() if _FIELDS[kind] not in held]
         return self.rewritten(call, reply, {**dict(named[:half]), **held, **dict(named[half:])})
 
@@ -62,8 +63,10 @@ class OversizedOutput(ReplyPerturbation):
 
 def _with_bulk(tool: ToolSpec) -> ToolSpec:
     schema = tool.output_schema
+    # JSON Schema allows unknown members by default.
     if schema is None or schema.get("additionalProperties") is not False:
         return tool
     properties = properties_of(schema)
+    # All of them, since the kinds are only drawn when it fires, after the list of tools has been sent.
     added: JsonObject = {field: {"type": ["array", "object"]} for field in _FIELDS.values()}
     return replace(tool, output_schema={**schema, "properties": {**added, **properties}})

@@ -15,7 +15,7 @@ from simtrain.values.types import Observation, ToolSpec
 class PageTrouble(Catalogued):
     """Affects a share of the pages that are first opened while it fires; they stay affected at later visits."""
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", permanent=True, follows="always")
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", follows="always")
 
     share: Probability | None = Field(default=None)
 

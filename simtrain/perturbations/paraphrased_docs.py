@@ -33,9 +33,7 @@ class ParaphrasedDocs(Worded):
     for it.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="manifest", layer="M", visible=False, permanent=True, recoverable_by=("cross-check",)
-    )
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="M", visible=False, recoverable_by=("cross-check",))
 
     share: float | None = Field(default=None, ge=0, le=1, description="Share of the tools; unset, the severity.")
     writer: Writer | None = Field(default=None, description="Chat model that words the descriptions.")
@@ -46,6 +44,7 @@ class ParaphrasedDocs(Worded):
         chosen = [tool for tool in rng.sample(tools, count) if tool.description]
         worded: Mapping[str, str] | None = None
         if self.writer is not None and chosen:
+            # In the order of `tools`, not of the draw: the material is the key under which wordings are shared.
             written = self._worded(self.writer, {tool.name: tool.description for tool in tools if tool in chosen})
             if written is None:
                 return tools
@@ -74,6 +73,7 @@ class ParaphrasedDocs(Worded):
                 if not isinstance(text, str) or not text.strip() or text == descriptions[name]:
                     raise ValueError(f"{name} is not reworded")
                 for part in _KEPT.findall(descriptions[name]):
+                    # Punctuation belongs to the sentence and may go; what it surrounds may not.
                     if part.strip(".,;:()") not in text:
                         raise ValueError(f"{name} lacks {part}")
             return value
@@ -99,6 +99,7 @@ def _with(tool: ToolSpec, description: str, rng: Stream) -> ToolSpec:
 def _reworded(text: str, rng: Stream) -> str:
     """Return the text with phrases replaced from the pool; a text without any of them gets an introduction."""
     found = _replaced(text, rng)
+    # Otherwise descriptions without a known phrase would never change, whatever `share` says.
     return rng.choose(texts("paraphrased_docs", "frames")).format(text=text) if found == text else found
 
 
@@ -108,5 +109,6 @@ def _replaced(text: str, rng: Stream) -> str:
 
 def _synonyms(text: str, rng: Stream) -> str:
     phrases = pool("paraphrased_docs")["phrases"]
+    # Longest first: alternation takes the first match, and one phrase may begin another.
     found = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in sorted(phrases, key=len, reverse=True)))
     return found.sub(lambda match: rng.choose(phrases[match[0]]), text)

@@ -37,6 +37,7 @@ class PartialBatchFailure(Catalogued):
         failed = sorted(call.rng.sample(range(len(items)), count))
         rest = [item for index, item in enumerate(items) if index not in failed]
         arguments = {**call.request.arguments, name: rest}
+        # A schema may ask for more items than are left; the tool would then refuse the whole batch.
         if not validator(call.request.tool.input_schema).is_valid(arguments):
             return await proceed(call.request)
         observation = await proceed(replace(call.request, arguments=arguments))
@@ -44,6 +45,7 @@ class PartialBatchFailure(Catalogued):
             return observation
         lines = [f"{count} of {len(items)} {name} failed, the others were processed:"]
         lines += [f"- {name}[{index}] {shown(items[index])}: 503 Service Unavailable" for index in failed]
+        # An error: a success would read as if the whole batch had landed.
         return self.reply("\n".join((*lines, "", observation.text)), is_error=True)
 
 

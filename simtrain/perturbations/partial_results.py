@@ -40,6 +40,7 @@ class PartialResults(ReplyPerturbation):
         share = 1 - self.severity / 2 if self.keep is None else self.keep
         if share == 1:
             return reply
+        # Every nth item is missing, so that a list has gaps and no visible end, and repeated calls together show all.
         parts = round(1 / (1 - share))
         content = content_of(reply)
         if content is None:
@@ -61,6 +62,7 @@ class PartialResults(ReplyPerturbation):
     def _absent(self, call: Call, parts: int, most: int) -> int:
         """Return the index of the part to leave out; the same call again gets the next part."""
         key = canonical([call.request.tool.name, call.request.arguments]).decode()
+        # At most as many as there are items, so that some item is missing the first time.
         absent = call.memory.get(key, call.rng.integer(0, min(parts, most) - 1))
         call.memory[key] = (absent + 1) % parts
         return absent

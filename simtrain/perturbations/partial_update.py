@@ -29,10 +29,12 @@ class PartialUpdate(Catalogued):
         world = call.world
         if world is None:
             raise SimulatorFault("partial_update needs a world")
+        # Only a tool that the world answers has statements: one that a perturbation added or a model answers has none here.
         total = world.statements(call.request) if call.in_world else 0
         if total < 2:
             return await proceed(call.request)
         landed = round((total - 1) * (1 - self.severity)) if self.statements is None else self.statements
+        # At least one statement lands and one does not, whatever the knobs say: else it would be a plain error or a success.
         whole = world.partial(call.request, min(max(landed, 1), total - 1))
         if whole.is_error:
             return whole

@@ -38,11 +38,7 @@ class Paywall(PageTrouble):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply",
-        layer="P",
-        permanent=True,
-        recoverable_by=("switch", "cross-check", "wait", "abstain"),
-        follows="always",
+        side="reply", layer="P", recoverable_by=("switch", "cross-check", "wait", "abstain"), follows="always"
     )
     example: ClassVar[JsonObject] = {"with": {"share": 1}}
 
@@ -137,6 +133,7 @@ class Paywall(PageTrouble):
         """Return the lines of a text from the beginning of the whole page, and the notice; a page that ends in a
         notice is cut already.
         """
+        # Sites of a search world may have a wall of their own; two notices would tell them apart.
         if text.rstrip().endswith(PAYWALL):
             return text
         share = 0.7 * (1 - self.severity) if self.shown is None else self.shown
@@ -156,6 +153,7 @@ class Paywall(PageTrouble):
 
 def _whole(call: Call) -> Observation | None:
     """Return the reply with the page from its beginning, for a call that asks for a part of it or for passages about a goal."""
+    # Offsets and goals are optional arguments; flags stay, since they choose the form of the page and not a part of it.
     needed: list[str] = call.request.tool.input_schema.get("required") or []
     given = call.request.arguments
     plain: JsonObject = {name: value for name, value in given.items() if name in needed or isinstance(value, bool)}
@@ -163,6 +161,7 @@ def _whole(call: Call) -> Observation | None:
         return None
     with call.world.savepoint():
         whole = call.world.answer(replace(call.request, arguments=plain))
+    # The site may refuse this second visit (upkeep troubles); then the part is all there is.
     return None if whole.is_error else whole
 
 

@@ -9,19 +9,15 @@ from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Refusing
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
-from simtrain.values.types import JsonObject, Observation, ToolSpec
+from simtrain.values.types import Observation, ToolSpec, arguments_of
 
 _GRANTED = "granted"
 _NAMES = ("access.request", "request_access")
-_SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "right": {"type": "string", "description": "The right, as the refusal names it."},
-        "reason": {"type": "string", "description": "What it is needed for."},
-    },
-    "required": ["right"],
-    "additionalProperties": False,
-}
+_SCHEMA = arguments_of(
+    ("right",),
+    right={"type": "string", "description": "The right, as the refusal names it."},
+    reason={"type": "string", "description": "What it is needed for."},
+)
 
 
 class PermissionDenied(Refusing):
@@ -33,11 +29,7 @@ class PermissionDenied(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call",
-        layer="D",
-        permanent=True,
-        recoverable_by=("switch", "ask", "abstain"),
-        follows="fired",
+        side="call", layer="D", recoverable_by=("switch", "ask", "abstain"), follows="fired"
     )
 
     grants: bool | None = Field(
@@ -61,6 +53,7 @@ class PermissionDenied(Refusing):
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Return the owner's decision."""
         wanted = str(call.request.arguments["right"])
+        # Only rights that a refusal has named: no real owner grants a right that does not exist.
         if wanted not in (_right(tool) for tool in call.given if tool.name in call.memory):
             return self.reply(f"This account lacks no right '{wanted}'.", is_error=True)
         if not (self.severity < 1 if self.grants is None else self.grants):

@@ -45,6 +45,7 @@ def _in_text(text: str, words: str, position: Position) -> str:
 
 def _break_near(text: str, middle: int) -> int:
     """Return the end of the line, list item or word that is nearest to the middle."""
+    # From coarse to fine: a break inside a JSON value or a word would make the reply unreadable.
     for mark in ("\n", ",", " "):
         before, after = text.rfind(mark, 0, middle), text.find(mark, middle)
         found = [place + 1 for place in (before, after) if place >= 0]
@@ -57,6 +58,7 @@ def _in_field(observation: Observation, words: str, schema: JsonObject | None) -
     content = content_of(observation)
     if not is_object(content):
         return None
+    # Without structured content nothing is validated: clients compare only that with the schema.
     check = validator(schema) if schema is not None and observation.content is not None else None
     for path, text in leaves(content):
         if path[-1] not in PROSE or not isinstance(text, str) or not text:

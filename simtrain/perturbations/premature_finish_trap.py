@@ -29,7 +29,6 @@ class PrematureFinishTrap(ContentPerturbation):
         side="reply",
         layer="H",
         visible=False,
-        permanent=True,
         recoverable_by=("cross-check", "switch"),
         conflicts={"forced_pagination": "it takes away the cursors with which the other one's pages go on"},
     )
@@ -58,6 +57,7 @@ class PrematureFinishTrap(ContentPerturbation):
         return content
 
     def _first_fit(self, content: JsonObject, name: str, values: tuple[JsonValue, ...], call: Call) -> JsonObject:
+        # Leaving the member out comes last: a missing cursor is odder than an empty one, but schemas may forbid both null and "".
         left_out = {key: item for key, item in content.items() if key != name}
         for candidate in (*({**content, name: value} for value in values), left_out):
             if fits(candidate, call.request.tool):

@@ -30,6 +30,7 @@ class QuotaExhausted(Closed):
 
     def closes(self, call: Call) -> str:
         """Return the name of the server, whose tools are all closed."""
+        # Quotas belong to accounts, and an account to a server.
         return call.request.tool.server
 
     def error(self, call: Call) -> Observation:

@@ -38,10 +38,12 @@ class RateLimit(Refusing):
         if limit is None:
             return None
         limit["refusals"] += 1
+        # Rounded up: a caller that waits exactly as told must not be refused again.
         return self.refusal(call, "rate_limit", retry_after=max(1, ceil(limit["until"] - call.clock.moment)))
 
     def _limit(self, call: Call) -> JsonObject | None:
         """Return the active limit of the server, with its number of refusals; None if there is none."""
         limit = call.memory.get(call.request.tool.server)
+        # Virtual time advances little per call, so an agent without a way to wait would burn its budget on one limit.
         over = limit is None or call.clock.moment >= limit["until"] or limit["refusals"] >= self.refusals
         return None if over else limit

@@ -36,11 +36,7 @@ class Redirect(PageTrouble):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply",
-        layer="P",
-        permanent=True,
-        recoverable_by=("fix-call", "switch", "abstain"),
-        follows="always",
+        side="reply", layer="P", recoverable_by=("fix-call", "switch", "abstain"), follows="always"
     )
     example: ClassVar[JsonObject] = {"with": {"share": 1}}
 
@@ -70,6 +66,7 @@ class Redirect(PageTrouble):
         reply = await proceed(request)
         if reply.is_error:
             return reply if request is call.request else _error_of(call, opened, reply)
+        # Drawn after the reply, since a page that does not exist has not moved.
         for address in opened:
             if not _is_known(call, address.key) and (address.is_single or address.key in _shown(reply)):
                 moved = call.root.draw("moved", address.key) < share
@@ -94,6 +91,7 @@ class Redirect(PageTrouble):
             end = rng.choose(others) if self.leads == "other" and others else home_of(address.url)
             if key_of(end) == address.key:
                 return []
+            # The page at the end is there: redirecting it as well could lead in a circle.
             call.memory[_REDIRECTS].setdefault(key_of(end), [])
             chain = [*chain[:-1], end]
         places = call.memory.setdefault(_PLACES, {})
@@ -116,6 +114,7 @@ class Redirect(PageTrouble):
         }
         failed = [{"url": url, "error": f"301 Moved Permanently: it is now at {to}"} for url, to in onward.items()]
         kept[failures] = [*kept[failures], *failed]
+        # A call of several pages succeeds for the others, as fetching tools report it: page by page.
         return rewritten(reply, kept, tool=call.request.tool, world=call.world, source=self.source)
 
     def _hops(self) -> int:
@@ -126,6 +125,7 @@ def _error_of(call: Call, opened: Sequence[Address], reply: Observation) -> Obse
     """Return an error of the tool for moved pages, with the requested URLs in it."""
     text = reply.text
     for address in opened:
+        # The error would name the page's true address, which the agent has not been told.
         text = text.replace(_origin(call, address), address.url)
     return reworded(reply, text, None)
 

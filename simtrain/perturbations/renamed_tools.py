@@ -46,7 +46,6 @@ class RenamedTools(Perturbation):
     traits: ClassVar[Traits] = Traits(
         side="manifest",
         layer="P",
-        permanent=True,
         recoverable_by=("switch", "fix-call"),
         conflicts={
             "argument_drift": "both call arguments otherwise, and its errors would name some that the renamed tools do not take"
@@ -103,9 +102,11 @@ def _new_names(names: tuple[str, ...], globs: str | tuple[str, ...]) -> dict[str
     for name in names:
         if not matches(name, globs):
             continue
+        # The server stays, since globs and standby tools go by it.
         server, dot, plain = name.partition(".") if "." in name else ("", "", name)
         renamed = _reworded(plain, VERBS)
         new = f"{server}{dot}{renamed if renamed != plain else f'{plain}_v2'}"
+        # A new name may be the name of another tool (open -> start); two tools of one name are refused.
         while new in names or new in found.values():
             new = f"{new}_v2"
         found[name] = new
@@ -118,6 +119,7 @@ def _distinct(names: Iterable[str], words: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names:
         new = _reworded(name, words)
+        # Two arguments must not get one name, nor an argument the name of its neighbour.
         if new not in taken:
             taken.add(new)
             found[name] = new

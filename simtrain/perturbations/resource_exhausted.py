@@ -60,6 +60,7 @@ class ResourceExhausted(Lasting):
             return self.refusal(call, "storage_full", "Make room first.")
         observation = await proceed(call.request)
         if not observation.is_error:
+            # Rows that went count; a tool of `frees` makes room without touching any.
             freed = -growth or int(matches(call.request.tool.name, tuple(self.frees)))
             call.memory["missing"] = max(call.memory["missing"] - freed, 0)
         return observation
@@ -77,6 +78,7 @@ class ResourceExhausted(Lasting):
         world = call.world
         if world is None or not call.in_world or not call.request.tool.writes:
             return 0
+        # Counted by doing it and undoing it: what a handler will add cannot be read off its call.
         before = _rows_more(world)
         with world.savepoint():
             refused = world.answer(call.request).is_error

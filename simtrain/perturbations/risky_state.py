@@ -23,12 +23,7 @@ class RiskyState(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state",
-        layer="D",
-        visible=False,
-        permanent=True,
-        recoverable_by=("verify", "abstain"),
-        needs_world=True,
+        side="state", layer="D", visible=False, recoverable_by=("verify", "abstain"), needs_world=True
     )
     example: ClassVar[JsonObject] = {"with": {"sql": ["update cakes set stock = stock + 1 where id = 'K009'"]}}
 
@@ -38,7 +33,7 @@ class RiskyState(Catalogued):
     )
 
     def check(self, world: World) -> None:
-        """Raise an InputError for SQL that does not compile or names something that is no argument of any tool."""
+        """Raise an InputError for SQL that does not compile or names something that is not an argument of any tool."""
         arguments = {name: None for tool in world.tools for name in properties_of(tool.input_schema)}
         refuse_bad_sql(world, self.sql, arguments)
 
@@ -63,8 +58,10 @@ def refuse_bad_sql(world: World, statements: list[str], arguments: Mapping[str, 
 
 def change(world: WorldState, statements: list[str], arguments: Mapping[str, JsonValue], *, by: str) -> int:
     """Run writing statements, and return the number of touched rows. Raises SimulatorFault for SQL that fails."""
+    # SQLite binds no lists or objects.
     values = {name: value for name, value in arguments.items() if not isinstance(value, list | dict)}
     try:
         return sum(world.execute(sql, values) for sql in statements)
     except InputError as error:
+        # The statements compiled when the scenario was loaded, so what fails now is no mistake of the agent.
         raise SimulatorFault(f"{by}: {error.problem}") from None

@@ -22,9 +22,7 @@ class SchemaDrift(ReplyPerturbation):
     both names, so the reply still fits them; descriptions are unchanged.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", visible=False, permanent=True, recoverable_by=("cross-check",)
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", visible=False, recoverable_by=("cross-check",))
     example: ClassVar[JsonObject] = {"with": {"rename": {"id": "identifier"}}}
 
     rename: dict[str, str] = Field(min_length=1, description="Fields by their old names, with their new ones.")
@@ -37,6 +35,7 @@ class SchemaDrift(ReplyPerturbation):
         """Return the reply with its fields renamed."""
         content, text = reply.content, reply.text
         renamed = None if content is None else self._renamed(content)
+        # Text and structured content are one string here; renaming both would parse and write it twice.
         if reply.json:
             return replace(reply, text=encode(renamed)) if renamed != content else reply
         new_text = self._renamed_text(text)

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, is_list, is_object
 
+# Where JSON Schema 2020-12 (and draft 7) puts subschemas: maps by name, lists, single ones. Elsewhere objects are data.
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _LISTED = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _SINGLE = frozenset({"items", "additionalProperties", "unevaluatedProperties", "contains", "not", "if", "then", "else"})
+# Keywords that a value of another type, or none at all, could not meet.
 _BOUNDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
     "enum", "const", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
@@ -65,6 +67,7 @@ def or_confused(schema: JsonObject) -> JsonObject:
     for held, further in _CONFUSED:
         if types & held:
             kept = or_type(kept, further)
+    # anyOf, since the items of a list may be of any type and have keywords of their own.
     return {"anyOf": [kept, kept["items"]]} if "array" in types and "items" in kept else kept
 
 
@@ -77,6 +80,7 @@ def without_bounds(schema: JsonObject) -> JsonObject:
 def or_type(schema: JsonObject, further: str) -> JsonObject:
     """Return a schema that allows a further type, if it names types at all."""
     types = types_of(schema)
+    # A schema without types allows all of them already.
     return schema if not types or further in types else {**schema, "type": [*types, further]}
 
 

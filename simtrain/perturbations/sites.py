@@ -51,6 +51,7 @@ def _url(observation: Observation) -> str:
 def _rows(world: WorldState, sql: str, observation: Observation) -> list[JsonObject]:
     url = _url(observation)
     try:
+        # A service world has no such tables: then no page states anything.
         return world.query(sql, {"url": url}) if url else []
     except InputError:
         return []

@@ -26,12 +26,7 @@ class SourceConflict(WrongFigure, Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply",
-        layer="D",
-        visible=False,
-        permanent=True,
-        recoverable_by=("cross-check", "ask"),
-        follows="always",
+        side="reply", layer="D", visible=False, recoverable_by=("cross-check", "ask"), follows="always"
     )
 
     def reaches(self, tool: ToolSpec) -> bool:
@@ -47,8 +42,10 @@ class SourceConflict(WrongFigure, Catalogued):
             content = content_of(observation)
             figure_names = {name_at(path) for path in figures_in(content, fields=tuple(self.fields), dates=True)}
             elsewhere = {_plainly(name) for name in self._stated_elsewhere(call)}
+            # Sorted before the draw: the order of a set differs between processes.
             shared = sorted(name for name in figure_names if _plainly(name) in elsewhere)
             if shared:
+                # Kept in memory: the source must err by the same share each time, or it would contradict itself.
                 share = self.share(call.rng)
                 call.memory.update(tool=call.request.tool.name, field=call.rng.choose(shared), share=share)
         return self._conflicting(call, observation)
@@ -59,6 +56,7 @@ class SourceConflict(WrongFigure, Catalogued):
         if call.domain == "search":
             return self._as_its_site(call, observation)
         if call.memory.get("tool") is None and not observation.is_error:
+            # Replies are noted for tools that declare no output, which only show their fields this way.
             names = sorted({name_at(path) for path in figures_in(content_of(observation), dates=True)})
             call.memory.setdefault("seen", {})[call.request.tool.name] = names
         return self._conflicting(call, observation)

@@ -55,6 +55,7 @@ class StaleRead(Catalogued):
         if observation.is_error or call.request.tool.writes:
             return observation
         earlier = call.memory.get(_key(call.request))
+        # Nearest to a real cache first: what this agent saw itself, then the state before a write, then age alone.
         if earlier is not None and earlier["text"] != observation.text:
             old = reworded(observation, earlier["text"], earlier["structured"])
             return self.signed(old)
@@ -72,6 +73,7 @@ class StaleRead(Catalogued):
         if not call.request.tool.writes:
             observation = await proceed(call.request)
             if not observation.is_error and len(observation.text) <= MOST_KEPT:
+                # Text and content are kept, not the observation: memory is JSON, since it is recorded and forked.
                 kept = {"text": observation.text, "structured": observation.content}
                 call.memory.setdefault(_key(call.request), kept)
             return observation
@@ -87,6 +89,7 @@ class StaleRead(Catalogued):
 
     def _answered(self, state: WorldState, call: Call, observation: Observation) -> Observation | None:
         """Return the reply of an older state to a read; None if it is an error or the same reply."""
+        # Otherwise a reply that states the time would differ by that alone.
         state.clock.moment = call.clock.moment
         old = state.answer(call.request)
         return None if old.is_error or old.text == observation.text else self.signed(old)
@@ -98,6 +101,7 @@ class StaleRead(Catalogued):
 
 def _forget(world: WorldState, since: str) -> None:
     """Set the world back to an instant: by its own means, or by deleting later records, as far as no other record needs them."""
+    # A search world can answer as of a date; deleting rows there would leave links and the index behind.
     if world.age(since):
         return
     for table, columns in [*tables_of(world).items()] * 2:

@@ -35,6 +35,7 @@ async def stand_in(call: Call, proceed: Answer, suffix: str) -> Observation:
     try:
         return await proceed(replace(call.request, tool=tool))
     finally:
+        # Not kept beyond this call, or the closed tool would open again.
         del call.memory[PASSING]
 
 

@@ -20,9 +20,7 @@ class StrictValidation(Lasting):
     fix the call. Every tool without an argument of that name offers `requires`, which the tool itself never receives.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", permanent=True, recoverable_by=("fix-call",), follows="always"
-    )
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("fix-call",), follows="always")
 
     requires: str = Field(
         default="reason", pattern=r"^[A-Za-z_]\w*$", description="The argument that must not be missing."
@@ -51,6 +49,7 @@ class StrictValidation(Lasting):
         """Remove the argument before the tool sees it; refuse calls without it, once the server is strict."""
         arguments = dict(call.request.arguments)
         missing = self.requires not in arguments
+        # Only an argument that was added here is removed; one of the tool's own is meant for the tool.
         given = arguments.pop(self.requires, None) if self._added(call) else arguments.get(self.requires)
         if call.memory.get(call.request.tool.name):
             if missing:

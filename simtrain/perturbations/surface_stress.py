@@ -9,15 +9,13 @@ from pydantic import Field
 from simtrain.contracts.perturbation import Call
 from simtrain.perturbations.rewritten_values import RewrittenValues
 from simtrain.values.comparing import is_number
+from simtrain.values.months import MONTHS
 from simtrain.values.types import JsonValue, is_list, is_object
 
 Form: TypeAlias = Literal["numbers", "dates", "casing"]
 
 _FORMS: tuple[Form, ...] = ("numbers", "dates", "casing")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 
 class SurfaceStress(RewrittenValues):
@@ -54,6 +52,7 @@ def separated(value: float) -> str:
         return f"{value:,}"
     shortest = repr(value)
     places = len(shortest.partition(".")[2]) if "e" not in shortest else 0
+    # Never fewer places than the number has: an unusual form must not lose precision.
     return f"{value:,.{max(2, places)}f}" if places else shortest
 
 
@@ -68,7 +67,7 @@ def _date(value: str) -> str:
         moment = datetime.fromisoformat(value)
     except ValueError:
         return value
-    day = f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    day = f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
     if len(value) == len("2031-03-03"):
         return day
     seconds = f":{moment.second:02}" if moment.second or moment.microsecond else ""

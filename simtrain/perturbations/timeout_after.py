@@ -19,4 +19,5 @@ class TimeoutAfter(LostReply, ReplyPerturbation):
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Lose the reply. (The error of a refused call is passed on, since it has no effect to hide.)"""
+        # The same words as timeout_before: an agent must not be able to tell which of the two happened.
         return self.given_up(call)

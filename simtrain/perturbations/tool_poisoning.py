@@ -21,9 +21,7 @@ class ToolPoisoning(Perturbation):
     world's rows cannot be planted here. If no goal can be reached with the offered tools, nothing changes.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="manifest", layer="P", permanent=True, recoverable_by=("cross-check",), attacks=True
-    )
+    traits: ClassVar[Traits] = Traits(side="manifest", layer="P", recoverable_by=("cross-check",), attacks=True)
     example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     tools: str | list[str] = Field(default="*", description="Glob, or list of globs, over the tools to choose among.")
@@ -40,6 +38,7 @@ class ToolPoisoning(Perturbation):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, some of them poisoned."""
+        # `offer` is given no world, so goals whose arguments come from its rows are left out.
         found = aims(shipped() if self.goal is None else (self.goal,), tools, None)
         if not found:
             return tools

@@ -43,6 +43,7 @@ class TruncatedOutput(ReplyPerturbation):
         if content is None or tool.output_schema is None:
             return None
         cut = self._shortened(content, share)
+        # Clients raise on structured content that breaks its schema, and the agent would not even see the cut text.
         return cut if validator(tool.output_schema).is_valid(cut) else content
 
     def _shortened(self, value: JsonValue, share: float) -> JsonValue:

@@ -53,6 +53,7 @@ class TypeCoercion(RewrittenValues):
         fields = (
             call.rng.sample(found, max(1, round(len(found) * self.severity))) if self.fields is None else self.fields
         )
+        # One form per field for the whole reply: real services confuse types in a field, not at random.
         truth = {name: call.rng.choose(_TRUTH) for name in sorted(fields)}
         null = {name: call.rng.choose(_NULL) for name in sorted(fields)}
 

@@ -24,9 +24,7 @@ class UnitDrift(ContentPerturbation):
     records also come as lists of one.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", visible=False, permanent=True, recoverable_by=("cross-check",)
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", visible=False, recoverable_by=("cross-check",))
 
     fields: list[str] | None = Field(
         default=None,
@@ -66,12 +64,14 @@ class UnitDrift(ContentPerturbation):
             return value
         if self.fields is None and (measure := _measure(value)) is not None:
             return {**value, **measure}
+        # A currency beside a figure marks it as money, as `total` alone does not.
         currency = any(name.lower() == "currency" for name in value)
         return {name: self._member(name, item, money=money, currency=currency) for name, item in value.items()}
 
     def _member(self, name: str, value: JsonValue, *, money: bool, currency: bool) -> JsonValue:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._figure(name, value, money=money, currency=currency)
+        # By type and not isinstance: True is an int, and a list of flags is no list of quantities.
         if is_list(value) and value and all(type(item) in (int, float) for item in value):
             return [self._figure(name, figure, money=money, currency=currency) for figure in value]
         if isinstance(value, str):
@@ -88,6 +88,7 @@ class UnitDrift(ContentPerturbation):
         if self.factor is not None:
             return times(value, self.factor)
         other = drifted(name, value, money=money, currency=currency)
+        # The author named the field, so it drifts even if nothing about its name says how.
         return times(value, 100) if other is None else other
 
     def _text(self, name: str, value: str) -> str:

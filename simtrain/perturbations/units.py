@@ -95,6 +95,7 @@ def drifted(name: str, value: float, *, money: bool = False, currency: bool = Fa
 
 def may_drift(name: str, *, moments: bool = True) -> bool:
     """Return True if a figure of that name could come in another unit; with `moments`, also times in seconds."""
+    # A fraction, a size in bytes and a Unix time: the kinds of value on which the rules depend.
     tried = (1.5, 2.0 * _KILO, float(_SECONDS))[: 3 if moments else 2]
     return any(drifted(name, value, money=True, currency=True) is not None for value in tried)
 

@@ -41,9 +41,11 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
         """
         for path in call.rng.shuffled(list(figures_in(content, fields=tuple(self.fields)))):
             right = at(content, path)
+            # The other direction as well: a bound of the output schema may forbid one of them.
             for wrong in (off(right, share), off(right, -share)):
                 if wrong is not None:
                     yield put(content, path, wrong), dict(zip(spoken(right), spoken(wrong), strict=False)), None
+        # Not URLs: a changed number in one is a dead link, not a wrong fact.
         prose = "\n".join(
             leaf for _, leaf in leaves(content) if isinstance(leaf, str) and "://" not in leaf.split(" ")[0]
         )

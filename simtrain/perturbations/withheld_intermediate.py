@@ -20,9 +20,7 @@ class WithheldIntermediate(Lasting):
     Output schemas allow members without a value; errors arrive unchanged.
     """
 
-    traits: ClassVar[Traits] = Traits(
-        side="reply", layer="H", permanent=True, recoverable_by=("switch", "verify"), follows="fired"
-    )
+    traits: ClassVar[Traits] = Traits(side="reply", layer="H", recoverable_by=("switch", "verify"), follows="fired")
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, with output schemas that allow missing values."""
@@ -35,6 +33,7 @@ class WithheldIntermediate(Lasting):
             return reply
         bare = _emptied(content_of(reply))
         structured = None if reply.content is None else bare
+        # A prose reply has no members to empty, so it is replaced by a sentence without a result.
         return self.reworded(reply, encode(bare) if bare else ACCEPTED, structured)
 
 

@@ -49,6 +49,7 @@ class WordedRefusal(Worded):
 
     async def _written(self, writer: Writer, call: Call, meaning: str, claim: str) -> Written[str]:
         def check(text: str) -> None:
+            # The mistake under test is to act on this claim; without it a model's version would test nothing.
             if claim not in text:
                 raise ValueError(f"{claim!r} is not in the text")
 

@@ -36,6 +36,7 @@ class Home:
     def others(self, world: WorldState, rng: Stream) -> list[JsonValue]:
         """Return the values of the other rows, the most similar first; ties are broken at random."""
         mine = self.row(world) or {}
+        # Ordered, as SQLite promises no order and the draw depends on it.
         sql = f"select * from {_q(self.table)} where {_q(self.column)} <> :value order by rowid limit {MOST_ROWS}"
         rows = rng.shuffled(_rows(world, sql, self.value))
         rows.sort(key=lambda row: -sum(row[name] == value for name, value in mine.items()))
@@ -49,6 +50,7 @@ def home_of(world: WorldState, value: JsonValue) -> Home | None:
     Columns called id or key come first, then the others in the order of tables and columns. None if no column fits.
     An address names a page of a search world, if there is one.
     """
+    # In SQLite 1.0 equals 1 and true is 1: figures and flags would be found in every table.
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         return None
     if isinstance(value, str) and "://" in value:
@@ -97,4 +99,5 @@ def _rows(world: WorldState, sql: str, value: JsonValue = None) -> list[JsonObje
 
 def _q(name: str) -> str:
     escaped = name.replace('"', '""')
+    # Names of tables and columns cannot be bound as parameters; SQL doubles a quote inside a quoted name.
     return f'"{escaped}"'

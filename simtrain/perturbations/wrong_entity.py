@@ -29,6 +29,7 @@ class WrongEntity(Catalogued):
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on for another record than the caller named."""
+        # The true reply first: it is what the wrong one must differ from to count as wrong.
         observation = await proceed(call.request)
         if observation.is_error or call.world is None or call.request.tool.writes:
             return observation

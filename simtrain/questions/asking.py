@@ -17,6 +17,7 @@ from simtrain.questions.written import written_questions
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject
 
+# Fixed: questions are the cases of a scenario, which the seed of a run must not change.
 SEED: Final = 0
 
 

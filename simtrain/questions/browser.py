@@ -20,6 +20,7 @@ _WHOLE: Final[JsonObject] = {"includeMarkdown": True, "max_length": 1_000_000}
 
 MOST_PARTS: Final = 40
 
+# The last character is no punctuation: that belongs to the sentence around a URL.
 _ADDRESSES: Final = re.compile(r"https?://[^\s)\]>\"'|]*[^\s)\]>\"'|.,;:]")
 
 
@@ -76,6 +77,7 @@ class Browser:
         self.tooling = Tooling(world.tools)
         self.search_call = self.tooling.search_call
         self._state = world.open()
+        # Caches of the instance: one on the method would keep every browser, and its world, alive.
         self.search = lru_cache(maxsize=50_000)(self._searched)
         self.visit = lru_cache(maxsize=20_000)(self._visited)
 
@@ -121,6 +123,7 @@ def _fit(tool: ToolSpec, argument: str, value: str) -> JsonValue:
 
 
 def _tool(tools: Sequence[ToolSpec], arguments: Sequence[str], purpose: str) -> tuple[ToolSpec, str]:
+    # By preference, not by the order of tools: a tool with `query` is likelier to search than one with `q`.
     for argument in arguments:
         for tool in tools:
             if argument in tool.input_schema.get("properties", {}):

@@ -7,7 +7,7 @@ from typing import Final
 
 from simtrain.questions.conditions import TESTED, test_of
 from simtrain.questions.schema import QuestionAttribute, QuestionTable, WorldSchema
-from simtrain.questions.shapes import DrawRefused, Exists, JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import DrawRefused, Exists, JoinNode, Shape, Term, Test, drawn
 from simtrain.values.seeding import Stream
 
 SHOWN: Final = frozenset({"category", "date", "number", "quantity", "money"})
@@ -66,9 +66,7 @@ class Composer:
             and attribute.name not in ("since", "until")
             and (node, attribute.name) not in taken
         ]
-        if not terms:
-            raise DrawRefused
-        term, attribute = stream.choose(terms)
+        term, attribute = drawn(terms, stream)
         test = test_of(term, attribute, self.schema, stream, share=share)
         if test is None:
             raise DrawRefused
@@ -84,6 +82,7 @@ class Composer:
                     (*nodes, JoinNode(ref.target, at, ref.name))
                     for nodes in found
                     for ref in self.schema.tables[nodes[-1].table].refs
+                    # A walk that returns to a table could ask for a thing by itself.
                     if ref.target and ref.target not in {node.table for node in nodes}
                 ]
             self._walks[place] = found
@@ -92,9 +91,7 @@ class Composer:
     def rooted(self, tables: Sequence[QuestionTable], hops: int, stream: Stream) -> tuple[JoinNode, ...]:
         """Return a walk of that many references from one of these tables."""
         roots = [walks for table in tables if (walks := self.walks(table.name, hops))]
-        if not roots:
-            raise DrawRefused
-        return stream.choose(stream.choose(roots))
+        return stream.choose(drawn(roots, stream))
 
     def groups(self, nodes: tuple[JoinNode, ...]) -> bool:
         """Return True if rows share the first reference of a walk. Groups by a reference of nearly one row each mean little."""
@@ -104,6 +101,7 @@ class Composer:
     def reached(self, shape: Shape, hops: int, stream: Stream, *, share: float, named: float = 0.5) -> Shape:
         """Return the shape with a condition on the node `hops` references away, on its name or another attribute."""
         if hops and stream.random() < named:
+            # Sorted, since SQLite chooses the order of rows and a draw must not depend on it.
             name = stream.choose(sorted(self.schema.names[shape.nodes[hops].table].values()))
             return replace(shape, tests=(*shape.tests, Test(Term(hops, "name"), "=", (name,))))
         return self.tested(shape, stream, range(hops, hops + 1), share)
@@ -134,6 +132,7 @@ class Composer:
             for attribute in self.schema.tables[node.table].attributes.values()
             if attribute.kind in SHOWN
         ] + [Term(place, "name") for place in range(1, len(nodes))]
+        # A column that a condition fixes would say the same in every row.
         fixed = {test.term for test in shape.tests if test.operator == "="}
         open_ends = [(0, ref) for ref in self.schema.tables[nodes[0].table].refs]
         wanted = stream.integer(1, max(1, most - len(columns)))
@@ -201,6 +200,7 @@ def _disputes(schema: WorldSchema) -> list[tuple[QuestionAttribute, str, str]]:
         key = str(row["type"]), str(row["name"]), str(row["other"])
         table = schema.tables.get(key[0])
         attribute = table.attributes.get(key[1]) if table and table.kind == "entity" else None
+        # The trusted site must be right wherever the other is wrong, or the question would have no single gold.
         if attribute and attribute.kind in SHOWN and row["disputed"] > 2 and row["stated"] == row["disputed"]:
             found.setdefault(key, (attribute, str(row["trusted"]), key[2]))
     return list(found.values())

@@ -48,6 +48,7 @@ def _chosen(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream,
 
 def _years(term: Term, values: Sequence[tuple[JsonValue, int]], stream: Stream, share: float) -> Test | None:
     first, last = _stretch(values, stream, share)
+    # Whole years, which read naturally and do not reveal the dates at the edges.
     early, late = int(str(values[first][0])[:4]), int(str(values[last][0])[:4])
     edge = stream.random()
     if edge < 0.25:
@@ -105,6 +106,7 @@ def _round_between(low: float, high: float, *, least: bool) -> int | float | Non
     if whole and high - low <= 1:
         return int(high if least else low)
     middle = (low + high) / 2
+    # From the coarsest on: the first that fits is the roundest.
     for digits in range(-9, 1 if whole else 4):
         found = round(middle, digits)
         if low < found < high:

@@ -28,6 +28,7 @@ def described(schema: WorldSchema, nodes: tuple[JoinNode, ...], stream: Stream) 
     end = _identified(schema, (JoinNode(nodes[-1].table),), ids[-1], (), stream)
     beyond = tuple(Test(Term(far, test.term.attribute), test.operator, test.values) for test in end)
     own = _identified(schema, nodes, ids[0], beyond, stream)
+    # Then nobody needs the far end of the walk, and the question would be easier than its hops say.
     if _count(schema, nodes, own) == 1:
         raise DrawRefused
     return Shape("single", nodes, (Term(0, "name"),), tests=(*own, *beyond), described=far)
@@ -79,6 +80,7 @@ def _needed(
 
 def _count(schema: WorldSchema, nodes: tuple[JoinNode, ...], tests: tuple[Test, ...]) -> int:
     compiled = compile_shape(Shape("single", nodes, (Term(0, "name"),), tests=tests), schema, ["name"])
+    # Two are enough to know that a description is not unique.
     return len(schema.world.query(f"select 1 from ({compiled.sql}) limit 2", compiled.parameters))
 
 

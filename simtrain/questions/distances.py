@@ -17,6 +17,7 @@ def lookalikes(names: Iterable[str]) -> tuple[str, str] | None:
 
 def _forms(plain: str) -> list[str]:
     """Return all forms of a name with one letter blanked or one blank inserted. Names one edit apart share such a form."""
+    # NUL stands for any letter; no name contains it.
     blanked = [f"{plain[:place]}\0{plain[place + 1 :]}" for place in range(len(plain))]
     widened = [f"{plain[:place]}\0{plain[place:]}" for place in range(len(plain) + 1)]
     return blanked + widened

@@ -19,6 +19,7 @@ from simtrain.questions.shapes import (
     Shape,
     Term,
     Test,
+    drawn,
 )
 from simtrain.values.seeding import Stream
 
@@ -51,6 +52,7 @@ def filtered(composer: Composer, hops: int, stream: Stream) -> Shape:
     nodes = composer.rooted(composer.entities, hops, stream)
     shape = Shape("filtered", nodes, (Term(0, "name"),))
     count = stream.choose((1, 2, 3))
+    # The shares of independent conditions multiply: each takes the root of the wanted one.
     share = composer.share(nodes[0].table, stream) ** (1 / count)
     for _ in range(count):
         shape = composer.tested(shape, stream, range(1), share)
@@ -103,11 +105,10 @@ def temporal(composer: Composer, hops: int, stream: Stream) -> Shape:
         (Term(0, own.name), Term(hops, other.name))
         for own in composer.ordered(composer.schema.tables[nodes[0].table])
         for other in composer.ordered(composer.schema.tables[nodes[-1].table])
+        # Numbers of one unit may still be of different things, a length and a depth: they are compared only under the same name.
         if own.kind == other.kind and own.unit == other.unit and (own.kind == "date" or own.name == other.name)
     ]
-    if not pairs:
-        raise DrawRefused
-    first, second = stream.choose(pairs)
+    first, second = drawn(pairs, stream)
     test = Test(first, stream.choose(("more", "less")), other=second)
     shape = Shape("temporal", nodes, (Term(0, "name"), first, second), tests=(test,))
     return composer.tested(shape, stream, range(len(nodes)), 0.4)
@@ -148,10 +149,7 @@ def _counting(subject: QuestionTable) -> Term:
 def topped(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Ask for the first few by a number or a date, among all or among those that meet a condition `hops` references away."""
     nodes = composer.rooted(composer.entities, hops, stream)
-    orders = composer.ordered(composer.schema.tables[nodes[0].table])
-    if not orders:
-        raise DrawRefused
-    term = Term(0, stream.choose(orders).name)
+    term = _ordering(composer, nodes, stream)
     low, high = composer.bounds.rows
     extreme = Extreme(term, stream.random() < 0.6, stream.integer(low, max(low, min(high, LONGEST_RANKING))))
     shape = Shape("topped", nodes, (Term(0, "name"), term), extreme=extreme)
@@ -165,10 +163,7 @@ def best(composer: Composer, hops: int, stream: Stream) -> Shape:
     nodes = composer.rooted(composer.entities, hops, stream)
     if not composer.groups(nodes):
         raise DrawRefused
-    orders = composer.ordered(composer.schema.tables[nodes[0].table])
-    if not orders:
-        raise DrawRefused
-    term = Term(0, stream.choose(orders).name)
+    term = _ordering(composer, nodes, stream)
     columns = (Term(1, "name"), Term(0, "name"), term)
     extreme = Extreme(term, stream.random() < 0.6, group=1)
     shape = Shape("best", nodes, columns, extreme=extreme)
@@ -176,10 +171,16 @@ def best(composer: Composer, hops: int, stream: Stream) -> Shape:
         shape = composer.reached(shape, hops, stream, share=0.3)
     elif stream.random() < 0.5:
         shape = composer.tested(shape, stream, range(1), 0.5)
+    # Every group gives a row, so with too many groups the groups themselves are narrowed.
     groups, most = composer.schema.size(nodes[1].table), composer.bounds.rows[1]
     if hops == 1 and groups > most:
         shape = composer.tested(shape, stream, range(1, 2), 0.7 * most / groups)
     return shape
+
+
+def _ordering(composer: Composer, nodes: tuple[JoinNode, ...], stream: Stream) -> Term:
+    """Return the attribute of the subject by which its rows are ranked."""
+    return Term(0, drawn(composer.ordered(composer.schema.tables[nodes[0].table]), stream).name)
 
 
 def related(composer: Composer, hops: int, stream: Stream) -> Shape:
@@ -211,9 +212,7 @@ def differed(composer: Composer, hops: int, stream: Stream) -> Shape:
     first = stream.choose(sorted(tied))
     # The second name must exclude some entities and leave enough.
     others = [name for name, ids in tied.items() if ids & tied[first] and len(tied[first] - ids) >= low]
-    if not others:
-        raise DrawRefused
-    tests = [Test(Term(len(exists.path), "name"), "=", (name,)) for name in (first, stream.choose(sorted(others)))]
+    tests = [Test(Term(len(exists.path), "name"), "=", (name,)) for name in (first, drawn(sorted(others), stream))]
     both = replace(exists, test=tests[0], current=False), replace(exists, test=tests[1], current=False, negated=True)
     return composer.columned(replace(shape, exists=both), stream, most=4)
 
@@ -227,9 +226,7 @@ def _tied(composer: Composer, hops: int, stream: Stream) -> Exists:
         for ref in _unambiguous_ends(composer.schema.tables[walk[0].table])
         if ref.name != walk[1].ref
     ]
-    if not choices:
-        raise DrawRefused
-    walk, ref = stream.choose(choices)
+    walk, ref = drawn(choices, stream)
     lasting = composer.schema.tables[walk[0].table].lasting
     found = Exists(walk[0].table, ref, current=lasting and stream.random() < 0.4)
     if hops == 1:
@@ -252,9 +249,7 @@ def _pointed_at(composer: Composer, exists: Exists) -> str:
 def disputed(composer: Composer, hops: int, stream: Stream) -> Shape:
     """Ask for entities about which two sites disagree, with both statements."""
     choices = [choice for choice in composer.disputes if composer.walks(choice[0].type, hops)]
-    if not choices:
-        raise DrawRefused
-    attribute, trusted, other = stream.choose(choices)
+    attribute, trusted, other = drawn(choices, stream)
     nodes = stream.choose(composer.walks(attribute.type, hops))
     dispute = Dispute(attribute.name, trusted, other)
     shape = Shape("disputed", nodes, (Term(0, "name"),), dispute=dispute)
@@ -277,7 +272,7 @@ Draw: TypeAlias = Callable[[Composer, int, Stream], Shape]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the shapes of a family are drawn, and over how many hops at least and at most."""
+    """A family: the function that draws its shapes, and its fewest and most hops."""
 
     draw: Draw
     fewest: int = 0

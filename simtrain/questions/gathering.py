@@ -44,6 +44,7 @@ def gather(question: Question, world: World) -> Gathered:
             continue
         for column, facts in zip(question.columns, gathered[place], strict=True):
             cell = evidence.cells[column.name]
+            # Several rows of evidence may belong to one gold row: a count or sum needs all, a plain value just one.
             if cell.combine == "value" and facts:
                 continue
             fact = _needed(cell, row, gold[place][column.name])

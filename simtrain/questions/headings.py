@@ -48,6 +48,7 @@ class Headings:
         for attribute, full, names in self._called(shape):
             unit = "" if attribute is None or attribute.unit is None else self.lexicon.unit(attribute.unit)
             plain = _chosen(names, taken, unit)
+            # Headings must differ, since cells of an answer are matched to columns by them.
             taken.add(plain.casefold())
             name = _capital(self.words.columns.unit.format(label=plain, unit=unit) if unit else plain)
             column = self._counted(name) if attribute is None else self._typed(attribute, name)
@@ -67,6 +68,7 @@ class Headings:
             label, words = self.lexicon.label(attribute), self.words.columns
             for site in map(self.schema.site_titles.__getitem__, (shape.dispute.trusted, shape.dispute.other)):
                 forms = (words.by_site, words.site)
+                # The genitive of a name in s.
                 names = [form.format(label=label, site=site).replace("s's ", "s' ") for form in forms]
                 yield attribute, names[0], [*names, site]
 

@@ -20,6 +20,7 @@ def without_idle(shape: Shape, schema: WorldSchema, columns: Sequence[str]) -> S
             return given if shape is given else pruned(shape)
         if not _still(idle, given):
             raise DrawRefused("a condition changes nothing")
+        # One at a time: of two conditions that imply each other, only one is idle.
         shape = idle
 
 
@@ -32,6 +33,7 @@ def _weaker(shape: Shape) -> Iterator[Shape]:
         yield replace(shape, exists=(*before, *after))
         if item.current and not item.negated:
             yield replace(shape, exists=(*before, replace(item, current=False), *after))
+        # Without its test, a negated condition would be stronger, and not weaker.
         if item.test is not None and not item.negated:
             yield replace(shape, exists=(*before, replace(item, test=None, path=()), *after))
 

@@ -36,7 +36,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a fact is read: in the reply to call number `call`, the path of the text, and the words around the fact.
+    """The place where a fact is read: the reply to call number `call`, the path of the text, and the words around the fact.
 
     Until the calls are known, `call` is the number of the page's part.
     """

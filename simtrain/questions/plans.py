@@ -58,17 +58,19 @@ def _cell(question: Question, place: int, facts: tuple[Needed, ...], names: Mapp
             return "{{ " + read[0] + " }}"
         case "count":
             return "{{ " + listed + " | length }}"
+        # Rounded as floats: 0.1 and 0.2 would print as 0.30000000000000004.
         case "sum":
             return "{{ " + listed + " | sum | round(6) }}"
+        # Two digits, as the gold's `round(avg(...), 2)`.
         case "mean":
             return "{{ (" + listed + f" | sum / {len(read)}) | round(2)" + " }}"
 
 
 _WHY: Final[Mapping[PremiseKind, str]] = {
-    "invented": "no page tells of {names}.",
-    "namesake": "{names} is no such thing as the question takes it for.",
-    "apart": "nothing that pages tie to {names} meets what the question asks.",
-    "untold": "of {names} no page tells what the question asks for.",
+    "invented": "no page mentions {names}.",
+    "namesake": "{names} is not what the question takes it for.",
+    "apart": "nothing that pages link to {names} meets the conditions of the question.",
+    "untold": "no page states what the question asks about {names}.",
 }
 
 

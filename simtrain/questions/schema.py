@@ -72,6 +72,7 @@ class WorldSchema:
         place = (attribute.type, attribute.name)
         if place not in self._values:
             column = f"{attribute.type}.{attribute.name}"
+            # Ascending order puts nulls first in SQLite; `has_nulls` and `present` rely on that.
             rows = self.world.query(f"select {column} as v, count(*) as n from {attribute.type} group by 1 order by 1")
             self._values[place] = [(row["v"], row["n"]) for row in rows]
         return self._values[place]

@@ -1,9 +1,10 @@
 """The structure of a composed question, before SQL and words: joined tables, conditions, columns, and the choice of rows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, TypeVar
 
+from simtrain.values.seeding import Stream
 from simtrain.values.types import JsonValue
 
 Operator: TypeAlias = Literal["=", "<>", "in", ">=", "<=", "between", "current", "ended", "on", "more", "less"]
@@ -11,12 +12,21 @@ Operator: TypeAlias = Literal["=", "<>", "in", ">=", "<=", "between", "current",
 
 Combine: TypeAlias = Literal["count", "sum", "mean"]
 
+T = TypeVar("T")
+
 
 class DrawRefused(Exception):
     """A draw that makes no question. The message is the reason."""
 
     def __init__(self, reason: str = "the draw led nowhere") -> None:
         super().__init__(reason)
+
+
+def drawn(choices: Sequence[T], stream: Stream) -> T:
+    """Return one of the choices. Raises DrawRefused if there is none."""
+    if not choices:
+        raise DrawRefused
+    return stream.choose(choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,23 +14,17 @@ from simtrain.questions.paths import FactPath, FactUnreachable, Finder, unreacha
 from simtrain.questions.plans import abstaining, plan_of
 from simtrain.questions.schema import WorldSchema
 from simtrain.questions.stating import Needed, ReadStatement, Stating, grouped
-from simtrain.values.types import JsonObject
 
 MOST_FACTS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A question's gold rows, and the path on which every cell is read."""
+    """A question's gold rows with their facts, and the path on which every cell is read."""
 
     gathered: Gathered
     statements: Mapping[Needed, list[ReadStatement]]
     path: FactPath
-
-    @property
-    def rows(self) -> list[JsonObject]:
-        """The gold table."""
-        return self.gathered.rows
 
 
 class Solver:
@@ -82,7 +76,7 @@ class Solver:
             visits=solved.path.visits,
             facts=len(facts),
             hops=hops,
-            rows=len(solved.rows),
+            rows=len(solved.gathered.rows),
             columns=len(question.columns),
             pages=1 if _on_one_page(solved) else max(2, solved.path.pages),
             distractors=distractors,
@@ -102,6 +96,7 @@ def _on_one_page(solved: Solved) -> bool:
     return True
 
 
+# Few: a solver holds the pages and searches of its world.
 @lru_cache(maxsize=4)
 def solver_of(world: World) -> Solver:
     """Return the solver of a world, shared by all its questions."""
@@ -118,4 +113,5 @@ def plan_in(world: World, question: Question, *, without: frozenset[str] = froze
 
     Raises InputError if the question cannot be solved there.
     """
+    # Cached by its JSON, since a Question holds dicts and cannot be hashed.
     return _plan(world, question.model_dump_json(), without)

@@ -10,7 +10,7 @@ from simtrain.questions.composing import SHOWN, Composer
 from simtrain.questions.distances import lookalikes
 from simtrain.questions.families import MOST_NAMED
 from simtrain.questions.schema import QuestionAttribute, WorldSchema
-from simtrain.questions.shapes import DrawRefused, JoinNode, Shape, Term, Test
+from simtrain.questions.shapes import DrawRefused, JoinNode, Shape, Term, Test, drawn
 from simtrain.questions.sql import compile_shape
 from simtrain.questions.stating import Needed, Stating
 from simtrain.values.seeding import Stream
@@ -55,6 +55,7 @@ class Spoiler:
         lookup = shape.family == "looked_up"
         kinds = _LOOKED_UP if lookup else _CONDITIONED
         kind = min(kinds, key=lambda one: (self._had[one], kinds.index(one)))
+        # Every draw counts a little, or a way that seldom succeeds would be tried for ever.
         self._had[kind] += _FRUITLESS
         if kind == "untold":
             return self._untold(shape, stream)
@@ -89,6 +90,7 @@ class Spoiler:
                 if kind == "apart"
                 else self._false(table, kind, stream)
             )
+            # Tested without the ranking or grouping, which could hide rows that meet the conditions.
             named = replace(shape, tests=(Test(term, "=", (name,)), *others), extreme=None, group=None)
             if kind != "apart" or self._apart(named):
                 kept = replace(shape, tests=named.tests)
@@ -119,12 +121,11 @@ class Spoiler:
         if kind == "invented":
             return invented_name(sorted(self.schema.names[table].values()), self.schema, stream)
         others = [name for name, found in self.schema.names.items() if name != table and found]
-        if not others:
-            raise DrawRefused
-        name = stream.choose(sorted(self.schema.names[stream.choose(others)].values()))
+        name = stream.choose(sorted(self.schema.names[drawn(others, stream)].values()))
         aliases = self.schema.world.query(
             "select 1 from _aliases where type = :type and alias = :name", {"type": table, "name": name}
         )
+        # A name of another type may be an alias in this one.
         if aliases or name.casefold() in own:
             raise DrawRefused
         return name
@@ -193,9 +194,7 @@ class Spoiler:
             if attribute.kind in SHOWN or attribute.kind == "name"
         ]
         far = [term for term in terms if term.node == last]
-        if not far:
-            raise DrawRefused
-        first = stream.choose(far)
+        first = drawn(far, stream)
         fewest, most = self.composer.bounds.columns or (2, 5)
         rest = stream.sample([term for term in terms if term != first], stream.integer(fewest, most) - 2)
         return names, [first, *rest]

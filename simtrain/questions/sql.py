@@ -96,6 +96,7 @@ class _Compiler:
         """Return the SQL of a site's value in a dispute: its claim, or the truth if it has none."""
         assert self.shape.dispute is not None
         truth = self._term(Term(0, self.shape.dispute.attribute))
+        # Not coalesce: a claim may be null, where a site hides a fact that it does not know of yet.
         return f"case when {site}.id is null then {truth} else {site}.value end"
 
     def _claimed(self) -> Iterator[str]:
@@ -115,6 +116,7 @@ class _Compiler:
             )
 
     def _bind(self, value: JsonValue) -> str:
+        # Bound, never written into the text: names may hold quotes, and questions of one structure then share their SQL.
         name = f"p{len(self.parameters) + 1}"
         self.parameters[name] = value
         return f":{name}"
@@ -215,6 +217,7 @@ class _Compiler:
 
     def _order(self) -> str:
         extreme = self.shape.extreme
+        # The key ends the order, so that no tie is left to SQLite.
         keys = [self._expression(self.shape.columns[place]) for place in self.shape.key]
         if extreme is not None and extreme.group is None:
             return ", ".join([f"{self._term(extreme.term)}{' desc' if extreme.highest else ''}", *keys])

@@ -194,6 +194,7 @@ def loosened(sql: str, schema: WorldSchema) -> Iterator[str]:
 
 def _ands(found: list[Token]) -> Iterator[int]:
     """Yield the positions of the conditions after the first; with an `or` among them they count as one."""
+    # `and` binds closer than `or`, so that cutting at an `and` would change the meaning.
     if any(token.word == "or" for token in found):
         return
     between = False

@@ -115,6 +115,7 @@ class Stating:
     def _rows(self, sql: str, ids: Sequence[int]) -> list[dict[str, JsonValue]]:
         found: list[dict[str, JsonValue]] = []
         for begin in range(0, len(ids), _MOST_IDS):
+            # The ids are integers from the file, and cannot carry SQL.
             found += self.schema.world.query(sql.replace("{}", ",".join(map(str, ids[begin : begin + _MOST_IDS]))))
         return found
 
@@ -159,4 +160,5 @@ def _factor(words: str, unit: str | None) -> float:
     others = [name for name, (what, _) in UNITS.items() if what == measured and words.endswith(f" {name}")]
     if not others:
         return 1.0
+    # "5 nautical miles" ends with two units; the longest one is meant.
     return UNITS[max(others, key=len)][1] / size

@@ -44,6 +44,7 @@ class Wording:
             sentences += self._table(shape, stream)
         sentences.append(stream.choose(words.truth).format(today=self.schema.today))
         sentences.append(stream.choose(self.words.abstain))
+        # Chinese has no spaces between sentences.
         return ("" if self.language == "zh" else " ").join(sentences)
 
     def _table(self, shape: Shape, stream: Stream) -> list[str]:
@@ -95,13 +96,9 @@ class Wording:
         return self.words.things.format(things=things, conditions=conditions) if conditions else things
 
     def _group(self, shape: Shape, node: int) -> str:
-        return self._far(shape, Term(node, "name"))
-
-    def _far(self, shape: Shape, term: Term) -> str:
-        """Return the phrase for a term, built from the labels on the way to it."""
-        return self.words.chain(
-            self.phrases.labels(self.phrases.path(shape, term), self.phrases.attribute(shape, term))
-        )
+        """Return the phrase for the name at a node, built from the labels on the way to it."""
+        name, phrases = Term(node, "name"), self.phrases
+        return self.words.chain(phrases.labels(phrases.path(shape, name), phrases.attribute(shape, name)))
 
 
 def _end(attribute: QuestionAttribute, *, highest: bool) -> str:

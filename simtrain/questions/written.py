@@ -47,6 +47,7 @@ def written_questions(
     hops = joins(family.sql, solver.schema).hops(subject)
     looser = list(loosened(family.sql.strip().rstrip(";"), solver.schema))
     for number, row in enumerate(rows, start=1):
+        # A stream for each question, so that one that is left out does not change the others.
         stream = Stream(derive(seed, family.name, number))
         language = stream.choose(list(styles))
         question = Question(
@@ -63,11 +64,12 @@ def written_questions(
             evidence=evidence,
         )
         solved = solver.solve(question)
-        if not asks_for_something(solved.rows, given_cells(question, solved.rows, question.query)):
+        gold = solved.gathered.rows
+        if not asks_for_something(gold, given_cells(question, gold, question.query)):
             continue
-        distractors = sum(_rows_more(solver.world, wider, question, len(solved.rows)) for wider in looser)
+        distractors = sum(_rows_more(solver.world, wider, question, len(gold)) for wider in looser)
         measured = solver.difficulty(question, solved, hops=hops, distractors=distractors)
-        yield Made(question.model_copy(update={"difficulty": measured}), solved.rows)
+        yield Made(question.model_copy(update={"difficulty": measured}), gold)
 
 
 def _rows_more(world: World, wider: str, question: Question, rows: int) -> int:

@@ -1,1 +1,1 @@
-"""Rollouts and runs of them: sessions, schedule, workers, run folder, resume, solvability, exporters. Imports curricula and below."""
+"""Rollouts, and runs of many: sessions, schedule, workers, run folder, resume, solvability, exporters. Imports curricula and below."""

@@ -1,10 +1,8 @@
 """The README.md of a run folder: a dataset card, so that `datasets.load_dataset(folder)` knows every column and its type.
 
 The format is the YAML head of the dataset cards of the Hugging Face Hub; free-form objects get its type `json`. Without a card
-types are guessed from the first lines, and a field that is null in all of them cannot be loaded later on.
+`datasets` guesses types from the first lines, and a field that is null in all of them cannot be loaded later on.
 """
-
-from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -43,6 +41,7 @@ def _type(hint: object) -> JsonObject:
     """Return the type of one column, as a dataset card writes it."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
+        # Every column may be null, so the card does not say it.
         return _type(next(part for part in get_args(hint) if part is not NoneType))
     if origin is Literal:
         return {"dtype": "string"}

@@ -1,6 +1,4 @@
-"""The run folder into which episodes that are played from outside are written as they end."""
-
-from __future__ import annotations
+"""A run folder for episodes that are played from outside, each written as it ends."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,10 +15,10 @@ from simtrain.values.types import JsonObject
 
 
 class EpisodeRecorder:
-    """A run folder that is written episode by episode. Its facts name the scenarios opened so far."""
+    """A run folder that is written episode by episode. Its `run.json` names the scenarios opened so far."""
 
     def __init__(self, out: Path, *, agent: JsonObject, seed: int = 0, scenarios: Iterable[Scenario] = ()) -> None:
-        """Make the folder. Raises InputError when a run is in it, or it cannot be written."""
+        """Create the folder. Raises InputError if it contains a run, or cannot be written."""
         self._scenarios = {scenario.digest: scenario for scenario in scenarios}
         self._agent = agent
         self._options = RunOptions(str(agent["name"]), seed=seed)
@@ -32,18 +30,18 @@ class EpisodeRecorder:
         return run_facts([*self._scenarios.values()], self._options, self._agent, episodes=0)
 
     def open(self, scenario: Scenario) -> None:
-        """Name a scenario in the facts, before an episode of it is written."""
+        """Add a scenario to `run.json`, before an episode of it is written."""
         if scenario.digest not in self._scenarios:
             self._scenarios[scenario.digest] = scenario
             write_whole(self._folder.path / RUN_FILE, self._facts())
 
     def write(self, trajectory: Trajectory) -> None:
-        """Write one trajectory; those that failed through the simulator's fault apart, as in every run."""
+        """Write one trajectory; one that failed through no fault of the agent goes into the file of failures, as in every run."""
         lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
         (self._failures if lost else self._kept).write(to_line(trajectory))
 
     def close(self) -> None:
-        """Write the figures and give the folder free."""
+        """Write the summary and release the folder."""
         self._kept.close()
         self._failures.close()
         write_whole(self._folder.path / SUMMARY_FILE, summarise(read_rows(self._folder.path)))

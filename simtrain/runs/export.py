@@ -1,6 +1,4 @@
-"""Selecting trajectories and writing the rows that an exporter makes of them to one file."""
-
-from __future__ import annotations
+"""Select trajectories, and write the rows that an exporter makes of them to one file."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -10,21 +8,20 @@ from pathlib import Path
 from typing import cast
 
 import orjson
-from pydantic import ValidationError
 
 from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.trajectory import StopReason, Trajectory
 from simtrain.curricula.curriculum_file import Split
 from simtrain.curricula.hash_splits import SplitBy, split_of_trajectory
-from simtrain.files.yaml_files import describe
+from simtrain.files.yaml_files import validated
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which trajectories to export; omitted criteria match everything.
+    """Criteria for the trajectories to export; omitted ones match everything.
 
     Rewards are in [0, 1], bounds inclusive; an ungraded trajectory fits no bound. `scenario`, `agent`, `arm`, `fired` and `not_fired`
     are globs: for the names of scenario, agent and a drill's arm, and for the labels of perturbations that fired at least once.
@@ -78,21 +75,22 @@ class ExportTally:
     lacking: dict[str, int] = field(default_factory=dict[str, int])
 
     def why_none(self) -> str | None:
-        """Return in one line why no row was written; None if one was."""
+        """Return in one line why no row was written; None if any was."""
         if self.rows:
             return None
         kinds = {
             "that say nothing about the agent": self.spoilt,
-            "that the filters leave out": self.unfit,
+            "that do not fit the filters": self.unfit,
             **self.lacking,
         }
         reasons = ", ".join(f"{count} {why}" for why, count in kinds.items() if count)
-        return f"no rows: {self.read} episodes: {reasons}" if self.read else "no rows: the run holds no episode"
+        return f"no rows: {self.read} episodes: {reasons}" if self.read else "no rows: the run contains no episodes"
 
 
 def spoilt(trajectory: Trajectory) -> bool:
     """Return True if a trajectory says nothing about its agent, because simulator, rollout or a grader failed."""
     stop = trajectory.stop
+    # A lost connection or a dead model server would otherwise train as the agent's failure.
     if stop.blame == "simulator" or stop.reason == "failed":
         return True
     return trajectory.reward is None and any(reward.error is not None for reward in trajectory.rewards)
@@ -101,7 +99,7 @@ def spoilt(trajectory: Trajectory) -> bool:
 def export_rows(
     trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: ExportTally | None = None
 ) -> Iterator[JsonObject]:
-    """Yield the rows of the trajectories that fit; spoilt ones are always skipped. `tally`, if given, counts along."""
+    """Yield the rows of the trajectories that fit; spoilt ones are always skipped. The counts are added to `tally` if given."""
     count = ExportTally() if tally is None else tally
     for row in exporter.over(_counted(_chosen(trajectories, selection, count), exporter, count)):
         count.rows += 1
@@ -152,12 +150,7 @@ def export(
 
 def build_exporter(name: str, knobs: JsonObject) -> Exporter:
     """Return the exporter registered as `name`, with its knobs set. Raises InputError."""
-    plugin = cast(type[Exporter], resolve("exporters", name))
-    try:
-        return plugin(**knobs)
-    except ValidationError as error:
-        problem, remedy = describe(error.errors(include_url=False)[0], plugin)
-        raise InputError(problem, remedy=remedy, place=f"exporter {name}") from None
+    return validated(cast(type[Exporter], resolve("exporters", name)), knobs, place=f"exporter {name}")
 
 
 def write_lines(out: Path, rows: Iterable[JsonObject]) -> None:

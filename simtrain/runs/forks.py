@@ -38,11 +38,12 @@ class ForkOptions:
             raise InputError("branches must be at least 1")
 
     def facts(self) -> JsonObject:
-        """Return the options as run.json has them."""
+        """Return the options in the form of run.json."""
         return asdict(self) | {"at": list(self.at), "packs": list(self.packs)}
 
     def seed_of(self, step: int, branch: int) -> int | None:
         """Return the seed of one branch, 63 bits long, since tables have no wider integers."""
+        # None keeps the seed of the record, with which several branches would all be alike.
         if self.branches == 1:
             return self.seed
         return derive(self.seed or 0, "branch", step, branch) >> 1
@@ -65,7 +66,7 @@ def forked(episode: Episode, trajectory: Trajectory, options: ForkOptions, *, at
 
 
 def gone_on(episode: Episode, turns: Sequence[Turn], forks: Sequence[Forked]) -> Episode:
-    """Return an episode that continues recorded turns after some forks, the earliest first. Raises InputError."""
+    """Return an episode that continues recorded turns after the given forks, earliest first. Raises InputError."""
     scenario = episode.scenario
     armed: list[tuple[Armed, ...]] = []
     for fork in forks:
@@ -96,10 +97,10 @@ def armed_later(scenario: Scenario, fork: Forked) -> tuple[Scenario, tuple[Armed
 
 
 def check_continuing(agent: Agent, name: str) -> None:
-    """Raise InputError for an agent that cannot continue from turns that it did not write."""
+    """Raise InputError for an agent that cannot continue turns which it did not write."""
     if not agent.continues:
         raise InputError(
-            f"{name} cannot go on from a recorded step: it plays from the first call on",
+            f"{name} cannot continue from a recorded step: it plays from the first call on",
             remedy="chat models, LangGraph graphs and the scripted agents can",
         )
 
@@ -130,6 +131,7 @@ def _reaching(scenario: Scenario, options: ForkOptions) -> tuple[str, ...]:
         return ()
     offered = offered_tools(scenario)
     found = bundles(scenario, options.packs, options.severity)
+    # A perturbation that reaches no tool would change the digest and nothing else.
     labels = [item.label for bundle in found for item in bundle.armed.values() if reachable_tools(item, offered)]
     if not labels:
         raise InputError(f"nothing of {', '.join(options.packs)} matches a tool of {scenario.name}")
@@ -137,14 +139,14 @@ def _reaching(scenario: Scenario, options: ForkOptions) -> tuple[str, ...]:
 
 
 def _check_step(scenario: Scenario, trajectory: Trajectory, step: int) -> None:
-    """Raise InputError for an unknown step, and for one after replies that could not be reproduced."""
+    """Raise InputError for an unknown step, and for one after replies that cannot be reproduced."""
     steps = trajectory.steps
     if not 0 <= step <= len(steps):
         raise InputError(f"{trajectory.episode} has no step {step}", remedy=f"choose one from 0 to {len(steps)}")
     for made in steps[:step]:
         for label in _asked(scenario, made):
             raise InputError(
-                f"step {made.index} ({made.action.tool}) was answered by {label!r}, which would not say the same again",
+                f"step {made.index} ({made.action.tool}) was answered by {label!r}, which may answer differently the next time",
                 remedy=f"fork at step {made.index} or before it",
             )
 

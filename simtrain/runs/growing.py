@@ -1,6 +1,5 @@
-"""Growing a tree: one episode, and branches from some of its steps, played into a run folder or none."""
+"""Grow a tree: one episode and branches from some of its steps, played into a run folder or a temporary one."""
 
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,16 +10,14 @@ from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory, to_line
 from simtrain.files.jsonl import write_whole
 from simtrain.runs.forks import ForkOptions, forked
-from simtrain.runs.judge import judge
 from simtrain.runs.replay import episode_of, recorded_episode
 from simtrain.runs.resume import open_run
-from simtrain.runs.rollout import hosted
 from simtrain.runs.run import check_forks, fork_facts
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, read_run
 from simtrain.runs.runner import RunOptions, Stopper, play
 from simtrain.runs.summary import summarise
-from simtrain.runs.trajectory_files import read_rows, run_writers
+from simtrain.runs.trajectory_files import part_writer, read_rows
 from simtrain.runs.trees import TreePlace, trees
 from simtrain.scenarios.find import find_scenarios
 from simtrain.scenarios.load import load_scenario_file
@@ -28,10 +25,11 @@ from simtrain.values.errors import InputError
 
 
 def recorded_trunk(trajectory: Trajectory, run: Path | None) -> Episode:
-    """Return the episode of a trajectory: of the run folder that it is from, else of the scenario of its name. Raises InputError."""
+    """Return the episode of a trajectory, from its run folder or else from the scenario of its name. Raises InputError."""
     if run is not None:
         return recorded_episode(run, trajectory)
     scenario = load_scenario_file(find_scenarios(trajectory.scenario)[trajectory.scenario], trajectory.scenario)
+    # A fork with perturbations has a digest of its own; the first fork names the original.
     first = trajectory.forks[0].scenario_digest if trajectory.forks else trajectory.scenario_digest
     if scenario.digest != first:
         raise InputError(
@@ -39,12 +37,6 @@ def recorded_trunk(trajectory: Trajectory, run: Path | None) -> Episode:
             remedy="name the run folder that it is from with `run`",
         )
     return replace(episode_of(scenario, trajectory), attempt=trajectory.attempt)
-
-
-async def played_trunk(episode: Episode, agent: Agent, name: str) -> Trajectory:
-    """Return the episode that branches are to go on from, played by the same agent."""
-    async with hosted(agent, name=name, judge=judge) as rollout:
-        return await rollout(episode)
 
 
 def turn_starts(trajectory: Trajectory) -> tuple[int, ...]:
@@ -65,7 +57,7 @@ async def grow(
 ) -> TreePlace:
     """Return the tree of a trunk and its branches, played into the folder `out`; the trunk too, if it is the agent's `own`.
 
-    `source` is the run folder that the trunk is from. Raises InputError, also where branches failed through no fault of the agent.
+    `source` is the run folder of the trunk. Raises InputError, also if branches failed through no fault of the agent.
     """
     episodes = forked(episode, trunk, forking, attempt=trunk.attempt + 1 if own else 0)
     if not episodes:
@@ -73,34 +65,18 @@ async def grow(
     await check_forks(episodes, agent, options.agent)
     with TemporaryDirectory() as scratch:
         folder = out or Path(scratch) / "tree"
-        await _play_into(folder, episode, trunk, episodes, agent, forking, options, source, own)
+        facts = run_facts([episode.scenario], options, agent.facts(), episodes=len(episodes) + own)
+        facts["forks"] = fork_facts(trunk, forking, source=None if source is None else str(source))
+        with closing(open_run(folder, facts, resume=False)), closing(part_writer(folder, 0)) as kept:
+            if own:
+                kept.write(to_line(trunk))
+            await play(episodes, agent, options, folder, on_played=lambda _: None, stopper=Stopper())
+            write_whole(folder / SUMMARY_FILE, summarise(read_rows(folder)))
         leaves = list(read_run(folder))
+    # A tree with missing branches would give wrong mean returns.
     if len(leaves) < len(episodes) + own:
         missing = len(episodes) + own - len(leaves)
         raise InputError(
             f"{missing} branches failed through no fault of the agent", file=out and out / "failures.jsonl"
         )
     return trees(leaves)[0]
-
-
-async def _play_into(
-    folder: Path,
-    episode: Episode,
-    trunk: Trajectory,
-    episodes: Sequence[Episode],
-    agent: Agent,
-    forking: ForkOptions,
-    options: RunOptions,
-    source: Path | None,
-    own: bool,
-) -> None:
-    facts = run_facts([episode.scenario], options, agent.facts(), episodes=len(episodes) + own)
-    facts["forks"] = fork_facts(trunk, forking, source=None if source is None else str(source))
-    with (
-        closing(open_run(folder, facts, resume=False)),
-        run_writers(folder, 0, sync_every=options.sync_every) as (kept, failures),
-    ):
-        if own:
-            kept.write(to_line(trunk))
-        await play(episodes, agent, options, kept=kept, failures=failures, on_played=lambda _: None, stopper=Stopper())
-        write_whole(folder / SUMMARY_FILE, summarise(read_rows(folder)))

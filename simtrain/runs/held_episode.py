@@ -1,4 +1,4 @@
-"""One open episode that somebody outside plays: its environment, its transcript, and its end."""
+"""An open episode that is played from outside: its environment, its transcript and its end."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class HeldEpisode:
         self.begun = datetime.now(UTC)
         self.briefing = brief(self.episode, self.environment)
         self.gone = False
-        """True from the moment when somebody ends it: no new call may find it."""
+        """True as soon as its end has begun: no new call may find it."""
         self._clock = perf_counter()
         self._lock = asyncio.Lock()
         self._closed = False
 
     async def step(self, tool: str, arguments: JsonObject, *, by: str) -> Observation:
-        """Make one call on behalf of `by`. Raises EpisodeOver after the end, SimulatorFault and ModelFault when nothing could
+        """Make one call on behalf of `by`. Raises EpisodeOver after the end, SimulatorFault and ModelFault if nothing could
         answer.
         """
         self.used = monotonic()
@@ -60,11 +60,11 @@ class HeldEpisode:
         return await self._whole(tool, arguments, None, by)
 
     async def read(self, name: str, arguments: JsonObject, answer: Answer, *, by: str) -> Observation:
-        """Read something: `answer` gives the reply. Else as `call`."""
+        """Read a resource or a prompt, whose content `answer` gives; otherwise like `call`."""
         return await self._whole(name, arguments, answer, by)
 
     async def act(self, message: Message, *, by: str) -> Turn:
-        """Carry out all calls of a message, in one turn. Raises as `step` does."""
+        """Make all calls of a message, as one turn. Raises as `step` does."""
         self.used = monotonic()
         async with self._lock:
             return await self._turn(message, None, by)
@@ -97,8 +97,10 @@ class HeldEpisode:
             stop = stop or await journal.act(answer)
         except ModelFault:
             if not turn.steps:
+                # No call was made: the message is taken back, so that the player can send it again.
                 journal.unsay()
             raise
+        # The time of a slow call does not count as idle.
         self.used = monotonic()
         if stop is not None:
             self.over.set()
@@ -140,7 +142,7 @@ class HeldEpisode:
         }
 
     async def say(self, message: Message, *, by: str | None = None) -> None:
-        """Record the last message, of whoever is named; ignored after the end."""
+        """Record the last message, sent by `by`; ignored after the end."""
         async with self._lock:
             if self.journal.stop is None:
                 self.journal.say(message, by=by)
@@ -156,6 +158,7 @@ class HeldEpisode:
         InputError if a world model cannot be copied.
         """
         async with self._lock:
+            # Under the lock: no call may change the episode while it is copied.
             copy = HeldEpisode(name, self.episode, await self.environment.fork(), self.agent, token)
             copy.journal.take_over(self.journal)
         return copy
@@ -173,6 +176,7 @@ class HeldEpisode:
         try:
             found = await judge(self.episode, trajectory, finished)
         except Exception as error:
+            # The record of the episode must survive a grader that fails.
             found = replace(trajectory, stop=failure(error))
         timing: JsonObject = {
             "started": self.begun.isoformat(timespec="milliseconds"),
@@ -189,6 +193,6 @@ class HeldEpisode:
                 await self.environment.__aexit__(None, None, None)
 
     def _with_actors(self, turns: Sequence[Turn]) -> list[Turn]:
-        """Return copies of the turns, which say who acted only where several did; whoever was not named is the opener."""
+        """Return copies of the turns, which name the actor only if there were several; unnamed actors are the opener."""
         alone = len({turn.by for turn in turns} - {None}) < 2
         return [replace(turn, steps=list(turn.steps), by=None if alone else turn.by or self.opener) for turn in turns]

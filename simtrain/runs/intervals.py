@@ -1,7 +1,5 @@
 """Confidence intervals over clusters. Rows of one case are not independent, so they count for less than their number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from math import atan, cos, hypot, pi, sqrt

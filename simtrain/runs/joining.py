@@ -1,4 +1,4 @@
-"""How an agent acts in an open episode beside others."""
+"""Let an agent act in an open episode together with others."""
 
 from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent, Outsider
@@ -13,9 +13,7 @@ from simtrain.values.types import Message
 
 
 class JoinedJournal(Journal):
-    """The journal of one of several who act in an episode: the calls of each message become one turn of the episode's own journal, when
-    it is this one's turn.
-    """
+    """The journal of one of several agents in an episode. The calls of each message become one turn of the episode's own journal."""
 
     __slots__ = ("_by", "_held")
 
@@ -25,10 +23,10 @@ class JoinedJournal(Journal):
         self._by = by
 
     def begin_turn(self) -> None:
-        """Leave it to the episode's own journal, which begins the turn when its calls are carried out."""
+        """Do nothing: the episode's own journal begins the turn when its calls are made."""
 
     async def act(self, answer: Answer | None = None) -> Stop | None:
-        """Carry out the calls of the last message; a Stop when the episode has ended, by whomever."""
+        """Make the calls of the last message; return a Stop if the episode has ended, whoever ended it."""
         assert self.message is not None, "a message goes before its calls"
         self.pending = ()
         try:
@@ -41,10 +39,10 @@ class JoinedJournal(Journal):
 
 
 async def join(held: HeldEpisode, agent: Agent | str, *, by: str) -> Message:
-    """Let an agent act in an open episode until it has said its last message, and return that; the episode goes on.
+    """Let an agent act in an open episode until its last message, and return that; the episode goes on.
 
-    Raises EpisodeOver if the episode ends first, AgentFault, ModelFault or SimulatorFault for whoever broke down, InputError for an agent
-    that plays whole episodes.
+    Raises EpisodeOver if the episode ends first, AgentFault, ModelFault or SimulatorFault for a failure, InputError for an agent that
+    plays whole episodes.
     """
     player = build_agent(agent) if isinstance(agent, str) else agent
     if isinstance(player, Outsider):
@@ -54,6 +52,7 @@ async def join(held: HeldEpisode, agent: Agent | str, *, by: str) -> Message:
         stop = await play(player, brief(held.episode, held.environment, planned=player.planned), journal)
     finally:
         if isinstance(agent, str):
+            # An agent that was passed as an object belongs to the caller.
             await player.close()
     if stop.reason in ("answered", "abstained") and journal.message is not None and held.journal.stop is None:
         return journal.message
@@ -61,7 +60,7 @@ async def join(held: HeldEpisode, agent: Agent | str, *, by: str) -> Message:
 
 
 def _ended(stop: Stop) -> Exception:
-    """Return the exception that a stop means to whoever waits for the agent's last message."""
+    """Return the exception for a stop that came before the agent's last message."""
     problem = stop.detail or stop.reason
     if stop.reason != "failed":
         return EpisodeOver(f"the episode is over: {problem}")

@@ -1,4 +1,4 @@
-"""Grading a played episode, together with its solvability."""
+"""Grade a played episode, and find out whether it was solvable."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ async def judge(episode: Episode, trajectory: Trajectory, world: FinishedWorld) 
 
 
 async def _perturbed(scenario: Scenario, trajectory: Trajectory, sign: int | None, world: FinishedWorld) -> Trajectory:
-    """Return the trajectory graded where nothing but its own end can show that the task can be done."""
+    """Return the graded trajectory of a fork with other faults: only its own full reward can prove it solvable."""
     ungraded = replace(trajectory, solvability="unproved", noticeable=sign)
     graded = await grade(ungraded, scenario.grading, scenario.spec.rubric, world)
     return replace(graded, solvability="solvable") if (graded.reward or 0.0) >= SUCCESS else graded

@@ -1,4 +1,4 @@
-"""Leaks between splits: what two sets of recorded episodes have in common, read from the files alone."""
+"""Find leaks between splits: what two sets of recorded episodes share, from their files alone."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,24 +19,24 @@ Kind: TypeAlias = Literal["seed", "world", "episode", "prompt", "question"]
 KINDS: tuple[Kind, ...] = ("seed", "world", "episode", "prompt", "question")
 
 MOST_SHOWN = 5
-"""Shared things of a kind that are named."""
+"""Most shared things of a kind that are listed."""
 
 
 @dataclass(slots=True)
 class RowContents:
-    """What a set of episodes holds: by kind, each thing with the first episode that has it."""
+    """The contents of a set of episodes: by kind, each thing with the first episode that has it."""
 
     episodes: int = 0
     things: dict[Kind, dict[str, str]] = field(default_factory=lambda: defaultdict(dict[str, str]))
 
     def add(self, kind: Kind, thing: str, where: str) -> None:
-        """Note a thing."""
+        """Add a thing, unless it is there already."""
         self.things[kind].setdefault(thing, where)
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Things of one kind that two sets share: how many, and some of them, with where they are in either."""
+    """Things of one kind that two sets share: how many, and some of them with their places in both."""
 
     kind: Kind
     between: tuple[str, str]
@@ -45,7 +45,7 @@ class Leak:
 
 
 def contents_of(lines: Iterable[tuple[str, JsonObject]]) -> RowContents:
-    """Return what rows hold, each with the place where it is: trajectories, or rows of an export."""
+    """Return the contents of rows, which come with their places: trajectories, or rows of an export."""
     found = RowContents()
     for where, row in lines:
         found.episodes += 1
@@ -58,7 +58,7 @@ def contents_of(lines: Iterable[tuple[str, JsonObject]]) -> RowContents:
 
 
 def leaks(sets: Mapping[str, RowContents], *, kinds: Iterable[Kind] = KINDS) -> list[Leak]:
-    """Return what each two sets share, by kind."""
+    """Return what each pair of sets shares, by kind."""
     asked = frozenset(kinds)
     wanted: list[Kind] = [kind for kind in KINDS if kind in asked]
     found: list[Leak] = []
@@ -74,7 +74,7 @@ def leaks(sets: Mapping[str, RowContents], *, kinds: Iterable[Kind] = KINDS) -> 
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the rows of a run folder, or of a file of JSON lines, each with its place. Raises InputError for what is neither."""
+    """Yield the rows of a run folder, or of a file of JSON lines, each with its place. Raises InputError for anything else."""
     files = sorted(path.glob("trajectories-*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise InputError(
@@ -86,7 +86,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, JsonObject]]:
 
 
 def parted(path: Path, part: Callable[[JsonObject], str]) -> dict[str, list[tuple[str, JsonObject]]]:
-    """Return the rows of a run folder by the part that each belongs to."""
+    """Return the rows of a run folder, grouped by `part`."""
     found: dict[str, list[tuple[str, JsonObject]]] = defaultdict(list)
     for where, row in rows_of(path):
         try:
@@ -102,7 +102,7 @@ def _row(line: bytes, file: Path, number: int) -> JsonObject:
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", file=file, line=number) from None
     if not is_object(row):
-        raise InputError("the line is no JSON object", file=file, line=number)
+        raise InputError("the line is not a JSON object", file=file, line=number)
     return row
 
 
@@ -118,12 +118,13 @@ def _note_trajectory(found: RowContents, row: JsonObject, where: str) -> None:
 
 
 def _tasks(row: JsonObject) -> Iterator[str]:
-    """Yield what a row of an export asks: its first message of the user."""
+    """Yield the task in a row of an export: the first message of the user."""
     for key in ("messages", "prompt", "conversations"):
         value = row.get(key)
         if isinstance(value, str):
             yield value
         elif is_list(value):
+            # ShareGPT has other names for the key and the role.
             asked = (one for one in value if is_object(one) and one.get("role", one.get("from")) in ("user", "human"))
             first = next(asked, None)
             if first is not None:
@@ -131,7 +132,7 @@ def _tasks(row: JsonObject) -> Iterator[str]:
 
 
 def _words(text: str) -> str:
-    """Return a text whatever its case and the space between its words."""
+    """Return a text without differences in case and white space."""
     return " ".join(text.casefold().split())
 
 

@@ -1,6 +1,4 @@
-"""An event loop in a thread of its own, for callers that have none."""
-
-from __future__ import annotations
+"""An event loop in a thread of its own, for synchronous callers."""
 
 import asyncio
 from collections.abc import Coroutine, Generator
@@ -16,29 +14,31 @@ ResultT = TypeVar("ResultT")
 
 
 class LoopThread:
-    """Runs coroutines for callers in other threads. It ends with the object, or with the process."""
+    """Runs coroutines for callers in other threads, until it is closed, collected, or the process ends."""
 
     def __init__(self, name: str) -> None:
-        """`name` says in messages whose loop it is."""
+        """`name` stands for its owner in error messages."""
         self._name = name
         self._loop = loop = asyncio.new_event_loop()
         self._thread = Thread(target=_work, args=(loop,), name=name, daemon=True)
         self._thread.start()
+        # The loop would otherwise run on if the owner is forgotten without `close`.
         self._end = finalize(self, loop.call_soon_threadsafe, loop.stop)
 
     def run(self, coroutine: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Return what a coroutine returns, or raise what it raises. Raises InputError where the loop has ended: after `close`, or in a
-        process that was forked from the one that made it.
+        """Run a coroutine to its end; return its result, or raise its exception. Raises InputError if the loop has ended: after `close`,
+        or in a process that was forked from the one that made it.
         """
         problem = self._problem()
         if problem is not None:
+            # Or Python would warn of a coroutine that was never awaited.
             coroutine.close()
             raise problem
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     @contextmanager
     def within(self, block: AbstractAsyncContextManager[ResultT]) -> Generator[ResultT]:
-        """Keep an asynchronous block going while this one runs. Raises as `run` does, and what entering or leaving raises."""
+        """Keep an asynchronous context manager entered during this block. Raises as `run` does, and what entering or leaving raises."""
         entered: Future[ResultT] = Future()
         leave = self.run(_event())
 
@@ -47,7 +47,7 @@ class LoopThread:
                 entered.set_result(result)
                 await leave.wait()
 
-        # One task enters and leaves: what is open in it may belong to it.
+        # One task enters and leaves, as timeouts and task groups require.
         kept = asyncio.run_coroutine_threadsafe(keep(), self._loop)
         kept.add_done_callback(lambda ended: entered.done() or entered.set_exception(_raised(ended)))
         try:
@@ -59,8 +59,10 @@ class LoopThread:
     def _problem(self) -> Exception | None:
         if not self._end.alive:
             return InputError(f"the {self._name} are closed", remedy="make new ones")
+        # A fork copies only the thread that called it.
         if not self._thread.is_alive():
             return InputError(f"the {self._name} belong to another process", remedy="make new ones in this one")
+        # The loop could not go on while its own thread waits for it.
         if current_thread() is self._thread:
             return RuntimeError(f"the {self._name} cannot wait for themselves: their own thread made this call")
         return None
@@ -81,9 +83,5 @@ def _raised(ended: Future[None]) -> BaseException:
 
 
 def _work(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()

@@ -1,6 +1,4 @@
-"""Grading a run again without playing it again: final worlds are restored from the changes that trajectories record."""
-
-from __future__ import annotations
+"""Grade a run again without playing it again: final worlds are restored from the recorded changes."""
 
 import asyncio
 from collections import deque
@@ -33,7 +31,7 @@ Place: TypeAlias = tuple[str, str]
 """Scenario and arm; no arm is an empty name."""
 
 AT_ONCE = 32
-"""Trajectories that are graded concurrently; no others are held in memory."""
+"""Trajectories that are graded concurrently, and held in memory."""
 
 
 def regrade(path: Path, *, on_graded: Callable[[], None] = lambda: None) -> JsonObject:
@@ -60,7 +58,7 @@ def _scenarios(path: Path) -> dict[Place, Scenario]:
     try:
         return _scenarios_of(path, read_facts(path))
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        problem = f"a run.json that names no scenario by which to grade ({type(error).__name__}: {error})"
+        problem = f"run.json does not name the scenarios to grade by ({type(error).__name__}: {error})"
         raise InputError(problem, remedy="the run folder is damaged", file=path / RUN_FILE) from None
 
 
@@ -97,6 +95,7 @@ def _in_own_arm(scenario: Scenario | None, trajectory: Trajectory) -> Scenario |
 async def _regrade(path: Path, scenarios: dict[Place, Scenario], on_graded: Callable[[], None]) -> None:
     for scenario in scenarios.values():
         for grading in scenario.grading:
+            # Before the first file is replaced: without its model a grader could only spoil them.
             await grading.grader.ready()
     for part in part_files(path):
         with Replacement(part) as new:

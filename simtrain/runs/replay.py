@@ -1,6 +1,4 @@
-"""Playing one episode of a run again: the same scenario, arm, case, seed, attempt and agent."""
-
-from __future__ import annotations
+"""Play one episode of a run again: with the same scenario, arm, case, seed, attempt and agent."""
 
 import asyncio
 from dataclasses import replace
@@ -30,8 +28,7 @@ def replayed(run: Path, trajectory: Trajectory) -> Trajectory:
     Raises InputError if its scenario, its world or one of its packs is missing or has changed since.
     """
     recorded = read_facts(run)["agent"]
-    agent = build_agent(str(recorded["name"]), recorded["knobs"])
-    return asyncio.run(_played(recorded_episode(run, trajectory), agent, str(recorded["name"])))
+    return asyncio.run(played(recorded_episode(run, trajectory), str(recorded["name"]), knobs=recorded["knobs"]))
 
 
 def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
@@ -42,6 +39,7 @@ def recorded_episode(run: Path, trajectory: Trajectory) -> Episode:
     facts = read_facts(run)
     scenario = _scenario(facts, trajectory, run)
     if facts.get("seeds"):
+        # The run was played over worlds of other seeds than the file's; one of them has this episode.
         scenario = replace(scenario, seeds=(trajectory.world.seed,))
     episode = episode_of(scenario, trajectory)
     return gone_on(episode, trajectory.turns, trajectory.forks) if trajectory.forks else episode
@@ -53,12 +51,21 @@ def differing(recorded: Trajectory, again: Trajectory) -> list[str]:
     return [key for key in now if was[key] != now[key]]
 
 
-async def _played(episode: Episode, agent: Agent, name: str) -> Trajectory:
-    try:
-        async with hosted(agent, name=name, judge=judge) as play:
-            return await play(episode)
-    finally:
-        await agent.close()
+async def played(
+    episode: Episode, agent: Agent | str, *, name: str | None = None, knobs: JsonObject | None = None
+) -> Trajectory:
+    """Return an episode as an agent plays it, graded. An agent given by name is built with `knobs`, and closed afterwards.
+
+    `name` is what the trajectory calls another one, by default its class. Raises InputError.
+    """
+    if isinstance(agent, str):
+        built = build_agent(agent, knobs)
+        try:
+            return await played(episode, built, name=agent)
+        finally:
+            await built.close()
+    async with hosted(agent, name=name or type(agent).__name__, judge=judge) as play:
+        return await play(episode)
 
 
 def _scenario(facts: JsonObject, trajectory: Trajectory, run: Path) -> Scenario:

@@ -44,6 +44,7 @@ async def restore(journal: Journal, fork: Fork) -> None:
 async def rehearse(episode: Episode) -> None:
     """Raise InputError if an episode cannot be restored."""
     async with paradigm_of(episode.scenario).open(episode) as environment:
+        # As in a real episode: perturbations of the request are applied before the first call.
         environment.asks(episode.scenario.prompt.render(episode.case))
         if episode.fork is not None:
             await restore(Journal(environment, episode.limits), episode.fork)
@@ -57,6 +58,7 @@ def _message(turn: Turn) -> Message:
 async def _again(journal: Journal, step: Step) -> None:
     """Make a recorded call again. Raises InputError if the step differs from the record in any byte."""
     try:
+        # A name with a slash is the method of a read, such as resources/read.
         made = await journal.carry_out(step.action, _read(step) if "/" in step.action.tool else None)
     except SimulatorFault as fault:
         raise InputError(f"step {step.index} cannot be played again: {fault}") from None

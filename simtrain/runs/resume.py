@@ -1,6 +1,4 @@
-"""Resuming a run: the options must be those of the recorded run, and finished episodes are not played again."""
-
-from __future__ import annotations
+"""Resume a run: the options must be those of the recorded run, and finished episodes are not played again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +49,7 @@ def refuse_another_run(path: Path, *, recorded: JsonObject, asked: JsonObject) -
     for problem in _differences(recorded, asked):
         raise InputError(
             problem,
-            remedy="--resume goes on with the same run: give the same options, or choose another folder with --out",
+            remedy="--resume continues the same run: give the same options, or choose another folder with --out",
             file=path,
         )
 
@@ -65,6 +63,7 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
     except (KeyError, TypeError, ValueError, AttributeError):
         yield "run.json does not say what was run"
         return
+    # The name first: if it differs, other differences follow from it.
     for name in sorted({*was, *now}, key=lambda key: (key != "name", key)):
         if was.get(name) != now.get(name):
             yield f"it was played with agent {name} {was.get(name)!r}, not {now.get(name)!r}".replace(
@@ -74,6 +73,7 @@ def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
         yield _another_curriculum(recorded.get("curriculum"), asked.get("curriculum"))
     if recorded.get("forks") != asked.get("forks"):
         yield "it was forked from another step or episode, or otherwise"
+    # Further seeds only add worlds, like more episodes.
     if bool(recorded.get("seeds")) != bool(asked.get("seeds")) or set(recorded.get("seeds", [])) - set(
         asked.get("seeds", [])
     ):

@@ -1,6 +1,4 @@
-"""One rollout: an episode opened, played, recorded and graded."""
-
-from __future__ import annotations
+"""Play one episode with an agent, record it and grade it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -39,7 +37,7 @@ async def by_rubric(episode: Episode, trajectory: Trajectory, world: FinishedWor
 async def hosted(
     agent: Agent, *, name: str, judge: Judge = by_rubric, connect: Connect = nullcontext
 ) -> AsyncGenerator[Play]:
-    """Yield the function that plays an episode with an agent: `rollout`, or the agent's own. Shared resources stay open in the block."""
+    """Yield the function that plays an episode with an agent: `rollout`, or the agent's own. Its resources stay open during the block."""
     if isinstance(agent, Outsider):
         async with agent.hosted(name=name) as play:
             yield play
@@ -78,6 +76,7 @@ async def rollout(
         if episode.fork is not None:
             await restore(journal, episode.fork)
             if journal.turns:
+                # The rest of the recorded turn: calls that it made after the fork.
                 await journal.act()
         stop = journal.stop or await play(agent, replace(briefing, heard=tuple(journal.turns)), journal)
         finished = environment.finished()
@@ -94,9 +93,10 @@ async def rollout(
 
 
 async def play(agent: Agent, briefing: Briefing, journal: Journal) -> Stop:
-    """Let an agent play to its stop; what it raises becomes one. Raises InputError."""
+    """Let an agent play until it stops; an exception of it becomes a stop. Raises InputError."""
     try:
         if isinstance(agent, Policy):
+            # Imported when used: LangGraph is slow to import, and agents without a policy do not need it.
             from simtrain.agents import loop
 
             return await loop.play(agent.player(briefing), journal)

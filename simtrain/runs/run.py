@@ -23,9 +23,9 @@ from simtrain.runs.resume import Key, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
-from simtrain.runs.schedule import deal, grown
+from simtrain.runs.schedule import Deal, grown
 from simtrain.runs.summary import summarise
-from simtrain.runs.trajectory_files import read_rows, run_writers
+from simtrain.runs.trajectory_files import read_rows
 from simtrain.runs.workers import Crew
 from simtrain.scenarios.briefing import outlook
 from simtrain.values.errors import InputError
@@ -52,6 +52,7 @@ async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Ite
     for scenario in scenarios:
         agent.check(scenario)
     await agent.ready()
+    # Each outlook opens an environment, which most agents do not need.
     if type(agent).ready_for is not Agent.ready_for:
         await agent.ready_for([await outlook(episode) for episode in firsts])
     await make_scenarios_ready(scenarios)
@@ -96,7 +97,7 @@ def run(
         )
     player = agent or build_agent(options.agent, options.knobs)
     scenarios = grown(scenarios, options.seeds)
-    episodes = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+    episodes = Deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     _check_prompts(episodes.cases)
     if options.via is not None:
         resolve("transports", options.via)
@@ -150,14 +151,15 @@ def run_forks(
 
 
 def fork_facts(trajectory: Trajectory, forking: ForkOptions, *, source: str | None) -> JsonObject:
-    """Return what run.json says of forks; `source` is the run folder of the trajectory, where it is from one."""
+    """Return the facts of forks for run.json; `source` is the run folder of the trajectory, if it has one."""
     return {"run": source, "episode": trajectory.episode, "attempt": trajectory.attempt} | forking.facts()
 
 
 async def check_forks(episodes: Sequence[Episode], agent: Agent, name: str) -> None:
-    """Check, before anything is played, that an agent can go on from forks, and that each can be restored. Raises InputError."""
+    """Check, before anything is played, that an agent can continue from forks, and that each can be restored. Raises InputError."""
     check_continuing(agent, name)
     await _check([episodes[0].scenario], agent, episodes[:1])
+    # Branches of one step share the restored part, so one of them is enough.
     for episode in {episode.forks[-1].step: episode for episode in episodes}.values():
         await rehearse(episode)
 
@@ -182,6 +184,7 @@ def _seated(
 
 
 def _missing(episodes: Sequence[Episode], places: range, finished: Container[Key]) -> array[int]:
+    # An array of integers: a run may have millions of episodes.
     return array("L", (place for place in places if episodes[place].key not in finished))
 
 
@@ -200,17 +203,17 @@ class _Session:
         self._on_played = on_played
 
     def summarised(self) -> JsonObject:
-        """Return the figures of all that is in the run folder, and keep them for the result."""
+        """Return the summary of the whole run folder, and keep it for the result."""
         self._summary = summarise(read_rows(self._folder.path))
         return self._summary
 
     def result(self, planned: int, *, of: int) -> RunResult:
-        """Return what came of the sitting, in which some of all episodes were planned."""
+        """Return the result of this session, in which `planned` of all episodes were to be played."""
         out, summary = self._folder.path, self._summary
         return RunResult(out, summary, self.played, of - planned, self.failed, self.played < planned)
 
     def play(self, scenarios: Sequence[Scenario], episodes: Sequence[Episode], missing: array[int]) -> bool:
-        """Play the missing places of a deal. False when it was stopped before the last."""
+        """Play the episodes of a deal at the missing positions. Return False if it was stopped before the last."""
         options, out, stopper = self._options, self._folder.path, Stopper()
         # A budget is for the whole folder: what earlier sessions spent is gone.
         budget = None if options.max_cost is None else options.max_cost - spent(out)
@@ -219,7 +222,7 @@ class _Session:
             if options.workers == 1:
                 chosen = (episodes[place] for place in missing)
                 with stop_on_signals(stopper, at_last=_end_at_once):
-                    asyncio.run(_play_here(chosen, self._agent, options, out, counter, stopper))
+                    asyncio.run(play(chosen, self._agent, options, out, on_played=counter, stopper=stopper))
             elif missing:
                 # No worker is started if nothing is missing: each would load every scenario.
                 crew = Crew(scenarios, options, self._folder)
@@ -235,7 +238,7 @@ class _Session:
         options, out = self._options, self._folder.path
         with closing(staged.stages(out)) as stages:
             for stage in stages:
-                dealt = deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+                dealt = Deal(stage.scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
                 if not self.play(stage.scenarios, dealt, _missing(dealt, stage.places, finished)):
                     return
                 staged.finish(stage, _outcomes(out, {dealt[place].key for place in stage.places}))
@@ -292,10 +295,3 @@ class _Counter:
     def _watch(self) -> None:
         if self._left is not None and self._left <= 0 and not self._stopper.asked:
             self._stopper.ask()
-
-
-async def _play_here(
-    episodes: Iterable[Episode], agent: Agent, options: RunOptions, out: Path, counter: _Counter, stopper: Stopper
-) -> None:
-    with run_writers(out, 0, sync_every=options.sync_every) as (kept, failures):
-        await play(episodes, agent, options, kept=kept, failures=failures, on_played=counter, stopper=stopper)

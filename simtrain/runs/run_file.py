@@ -1,7 +1,5 @@
 """The content of run.json: what was run, and enough to run it again."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict

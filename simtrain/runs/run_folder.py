@@ -1,7 +1,5 @@
 """The run folder: trajectories appended as whole lines, run.json to repeat the run, and a lock against a second writer."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator
@@ -26,7 +24,7 @@ CARD_FILE = "README.md"
 LOCK_FILE = ".lock"
 
 PATIENCE = 5.0
-"""Seconds. Reopening waits that long for the workers of a killed run to end."""
+"""Seconds that reopening waits for the workers of a killed run to end."""
 
 FORMAT = "simtrain-run/2"
 """The format named in run.json. Since 2, each perturbation of a drill lists the tools whose calls it may meet."""
@@ -47,8 +45,9 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, facts: JsonObject) -> Self:
-        """Make a new run folder. Raises InputError if it holds a run or cannot be written, and then leaves it unchanged."""
-        made = _missing_folders(path)
+        """Create a run folder. Raises InputError if it contains a run or cannot be written, and then leaves it unchanged."""
+        # Innermost first, as they are removed.
+        made = [folder for folder in (path, *path.parents) if not folder.exists()]
         try:
             path.mkdir(parents=True, exist_ok=True)
             lock = _take_lock(path, patience=0.0)
@@ -56,7 +55,7 @@ class RunFolder:
             _remove(made)
             raise unwritable(path, error) from None
         try:
-            # Asked under the lock: two runs started at once would otherwise both find the folder empty.
+            # Checked under the lock: two runs started at once would otherwise both find the folder empty.
             _refuse_a_used_folder(path)
             write_whole(path / CARD_FILE, dataset_card())
             write_whole(path / RUN_FILE, facts)
@@ -80,6 +79,7 @@ class RunFolder:
         try:
             for part in (*part_files(path), path / FAILURES_FILE):
                 cut_torn_line(part)
+            # From a process that was killed while it replaced a file.
             for leftover in path.glob(".*.tmp"):
                 leftover.unlink(missing_ok=True)
         except BaseException:
@@ -92,11 +92,6 @@ class RunFolder:
         os.close(self.lock)
 
 
-def _missing_folders(path: Path) -> list[Path]:
-    """Return the missing folders of a path, innermost first."""
-    return [folder for folder in (path, *path.parents) if not folder.exists()]
-
-
 def _remove(folders: list[Path]) -> None:
     for folder in folders:
         if folder.is_dir() and not any(folder.iterdir()):
@@ -107,7 +102,7 @@ def _refuse_a_used_folder(path: Path) -> None:
     if (path / RUN_FILE).exists():
         raise InputError(
             "the folder already holds a run",
-            remedy="add --resume to go on with it, or choose another with --out",
+            remedy="add --resume to continue it, or choose another with --out",
             file=path,
         )
     if part_files(path):
@@ -140,7 +135,9 @@ def read_facts(path: Path) -> JsonObject:
         facts = orjson.loads(file_bytes(file))
     except OSError as error:
         raise InputError(
-            f"no run folder: {error.strerror}", remedy="name a folder that `simtrain run` has written", file=file
+            f"this is not a run folder: {error.strerror}",
+            remedy="name a folder that `simtrain run` has written",
+            file=file,
         ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", remedy="the run folder is damaged", file=file) from None

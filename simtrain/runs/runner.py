@@ -1,6 +1,4 @@
-"""Playing episodes in one process: bounded concurrency, each trajectory written as it finishes, a stop in two stages."""
-
-from __future__ import annotations
+"""Play episodes in one process: with bounded concurrency, each trajectory written as it finishes, and a stop in two stages."""
 
 import asyncio
 import gc
@@ -9,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import FrameType
 
 from simtrain.contracts.agent import Agent
@@ -16,9 +15,9 @@ from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Stop, Trajectory, to_line
 from simtrain.contracts.transport import Connect
-from simtrain.files.jsonl import LineWriter
 from simtrain.runs.judge import judge
 from simtrain.runs.rollout import hosted
+from simtrain.runs.trajectory_files import run_writers
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
 
@@ -127,14 +126,18 @@ async def play(
     episodes: Iterable[Episode],
     agent: Agent,
     options: RunOptions,
+    out: Path,
     *,
-    kept: LineWriter,
-    failures: LineWriter,
+    worker: int = 0,
     on_played: Callable[[FinishedRollout], None],
     stopper: Stopper,
 ) -> None:
-    """Play episodes with bounded concurrency, writing each as it finishes. Raises InputError when a file cannot be written."""
+    """Play episodes with bounded concurrency, writing each as it finishes into the run folder `out`, to the files of one worker.
+
+    Raises InputError when a file cannot be written.
+    """
     async with AsyncExitStack() as stack:
+        kept, failures = stack.enter_context(run_writers(out, worker, sync_every=options.sync_every))
         stack.push_async_callback(agent.close)
         connect: Connect = nullcontext
         if options.via is not None:
@@ -144,7 +147,7 @@ async def play(
         stack.enter_context(_rare_collections())
         queue = iter(episodes)
 
-        async def worker() -> None:
+        async def play_on() -> None:
             # One shared iterator: whichever worker is free takes the next episode, so that long ones do not hold up a batch.
             while not stopper.asked:
                 episode = next(queue, None)
@@ -153,6 +156,7 @@ async def play(
                 if options.real_time:
                     episode = replace(episode, real_time=True)
                 trajectory, line = recorded(await rollout(episode))
+                # Through no fault of the agent: written to another file, and played again on resume.
                 lost = trajectory.stop.reason == "failed" and trajectory.stop.blame != "agent"
                 (failures if lost else kept).write(line)
                 on_played(
@@ -167,7 +171,7 @@ async def play(
                 )
 
         loop = asyncio.get_running_loop()
-        tasks = [asyncio.ensure_future(worker()) for _ in range(options.concurrency)]
+        tasks = [asyncio.ensure_future(play_on()) for _ in range(options.concurrency)]
 
         def cancel_on_second_request(count: int) -> None:
             if count > 1:

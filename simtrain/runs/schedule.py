@@ -1,7 +1,5 @@
 """The order of episodes: round-robin over families, then over cases, then variants of the world, then new attempts."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -98,8 +96,3 @@ class Deal(Sequence[Episode]):
 def grown(scenarios: Sequence[Scenario], seeds: tuple[int, ...]) -> Sequence[Scenario]:
     """Return scenarios over the worlds of these seeds; as they are if there are none."""
     return [replace(scenario, seeds=seeds) for scenario in scenarios] if seeds else scenarios
-
-
-def deal(scenarios: Sequence[Scenario], *, seed: int, total: int | None, attempts: int) -> Deal:
-    """Return the episodes of a run, in order; see `Deal`. Raises InputError."""
-    return Deal(scenarios, seed=seed, total=total, attempts=attempts)

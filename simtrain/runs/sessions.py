@@ -64,7 +64,8 @@ class Sessions:
 
     def join(self, name: str, *, by: str | None = None) -> Session:
         """Return the open session with this name, to act in it as `by` together with others. Raises InputError."""
-        held = self._host.episodes.find(name)
+        # Read from the caller's thread: looking a name up in a dict needs no lock.
+        held = self._host.find(name)
         if held is None:
             raise InputError(f"no session {name!r} is open", remedy="open one")
         return Session(held, self._host, self._loop, by=by)
@@ -76,8 +77,12 @@ class Sessions:
         """
         found = list(batch)
         results: list[Observation | SimtrainError | None] = [session.problem for session, _, _ in found]
+        # A closed session in a batch must not keep the others from being played.
         opened = [number for number, result in enumerate(results) if result is None]
-        made = [_asked(*found[number]) for number in opened]
+        made = [
+            EpisodeCall(session.held, tool, arguments, session.by)
+            for session, tool, arguments in (found[number] for number in opened)
+        ]
         given = iter(self._loop.run(self._host.carry_out(made)))
         return [result or next(given) for result in results]
 
@@ -88,12 +93,13 @@ class Sessions:
             yield entered
 
     def __len__(self) -> int:
-        return len(self._host.episodes)
+        return len(self._host)
 
     def close(self) -> None:
         """Close all sessions; unfinished ones leave no trajectory. Closing twice is allowed."""
         try:
-            self._loop.run(self._host.episodes.drop_all())
+            self._loop.run(self._host.drop_all())
+        # The loop has ended already: closed before, or left behind in another process by a fork.
         except InputError:
             return
         self._loop.close()
@@ -200,7 +206,7 @@ class Session:
         """Let an agent play until its final message, and return that; the episode stays open, and others may act meanwhile.
 
         `agent` is one by name (`resilient`), or as `as_agent` makes it of a graph or a function. Raises EpisodeOver if the episode ends
-        first, AgentFault, ModelFault or SimulatorFault for whoever broke down, InputError when the session is closed.
+        first, AgentFault, ModelFault or SimulatorFault for a failure, InputError when the session is closed.
         """
         self._check()
         return self._loop.run(join(self.held, agent, by=self.by))
@@ -215,12 +221,12 @@ class Session:
         world model cannot be copied.
         """
         self._check()
-        return Session(self._loop.run(self._host.episodes.fork(self.held)), self._host, self._loop, by=self.by)
+        return Session(self._loop.run(self._host.fork(self.held)), self._host, self._loop, by=self.by)
 
     def close(self) -> None:
         """Close the episode without a trajectory; closing twice is allowed."""
         if self.problem is None:
-            self._loop.run(self._host.episodes.drop(self.held))
+            self._loop.run(self._host.drop(self.held))
 
     def __enter__(self) -> Self:
         return self
@@ -229,10 +235,6 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _asked(session: Session, tool: str, arguments: JsonObject) -> EpisodeCall:
-    return EpisodeCall(session.held, tool, arguments, session.by)
 
 
 async def _hosting(options: HostOptions, agent: JsonObject, recorder: EpisodeRecorder | None) -> EpisodeHost:

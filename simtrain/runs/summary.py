@@ -1,7 +1,5 @@
 """The figures of a run: success with its confidence interval over cases, steps, stop reasons, cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
-"""The trajectory files of a run folder: writing a trajectory as a line, and reading it back."""
-
-from __future__ import annotations
+"""Write trajectories to the files of a run folder, one per line, and read them back."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
@@ -27,6 +25,7 @@ def part_writer(path: Path, worker: int, *, sync_every: int = 0) -> LineWriter:
 
 def failures_writer(path: Path) -> LineWriter:
     """Return the writer of rollouts that failed through no fault of the agent and are played again on resume. Raises InputError."""
+    # All workers append to the same file: failures are few.
     return LineWriter(path / FAILURES_FILE, shared=True)
 
 

@@ -1,4 +1,4 @@
-"""Trees of trajectories that begin alike: what the agent had seen, what it did there, and what came of it on average."""
+"""Trees of trajectories that begin alike: what the agent had seen, what it did then, and the mean reward of that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simtrain.values.types import canonical
 
 
 class _Below:
-    """What has leaves below it: whole trajectories, of which those with a reward count."""
+    """A node with leaves below it: whole trajectories, of which those with a reward count."""
 
     leaves: tuple[Trajectory, ...]
 
@@ -28,7 +28,7 @@ class _Below:
 
 @dataclass(frozen=True)
 class TreeChoice(_Below):
-    """One message of the agent in one place, with all trajectories in which it was sent there."""
+    """One message of the agent in one place, with all trajectories that contain it there."""
 
     depth: int
     leaves: tuple[Trajectory, ...]
@@ -40,7 +40,7 @@ class TreeChoice(_Below):
 
     @cached_property
     def places(self) -> tuple[TreePlace, ...]:
-        """Where it led: one place for each set of replies, as faults may differ; none where it ended the episode."""
+        """The places after it: one for each set of replies, as faults may differ; none if it ended the episode."""
         groups = _groups((_heard(leaf.turns[self.depth]), leaf) for leaf in self.leaves if self.turn.steps)
         return tuple(TreePlace(self.depth + 1, leaves) for leaves in groups)
 
@@ -59,20 +59,21 @@ class TreePlace(_Below):
 
     @cached_property
     def choices(self) -> tuple[TreeChoice, ...]:
-        """What the agent did here, in the order of the leaves; a leaf that ended here did nothing more."""
+        """The messages of the agent here, in the order of the leaves; leaves that ended here have none."""
         groups = _groups(
             (_message_bytes(leaf.turns[self.depth]), leaf) for leaf in self.leaves if len(leaf.turns) > self.depth
         )
         return tuple(TreeChoice(self.depth, leaves) for leaves in groups)
 
     def advantage(self, choice: TreeChoice) -> float | None:
-        """Return by how much the mean return of a choice is above that of the place; None without rewards."""
+        """Return the mean return of a choice minus that of the place; None without rewards."""
         if choice.mean_return is None or self.mean_return is None:
             return None
         return choice.mean_return - self.mean_return
 
     def walk(self) -> Iterator[TreePlace]:
-        """Yield this place and all below it, the way of the first leaf first."""
+        """Yield this place and all below it, depth first."""
+        # Not recursive: an episode may have more turns than Python allows nested calls.
         ahead: list[TreePlace] = [self]
         while ahead:
             place = ahead.pop()
@@ -83,7 +84,7 @@ class TreePlace(_Below):
 def trees(trajectories: Iterable[Trajectory]) -> list[TreePlace]:
     """Return the tree of each episode among some trajectories: those with the same case and seed whose agent read the same task.
 
-    Trees and leaves are ordered by what they are, so that files may come in any order.
+    Trees and leaves are sorted by content, so the order of files does not matter.
     """
     ordered = sorted(trajectories, key=_identity)
     return [TreePlace(0, leaves) for leaves in _groups((_task(one), one) for one in ordered)]
@@ -118,6 +119,7 @@ def _task(trajectory: Trajectory) -> bytes:
 
 
 def _message_bytes(turn: Turn) -> bytes:
+    # Without the ids of calls, which differ from episode to episode.
     calls = [(step.action.tool, step.action.arguments, step.action.malformed) for step in turn.steps]
     return canonical([turn.text, turn.reasoning, calls])
 

@@ -26,8 +26,7 @@ from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
 from simtrain.runs.run_folder import RunFolder
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play
-from simtrain.runs.schedule import deal, grown
-from simtrain.runs.trajectory_files import run_writers
+from simtrain.runs.schedule import Deal, grown
 from simtrain.scenarios.arms import armed
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.values.arm import Arm
@@ -117,7 +116,9 @@ class Crew:
             self.kill()
         if problems and stopper.asked < 2:
             first = problems[0]
-            raise InputError(first.text) if first.bad_input else _dead(first.text, self._folder.path)
+            if first.bad_input:
+                raise InputError(first.text)
+            raise RunFault(f"{self._folder.path}: {first.text}; what is finished is kept: continue with --resume")
 
     def kill(self) -> None:
         """Kill all workers that still run."""
@@ -159,6 +160,7 @@ class Crew:
                     on_played(report)
                 elif isinstance(report, _Problem):
                     problems.append(report)
+                    # The run cannot succeed any more, but rollouts in flight are worth keeping.
                     self._stop(1)
         return problems
 
@@ -168,10 +170,6 @@ def _ended(process: SpawnProcess) -> _Problem | None:
     if process.exitcode == 0:
         return None
     return _Problem(f"{process.name} died (exit code {process.exitcode})", bad_input=False)
-
-
-def _dead(text: str, path: Path) -> RunFault:
-    return RunFault(f"{path}: {text}; what is finished is kept: go on with --resume")
 
 
 @contextmanager
@@ -215,7 +213,7 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
     loaded = [_load(load(Path(file), name), digest, arm) for file, name, digest, arm in job.files]
     options = job.options
     scenarios = grown(loaded, options.seeds)
-    dealt = deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
+    dealt = Deal(scenarios, seed=options.seed, total=options.episodes, attempts=options.attempts)
     agent = build_agent(options.agent, options.knobs)
     stopper = Stopper()
 
@@ -235,8 +233,8 @@ async def _work(job: _Job, reports: Connection, orders: Connection) -> None:
     loop.add_reader(orders.fileno(), ordered)
     episodes = (dealt[place] for place in job.share)
     try:
-        with run_writers(Path(job.out), job.worker, sync_every=options.sync_every) as (kept, failures):
-            await play(episodes, agent, options, kept=kept, failures=failures, on_played=reports.send, stopper=stopper)
+        out = Path(job.out)
+        await play(episodes, agent, options, out, worker=job.worker, on_played=reports.send, stopper=stopper)
     finally:
         loop.remove_reader(orders.fileno())
 

@@ -1,7 +1,5 @@
 """Scenarios without a task: a world, or a captured manifest, opened for any client; nothing is graded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +14,12 @@ from simtrain.mcp_wire.manifest import Manifest, ServerManifest
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import assemble, load_world
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue, is_object, writable
+from simtrain.values.types import JsonObject, JsonValue, as_object, writable
 from simtrain.worlds.recorded.error_profile import error_texts
 from simtrain.worlds.recorded.served_servers import read_servers
 
 PROMPT = "You are connected to a simulated environment. There is no task: look around."
+# A client without a task decides itself when it is done, and every episode must have limits.
 LIMITS: JsonObject = {"turns": 1_000_000, "calls": 1_000_000}
 
 _REFUSED = re.compile(r"[^A-Za-z0-9_-]+")
@@ -40,11 +39,13 @@ def free_servers(path: Path, *, world_models: Sequence[JsonObject] = (), packs: 
     """
     source = manifest_world(read_servers(path), path)
     match = "normalised" if path.suffix == ".json" else "sequence"
+    # A manifest has no order of calls to keep to; a recording has one.
     recorded: JsonObject = {"use": "replay", "with": {"recording": str(path.resolve()), "match": match, "miss": "next"}}
     return _free(source, path, world_models=[recorded, *world_models, {"use": "embedded"}], packs=packs)
 
 
 def _free(source: WorldSource, path: Path, *, world_models: Sequence[JsonObject], packs: Sequence[str]) -> Scenario:
+    # Names of scenarios begin with a letter, those of files and servers need not.
     name = _REFUSED.sub("_", source.name).replace("-", "_").lower()
     data: JsonObject = {
         "name": name if name[:1].isalpha() else f"w_{name}",
@@ -76,7 +77,9 @@ def manifest_world(manifest: Manifest, path: Path) -> WorldSource:
         "manifest": str(path.resolve()),
         "tools": tools,
         "server_errors": {
-            native_server(name): error_texts(manifest.servers[name], _schemas(offered))
+            native_server(name): error_texts(
+                manifest.servers[name], {tool["descriptor"]["name"]: tool["input"] for tool in offered}
+            )
             for name, offered in by_server.items()
         },
     }
@@ -112,14 +115,11 @@ def _tools(server: ServerManifest) -> list[JsonObject]:
             "descriptor": {key: value for key, value in tool.items() if key not in _DESCRIBED},
             "input": _input(tool.get("inputSchema")),
             "unbound": True,
-            "writes": not _reads(tool.get("annotations")),
+            # By the specification a tool without this hint may write.
+            "writes": as_object(tool.get("annotations")).get("readOnlyHint") is not True,
             **({"output": tool["outputSchema"]} if is_schema(tool.get("outputSchema")) else {}),
         }
     return list(found.values())
-
-
-def _schemas(tools: list[JsonObject]) -> dict[str, JsonObject]:
-    return {tool["descriptor"]["name"]: tool["input"] for tool in tools}
 
 
 _DESCRIBED = frozenset({"description", "inputSchema", "outputSchema"})
@@ -127,10 +127,6 @@ _DESCRIBED = frozenset({"description", "inputSchema", "outputSchema"})
 
 def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _reads(annotations: JsonValue) -> bool:
-    return is_object(annotations) and annotations.get("readOnlyHint") is True
 
 
 def _input(schema: JsonValue) -> JsonObject:

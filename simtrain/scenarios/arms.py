@@ -1,7 +1,5 @@
 """Build the scenario that is played in an arm of a paired comparison."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +17,7 @@ from simtrain.values.arm import Arm
 from simtrain.values.types import JsonValue, ToolSpec, canonical
 
 OWN = "own"
+# The rows go into the prompt of every call of a language world model.
 MOST_ROWS = 60
 MOST_LETTERS = 40_000
 
@@ -58,7 +57,7 @@ def bundles(scenario: Scenario, packs: tuple[str, ...], severity: float | None =
 
 
 def armed(scenario: Scenario, arm: Arm) -> Scenario:
-    """Return the scenario of one arm. All arms share name and labels, and thereby the schedule of faults.
+    """Return the scenario of one arm. All arms share name and labels, and with them the schedule of faults.
 
     Raises InputError for a pack that cannot be used.
     """
@@ -112,6 +111,7 @@ def _primed(answering: Answering, scenario: Scenario) -> Answering:
 @lru_cache(maxsize=64)
 def _rows(scenario: Scenario) -> str:
     """Return the first rows of every table, a line each, for a world that is not varied."""
+    # Rows of one variant would be wrong in the others.
     if scenario.spec.vary is not None:
         return ""
     world = scenario.source.build()
@@ -146,6 +146,7 @@ def _as_often(item: Armed, usual: float, severity: float | None) -> Armed:
     own = item.when.probability
     if severity is None or own is None or not usual or item.perturbation.severity != severity:
         return item
+    # The scaled probability may not exceed 1 at either end of a ramp.
     most = max(own.start, own.end) if isinstance(own, Ramp) else own
     share = min(severity / usual, 1 / most) if most else 1
     return _as_likely(item, share)

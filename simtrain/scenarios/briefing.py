@@ -1,7 +1,5 @@
 """The briefing of an agent at the start of an episode, and the one expected before any episode is opened."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from simtrain.agents.answers import ANSWER_FORMAT
@@ -20,7 +18,7 @@ Change nothing beyond what the task asks for."""
 def brief(episode: Episode, environment: Environment, *, planned: bool = False) -> Briefing:
     """Return the briefing. With `planned`, a plan that must be derived for the case is searched for."""
     scenario, paradigm = episode.scenario, paradigm_of(episode.scenario)
-    # One that goes on from another draws as that one did, until a fork gives it another seed.
+    # A continued episode draws like the original, until a fork gives it another seed.
     seed = next((fork.seed for fork in reversed(episode.forks) if fork.seed is not None), episode.seed)
     attempt = episode.forks[0].attempt if episode.forks else episode.attempt
     return Briefing(
@@ -42,5 +40,6 @@ async def outlook(episode: Episode) -> Outlook:
     environment = paradigm_of(scenario).open(bare)
     try:
         return Outlook(scenario.name, brief(bare, environment), bare.limits)
+    # The environment was not entered, so no world model was opened; this frees its state.
     finally:
         await environment.__aexit__(None, None, None)

@@ -1,7 +1,5 @@
 """Load scenarios by name, and one of their episodes by its case number."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from simtrain.contracts.scenario import Episode, Scenario

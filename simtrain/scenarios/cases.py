@@ -1,7 +1,5 @@
 """The cases of a scenario in one variant of its world: from SQL, from a literal list, or questions about a search world."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from simtrain.questions.asking import cases_about
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, canonical
 
+# Questions of a large world take long to generate.
 _REMEMBERED = 16
 _asked: OrderedDict[tuple[str, str, Variant, bytes], list[JsonObject]] = OrderedDict()
 
@@ -27,6 +26,7 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
     if cases.sql is not None:
         with document.locating(("cases", "sql")):
             found = scenario.source.build(variant).query(cases.sql)
+        # SQLite may return rows in another order in another version.
         rows = sorted(found, key=canonical)
     elif cases.questions is not None:
         rows = _questions(scenario, variant)
@@ -58,6 +58,7 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
             ("cases",), "the cases are empty", "the query yields no row in this world" if cases.sql else None
         )
     for index, row in enumerate(rows):
+        # Checked here, or a template would fail in the middle of a run.
         if set(row) != set(rows[0]):
             raise document.error(("cases", index), "the cases do not all have the same parameters")
     return rows[0]

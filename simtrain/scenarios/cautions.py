@@ -1,7 +1,5 @@
 """Warnings: things that are allowed in a scenario but probably not intended."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -31,6 +29,7 @@ def _keys_shown(scenario: Scenario) -> Iterator[tuple[str, str]]:
     suspects = [name for name in sorted(scenario.stated) if _NAMED_AS_KEY.fullmatch(name)]
     if not suspects:
         return
+    # A sample is enough for a warning, and large families have thousands of cases.
     episodes = list(islice(paradigm_of(scenario).episodes(scenario, seed=0, attempts=1), LOOKED_AT))
     world = scenario.source.build()
     for name in suspects:
@@ -48,5 +47,6 @@ def _all_keys(world: World, table: str, columns: tuple[str, ...], values: list[J
         return False
     try:
         return all(world.query(f'select 1 from "{table}" where id = :key', {"key": value}) for value in values)
+    # Values that SQLite cannot bind, such as lists, are not keys.
     except SimtrainError:
         return False

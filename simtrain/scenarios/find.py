@@ -1,7 +1,5 @@
 """Names of scenarios, worlds and packs, and the files that they name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ Kind: TypeAlias = Literal["scenarios", "worlds", "perturbations"]
 def shipped_root() -> Path:
     """Return the folder that holds the shipped scenarios/, worlds/ and perturbations/: the checkout's own, else the wheel's."""
     package = Path(__file__).resolve().parents[1]
+    # In a checkout its own files count, so that edits take effect without a new installation.
     checkout = package.parent
     return (
         checkout
@@ -28,6 +27,7 @@ def roots() -> list[Path]:
     extra = [Path(part) for part in os.environ.get("SIMTRAIN_PATH", "").split(os.pathsep) if part]
     found: list[Path] = []
     for root in (Path.cwd(), *extra, shipped_root()):
+        # The working folder may be the checkout itself.
         if root.resolve() not in [known.resolve() for known in found]:
             found.append(root)
     return found
@@ -95,6 +95,7 @@ def _name(path: Path, folder: Path) -> str:
 def _standing(path: Path) -> str:
     """Return the name of a file given by path: from its scenarios/ folder down if it is in one, else its stem."""
     parts = path.resolve().with_suffix("").parts
+    # The innermost folder of this name: the checkout may lie in another one.
     if "scenarios" in parts[:-1]:
         last = len(parts) - 1 - parts[::-1].index("scenarios", 1)
         return "/".join(parts[last + 1 :])

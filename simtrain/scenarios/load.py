@@ -1,7 +1,5 @@
 """Load scenario files: before anything is played, every name is resolved, every plug-in built, and all SQL tried."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,6 +43,7 @@ PluginT = TypeVar("PluginT", bound=BaseModel)
 
 def load_world(path: Path) -> WorldSource:
     """Return the source of a world file. Raises InputError."""
+    # The time of change is part of the cache key, so that an edited file is loaded again.
     return _load_world(path.resolve(), path.stat().st_mtime_ns if path.exists() else 0)
 
 
@@ -116,6 +115,7 @@ class _Assembler:
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         asked = question_file(self.spec.cases, self.document)
         files += [blake2b(file_bytes(asked), digest_size=16).hexdigest()] if asked else []
+        # Everything that determines the episodes: results under different digests cannot be compared.
         digest = blake2b(
             canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16
         ).hexdigest()
@@ -138,6 +138,7 @@ class _Assembler:
         try:
             return source.build(next(self.spec.variants()))
         except InputError as error:
+            # The world's own file is at fault, and the error names it already.
             if error.file is not None:
                 raise
             # For knobs that name things which the built world lacks.
@@ -174,9 +175,12 @@ class _Assembler:
             found.append(Answering(use.label or use.use, globs, plugin))
         for tool in world.tools:
             offered = matches(tool.name, tuple(self.spec.tools))
+            # Found now, and not as a fault in the middle of an episode.
             if offered and not any(matches(tool.name, answering.tools) for answering in found):
                 raise self.document.error(
-                    ("world_models",), f"nobody answers the tool {tool.name!r}", 'add {tools: "*", use: embedded}'
+                    ("world_models",),
+                    f"no world model answers the tool {tool.name!r}",
+                    'add {tools: "*", use: embedded}',
                 )
         self._distinct([item.label for item in found], "world_models")
         return tuple(found)
@@ -280,6 +284,7 @@ def arm(document: Document, use: PerturbationUse, place: Place, *, severity: flo
     """Return one perturbation of a scenario or a pack, ready to fire; `severity` is the default for its knob. Raises InputError."""
     extra = {} if severity is None else {"severity": severity}
     perturbation = build_plugin(document, "perturbations", use, place, Perturbation, extra)
+    # Such a fault would only measure the client library.
     if not perturbation.traits.semantic and not use.protocol:
         raise document.error(
             (*place, "use"),

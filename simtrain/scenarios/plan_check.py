@@ -1,7 +1,5 @@
 """Check a scenario's plans before anything is played: names, calls and bindings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
@@ -73,6 +71,7 @@ class PlanCheck:
             )
         properties = tool.input_schema.get("properties", {})
         for name, source in step.arguments.items():
+            # A schema without properties accepts any argument.
             if properties and name not in properties:
                 raise self.document.error(
                     (*here, "with", name), f"{step.call} has no argument {name!r}", nearest(name, properties)

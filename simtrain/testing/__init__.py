@@ -1,6 +1,4 @@
-"""For tests of anything that talks to a model: an OpenAI-compatible server on a real loopback socket. Nothing imports it."""
-
-from __future__ import annotations
+"""A fake OpenAI-compatible server on a loopback socket, tiny example worlds, and contract checks. Nothing else imports it."""
 
 from simtrain.testing.replies import Disconnect, Garbage, Hang, Refuse, Reply, Say, Tool, by_turn
 from simtrain.testing.server import FakeOpenAI, Received, Script

@@ -1,9 +1,7 @@
-"""The fake server as a process: `python -m simtrain.testing --port 8099 --calls 10 --tool orders_search`.
+"""Run the fake server as a process: `python -m simtrain.testing --port 8099 --calls 10 --tool orders_search`.
 
-Every episode makes so many tool calls, one a turn, and then answers. The base URL is printed when the server is ready.
+Every episode makes that many tool calls, one per turn, and then answers. The base URL is printed when the server is ready.
 """
-
-from __future__ import annotations
 
 import argparse
 import asyncio
@@ -25,6 +23,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
     replies = [Say(calls=[Tool(options.tool, options.arguments)])] * options.calls + [Say(options.answer)]
+    # By turn, not in sequence: many episodes may talk to this server at once.
     script = by_turn(replies)
     server = FakeOpenAI(script, models=[options.model], latency=options.latency, record=False, port=options.port)
     asyncio.run(_serve(server))
@@ -35,6 +34,7 @@ async def _serve(server: FakeOpenAI) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with server:
+        # Flushed, since whoever started this process waits for the line on a pipe.
         print(server.url, flush=True)
         await stop.wait()
 

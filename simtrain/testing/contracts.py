@@ -1,6 +1,4 @@
-"""Whether a plug-in keeps its contract: it says what it is, its knobs are described, and its example works in a tiny world."""
-
-from __future__ import annotations
+"""Check plug-ins against their contracts: docstring, described knobs, and an example that works in a tiny world."""
 
 import asyncio
 import json
@@ -35,14 +33,14 @@ PLACES: tuple[Place, ...] = ("shop", "web")
 
 
 class ContractBroken(AssertionError):
-    """What a plug-in fails to do, and what to add to it."""
+    """Raised if a plug-in breaks its contract; the message says what to add."""
 
 
 def check_plugin(kind: str, plugin: Any) -> None:
-    """Check a plug-in against the contract of its kind (`grader`, `graders`). Raises ContractBroken, in one line that says what to do.
+    """Check a plug-in against the contract of its kind (`grader` or `graders`). Raises ContractBroken, with one line on what to do.
 
-    Perturbations, graders, exporters, domains and agents are also put to work with their `example`, without a network; what needs a
-    model server or a program of somebody else is only built.
+    Perturbations, graders, exporters, domains and agents are also run with their `example`, without a network; those that need a
+    model server or another program are only built.
     """
     found = kind_of(kind)
     named = f"{found.singular} {plugin.__module__}:{plugin.__qualname__}"
@@ -62,6 +60,7 @@ def _ensure(held: bool, otherwise: str) -> None:
 
 
 def _check_words(plugin: Any) -> None:
+    # The class's own: getdoc would return the docstring of a base class.
     own = plugin.__dict__.get("__doc__") if isinstance(plugin, type) else getdoc(plugin)
     _ensure(bool(own), "it has no docstring; its first paragraph is what lists and tables show")
 
@@ -69,6 +68,7 @@ def _check_words(plugin: Any) -> None:
 def _check_class(plugin: Any, contract: type[Plugin]) -> None:
     if not isinstance(plugin, type) or not issubclass(plugin, contract):
         raise ContractBroken(f"it does not extend {contract.__name__}")
+    # pydantic builds the class anyway; without this the first call would fail far from the cause.
     missing: frozenset[str] = getattr(plugin, "__abstractmethods__", frozenset())
     _ensure(not missing, f"it leaves out {', '.join(sorted(missing))}")
     bare = [name for name, info in plugin.model_fields.items() if not info.description]
@@ -90,7 +90,7 @@ def built(plugin: type[Plugin]) -> Any:
 
 
 def alike(one: Trajectory, other: Trajectory) -> bool:
-    """True if two trajectories are the same bytes, time and the names of what was armed aside."""
+    """True if two trajectories are byte-identical except for time and the names of armed perturbations."""
     plain = [replace(each, timing={}, scenario_digest="", perturbations=()) for each in (one, other)]
     return to_line(plain[0]) == to_line(plain[1])
 
@@ -99,10 +99,12 @@ async def _check_perturbation(plugin: type[Perturbation]) -> None:
     _ensure(hasattr(plugin, "traits"), "it declares no traits; add traits: ClassVar[Traits] = Traits(...)")
     _ensure(bool(plugin.traits.recoverable_by), "its traits do not say what it is recoverable_by")
     _ensure(bool(right_response(plugin)), "its docstring has no sentence that begins with 'An agent should'")
+    # Drills set the severity themselves, so every severity has to be valid with the example's knobs.
     for severity in (0, 0.5, 1):
         plugin.model_validate({**plugin.example.get("with", {}), "severity": severity})
     use = PerturbationUse.model_validate({"use": "example", **plugin.example})
     armed = Armed("example", "example", use.when, built(plugin))
+    # Both worlds: a perturbation of pages never fires in the shop, one of writes never on the web.
     played: dict[Place, Trajectory] = {place: await play_example(place=place, armed=[armed]) for place in PLACES}
     where: Place | None = next((place for place, trajectory in played.items() if _fired(trajectory)), None)
     if where is None:
@@ -115,6 +117,7 @@ async def _check_perturbation(plugin: type[Perturbation]) -> None:
     _ensure(unfit is None, f"its reply of {unfit} does not fit the output schema; widen or drop the schema in offer")
     again = await play_example(place=where, armed=[armed])
     _ensure(alike(played[where], again), "it does something else each time; draw from call.rng alone")
+    # Armed without a chance to fire it must change nothing, or clean and perturbed arms of a drill would not be comparable.
     never = await play_example(place=where, armed=[replace(armed, when=When(probability=0))])
     clean = await play_example(place=where)
     _ensure(alike(clean, never), "it changes an episode in which its trigger leaves it no chance")
@@ -127,7 +130,7 @@ def _fired(trajectory: Trajectory) -> bool:
 
 
 def _unfit(trajectory: Trajectory) -> str | None:
-    """Return the first tool whose reply does not fit its output schema: clients of MCP raise at such a reply."""
+    """Return the first tool whose reply does not fit its output schema; MCP clients raise on such a reply."""
     schemas = {tool.name: tool.output_schema for tool in trajectory.tools}
     for step in trajectory.steps:
         schema, reply = schemas.get(step.action.tool), step.observation
@@ -145,6 +148,7 @@ async def _check_grader(plugin: type[Grader]) -> None:
     async def ask(_: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:
         grader.check(world.initial, trajectory.case)
         before = world.final.changes()
+        # Twice: a grader that draws or keeps state would grade a resumed run differently.
         given.extend([await grader.grade(trajectory, world) for _ in range(2)])
         _ensure(world.final.changes() == before, "it changes the world that it grades")
         return trajectory
@@ -166,6 +170,7 @@ async def _check_exporter(plugin: type[Exporter]) -> None:
     _ensure(once == again, "it writes other rows when it is asked again")
     written = _json(once)
     _ensure(written == once, "its rows are not JSON")
+    # Wall-clock values in rows would make two exports of the same run differ.
     stamps = [str(trajectory.timing["started"]) for trajectory in played]
     _ensure(not any(stamp in json.dumps(written) for stamp in stamps), "its rows hold the wall clock")
 
@@ -205,12 +210,13 @@ async def _check_domain_in(place: Place, domain: Domain) -> None:
         _ensure(
             (read.text, read.is_error) == (step.observation.text, step.observation.is_error)
             or read.content == step.observation.content is not None,
-            f"it reads an observation of {step.action.tool} otherwise than it wrote it",
+            f"it reads an observation of {step.action.tool} differently from how it wrote it",
         )
 
 
 async def _check_agent(plugin: type[Agent]) -> None:
     agent: Agent = built(plugin)
+    # These need a model server or a program, which a contract check must not require.
     if isinstance(agent, ModelKnobs | Outsider):
         return
     troubles: list[str] = []

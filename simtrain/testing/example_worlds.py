@@ -1,6 +1,4 @@
-"""Two tiny worlds in which plug-ins are tried: a shop with tools, and a web that is searched and read."""
-
-from __future__ import annotations
+"""Two tiny worlds for trying plug-ins: a shop with tools, and a web to search and read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,13 +25,14 @@ Place: TypeAlias = Literal["shop", "web"]
 
 @dataclass(frozen=True)
 class ExampleWorld:
-    """A world, a scenario in it, and the calls that the walker makes there."""
+    """A world, a scenario in it, and the calls of the walker."""
 
     world: str
     scenario: str
     calls: tuple[tuple[str, JsonObject], ...]
 
 
+# Reads of the same record before and after a write, a batch, and pages opened twice: most perturbations need one of these to show.
 EXAMPLES: dict[Place, ExampleWorld] = {
     "shop": ExampleWorld(
         "shop.yaml",
@@ -67,10 +66,11 @@ EXAMPLES: dict[Place, ExampleWorld] = {
 
 
 class Walker(Loop):
-    """Makes the same calls whatever the replies: a read, a write, several writes, and a read."""
+    """An agent that makes fixed calls regardless of the replies: a read, a write, several writes, and a read."""
 
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
-        """Make the calls, and answer."""
+        """Make the calls of the world and answer."""
+        # The prompt tells the worlds apart: an agent is given no name of its scenario.
         for tool, arguments in EXAMPLES["web" if "ships" in briefing.prompt else "shop"].calls:
             await step(tool, arguments)
         return Message("done", answer="done")
@@ -78,20 +78,20 @@ class Walker(Loop):
 
 @cache
 def example_scenario(place: Place) -> Scenario:
-    """Return the scenario of one of the worlds, with nothing armed."""
+    """Return the scenario of one of the worlds, without perturbations."""
     return load_scenario(FOLDER / EXAMPLES[place].scenario)
 
 
 async def play_example(
     agent: Agent | None = None, *, place: Place = "shop", armed: Sequence[Armed] = (), judge: Judge = by_rubric
 ) -> Trajectory:
-    """Play the first case of an example, by the walker unless an agent is given, with these perturbations armed."""
+    """Play the first case of an example with these perturbations armed; the agent is the walker by default."""
     scenario = replace(example_scenario(place), perturbations=tuple(armed))
     return await play_episode(episode(scenario), agent or Walker(), name="example", judge=judge)
 
 
 async def grade_example(grader: Grader, agent: str = "oracle") -> Reward:
-    """Return what a grader gives the first case of the shop, played by an agent that ships."""
+    """Return a grader's reward for the first case of the shop, played by a shipped agent."""
     given: list[Reward] = []
 
     async def judge(_: Episode, trajectory: Trajectory, world: FinishedWorld) -> Trajectory:

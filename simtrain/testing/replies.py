@@ -1,6 +1,4 @@
-"""What the fake server can be told to answer: words, tool calls, and every way in which a real server fails."""
-
-from __future__ import annotations
+"""Scripted replies of the fake server: text, tool calls, and every way in which a real server fails."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from simtrain.values.types import JsonObject, encode
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool call. `arguments` given as text are sent exactly so; `id` is made up when there is none."""
+    """A tool call. `arguments` given as text are sent verbatim; `id` is generated if it is None."""
 
     name: str
     arguments: Mapping[str, object] | str = "{}"
@@ -20,7 +18,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A chat completion. `reasoning_key` is the field that carries the thinking: vLLM and SGLang differ."""
+    """A chat completion. `reasoning_key` is the field with the thinking, whose name differs between servers."""
 
     text: str | None = None
     calls: Sequence[Tool] = ()
@@ -32,7 +30,7 @@ class Say:
     cached_tokens: int = 0
 
     def body(self, *, model: str, number: int) -> JsonObject:
-        """Return the completion as the wire has it; `number` makes its ids unique."""
+        """Return the completion in the wire format; `number` makes its ids unique."""
         message: JsonObject = {"role": "assistant", "content": self.text}
         if self.reasoning is not None:
             message[self.reasoning_key] = self.reasoning
@@ -42,6 +40,7 @@ class Say:
         return {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion",
+            # Fixed, so that replies are the same bytes in every run.
             "created": 1893456000,
             "model": model,
             "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
@@ -56,7 +55,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """An error status with the error body of the wire.
+    """An error status with an error body in the wire format.
 
     `retry_after` is the literal header, seconds or an HTTP date; `date` is the Date header.
     """
@@ -68,30 +67,30 @@ class Refuse:
     date: str | None = None
 
     def body(self) -> JsonObject:
-        """Return the error object as the wire has it."""
+        """Return the error object in the wire format."""
         return {"error": {"message": self.message, "type": "server_error", "param": None, "code": self.code}}
 
     def headers(self) -> str:
-        """Return the header lines beside the usual ones."""
+        """Return the additional header lines."""
         given = {"Retry-After": self.retry_after, "Date": self.date}
         return "".join(f"{name}: {value}\r\n" for name, value in given.items() if value is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """No answer at all; the connection stays open until the client gives up."""
+    """No reply; the connection stays open until the client gives up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """The connection is cut: in the middle of the body, or (`mid_body` false) before the first byte."""
+    """A closed connection: in the middle of the body, or before the first byte if `mid_body` is false."""
 
     mid_body: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Status 200 with these bytes as the body."""
+    """A reply with status 200 and these bytes as its body."""
 
     body: bytes = b'{"choices": [{"message": '
 
@@ -100,9 +99,9 @@ Reply: TypeAlias = Say | Refuse | Hang | Disconnect | Garbage
 
 
 def by_turn(replies: Sequence[Reply]) -> Callable[[JsonObject], Reply]:
-    """Return a script for any number of episodes at once: the reply to choose is the number of assistant messages so far.
+    """Return a script for any number of concurrent episodes: the number of assistant messages so far selects the reply.
 
-    The last reply is repeated when there are more turns than replies.
+    The last reply is repeated if there are more turns than replies.
     """
 
     def choose(request: JsonObject) -> Reply:

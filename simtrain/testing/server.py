@@ -1,10 +1,8 @@
-"""The fake OpenAI server: HTTP/1.1 on a loopback socket, answering from a script and remembering what it was asked."""
-
-from __future__ import annotations
+"""The fake OpenAI server: HTTP/1.1 on a loopback socket. It replies from a script and records the requests."""
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from http import HTTPStatus
 from types import TracebackType
@@ -12,6 +10,7 @@ from typing import Self, TypeAlias
 
 import orjson
 
+from simtrain.runs.loop_thread import LoopThread
 from simtrain.testing.replies import Disconnect, Garbage, Hang, Refuse, Reply, Say
 from simtrain.values.types import JsonObject
 
@@ -20,7 +19,7 @@ Script: TypeAlias = Iterable[Reply] | Callable[[JsonObject], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request that reached the server; header names are in lower case, `body` is the JSON body of a POST."""
+    """One received request; header names are in lower case, `body` is the JSON body of a POST."""
 
     method: str
     path: str
@@ -30,16 +29,16 @@ class Received:
 
 @dataclass(eq=False)
 class FakeOpenAI:
-    """An OpenAI-compatible server. `with` runs it in a thread of its own, `async with` in the running event loop.
+    """An OpenAI-compatible server. `with` runs it in its own thread, `async with` in the running event loop.
 
-    `script` is a list of replies, taken one after the other whoever asks (an exhausted one answers 400), or a function
-    of the request body. `models` are those that exist, `unlisted` those that exist and are not told; any other is
-    answered with 404. `lists_models=False` leaves out GET /models, as some servers do. With `api_key` every other key is
-    refused. `latency` is in real seconds. `record=False` keeps no requests. `url` is known once the server runs.
+    `script` is a list of replies, used in order of the requests (400 once it is exhausted), or a function
+    of the request body. `models` exist and are listed, `unlisted` exist only; any other is
+    answered with 404. `lists_models=False` removes GET /models, as some servers do. With `api_key` any other key is
+    refused. `latency` is in real seconds. `record=False` keeps no requests. `url` is set once the server runs.
 
-    A call of one token only counts the prompt, a token for four characters: the server answers it without the script, as long
-    as `counts`. `context` is the length of the model's context: it is listed, and a longer prompt is refused. With
-    `sees_tools=False` the model is shown no tools, as by a chat template that ignores them.
+    A request for a single token only counts the prompt, at four characters per token: it does not use the script, as long
+    as `counts` is true. `context` is the length of the model's context: it is listed, and longer prompts are refused. With
+    `sees_tools=False` tools do not count, as with a chat template that ignores them.
     """
 
     script: InitVar[Script] = ()
@@ -59,9 +58,7 @@ class FakeOpenAI:
     answered: int = field(init=False, default=0)
     _open: set[asyncio.Transport] = field(init=False, default_factory=set[asyncio.Transport])
     _server: asyncio.Server | None = field(init=False, default=None)
-    _thread: threading.Thread | None = field(init=False, default=None)
-    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
-    _stopping: asyncio.Event | None = field(init=False, default=None)
+    _running: ExitStack = field(init=False, default_factory=ExitStack)
 
     def __post_init__(self, script: Script) -> None:
         self._choose = script if callable(script) else _in_turn(iter(script))
@@ -79,6 +76,7 @@ class FakeOpenAI:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
+        # A raw protocol and not a web framework: benchmarks of the client must not measure the server.
         self._server = await loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -88,39 +86,23 @@ class FakeOpenAI:
     ) -> None:
         assert self._server is not None
         self._server.close()
+        # Aborted, since clients keep idle connections open and wait_closed would wait for them.
         for transport in list(self._open):
             transport.abort()
         await self._server.wait_closed()
 
     def __enter__(self) -> Self:
-        ready = threading.Event()
-        failures: list[BaseException] = []
-        self._thread = threading.Thread(target=self._serve, args=(ready, failures), daemon=True, name="fake-openai")
-        self._thread.start()
-        ready.wait()
-        if failures:
-            raise failures[0]
+        with ExitStack() as stack:
+            loop = LoopThread("fake servers")
+            stack.callback(loop.close)
+            stack.enter_context(loop.within(self))
+            self._running = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._loop is not None and self._stopping is not None and self._thread is not None
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-
-    def _serve(self, ready: threading.Event, failures: list[BaseException]) -> None:
-        async def run() -> None:
-            self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-            async with self:
-                ready.set()
-                await self._stopping.wait()
-
-        try:
-            asyncio.run(run())
-        except OSError as error:
-            failures.append(error)
-            ready.set()
+        self._running.close()
 
     def opened(self, transport: asyncio.Transport) -> None:
         """Note that a client connected."""
@@ -132,7 +114,7 @@ class FakeOpenAI:
         self._open.discard(transport)
 
     def reply(self, method: str, path: str, headers: dict[str, str], content: bytes) -> Reply | JsonObject:
-        """Return the answer to one request: a reply of the script, or a plain JSON body."""
+        """Return the reply to one request: one of the script, or a plain JSON body."""
         try:
             body: JsonObject = orjson.loads(content) if content else {}
         except orjson.JSONDecodeError:
@@ -151,6 +133,7 @@ class FakeOpenAI:
         if body.get("stream"):
             return Refuse(400, "this server does not stream")
         length = self._length(body)
+        # At least one token must be left for the reply, as on real servers.
         if self.context is not None and length >= self.context:
             return Refuse(400, f"the prompt has {length} tokens, the context {self.context}", "context_length_exceeded")
         if self._only_counts(body):
@@ -161,7 +144,7 @@ class FakeOpenAI:
         return self.counts and body.get("max_tokens") == 1
 
     def _length(self, body: JsonObject) -> int:
-        """Return the tokens of a prompt, roughly as a tokenizer counts them."""
+        """Return the approximate number of tokens of a prompt."""
         shown = [body.get("messages"), body.get("tools") if self.sees_tools else None]
         return len(orjson.dumps(shown)) // 4
 
@@ -171,7 +154,7 @@ def _in_turn(replies: Iterator[Reply]) -> Callable[[JsonObject], Reply]:
 
 
 class _Connection(asyncio.Protocol):
-    """One client. Requests are answered in order of arrival; the next is read when the last is answered."""
+    """One client. Requests are answered in order: the next is read after the last was answered."""
 
     def __init__(self, server: FakeOpenAI) -> None:
         self.server = server
@@ -195,10 +178,12 @@ class _Connection(asyncio.Protocol):
             end = self.buffer.find(b"\r\n\r\n")
             if end < 0:
                 return
+            # HTTP/1.1 allows any byte in a header value (RFC 9110, 5.5); latin-1 never fails.
             start, _, rest = bytes(self.buffer[:end]).decode("latin-1").partition("\r\n")
             lines = (line.partition(":") for line in rest.split("\r\n"))
             headers = {name.lower(): value.strip() for name, _, value in lines}
             stop = end + 4 + int(headers.get("content-length", "0"))
+            # The rest of the body is still to come.
             if len(self.buffer) < stop:
                 return
             content = bytes(self.buffer[end + 4 : stop])
@@ -207,6 +192,7 @@ class _Connection(asyncio.Protocol):
             self.answer(self.server.reply(method, path.partition("?")[0], headers, content))
 
     def answer(self, reply: Reply | JsonObject) -> None:
+        # `waiting` stays set: nothing more is read from this client.
         if isinstance(reply, Hang):
             self.waiting = True
         elif self.server.latency > 0:

@@ -1,7 +1,5 @@
 """Worlds and episodes with one thing changed, to prove that rewards depend on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -11,11 +9,11 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import Change, Changes
 
 FEW = 6
-"""The most different values that a column may hold and still be tried with each of them."""
+"""The most distinct values of a column with which each of them is tried."""
 
 
 def column_changes(world: World) -> Iterator[str]:
-    """Yield statements that each change one column of one table in all rows; keys come last, since they break more than a value."""
+    """Yield statements that each change one column of one table in all rows. Keys come last: they break references as well."""
     pairs = [(table, column) for table, columns in world.columns().items() for column in columns]
     values = sorted(pair for pair in pairs if not _is_key(pair[1]))
     keys = sorted(pair for pair in pairs if _is_key(pair[1]))
@@ -26,7 +24,7 @@ def column_changes(world: World) -> Iterator[str]:
 
 
 def _another_value(table: str, column: str) -> str:
-    """Return SQL that moves a number by more than any tolerance, gives a null a value, and a text another beginning."""
+    """Return SQL that moves numbers beyond any tolerance, gives nulls a value, and texts another beginning."""
     name = f'"{column}"'
     # Different values stay different, so that no unique column refuses them.
     text = f"'~' || substr({name}, 2) || substr({name}, 1, 1)"
@@ -34,26 +32,27 @@ def _another_value(table: str, column: str) -> str:
 
 
 def _one_value(world: World, table: str, column: str) -> Iterator[str]:
-    """Yield SQL that gives every row one of the values that are there: what a status refuses may then be allowed."""
+    """Yield SQL that gives every row one of the column's values: what a status forbids may then be allowed."""
+    # One more than FEW tells that there are too many.
     rows = world.query(f'select distinct quote("{column}") as value from "{table}" order by value limit {FEW + 1}')
     if len(rows) <= FEW:
         yield from (f'update "{table}" set "{column}" = {row["value"]}' for row in rows)
 
 
 class Telling:
-    """The changes that showed something in earlier cases: they are tried first in the next one."""
+    """The changes that lowered a reward in earlier cases, to be tried first in the next one: most cases fall by the same change."""
 
     def __init__(self) -> None:
         self._statements: list[str] = []
 
     def first(self, statements: Iterable[str]) -> Iterator[str]:
-        """Return these changes, the most recently telling one first, then the others."""
+        """Yield these changes, the most recent first, then the others."""
         known = tuple(self._statements)
         yield from known
         yield from (statement for statement in statements if statement not in known)
 
     def add(self, statement: str) -> None:
-        """Note that this change has shown something."""
+        """Note a change that lowered a reward."""
         if statement in self._statements:
             self._statements.remove(statement)
         self._statements.insert(0, statement)
@@ -65,7 +64,7 @@ def _is_key(column: str) -> bool:
 
 def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
     """Yield the trajectory with other ends: no answer, another answer, an answer instead of declining and the
-    reverse, no action at all.
+    reverse, no calls at all.
     """
     yield replace(trajectory, answer="")
     yield replace(trajectory, answer=f"{trajectory.answer or ''} and also 987654")
@@ -75,7 +74,7 @@ def answer_changes(trajectory: Trajectory) -> Iterator[Trajectory]:
 
 
 def state_changes(finished: FinishedWorld, statements: Iterable[str]) -> Iterator[tuple[str | None, FinishedWorld]]:
-    """Yield the finished world with its final state changed: all undone, then by one statement after another, which is given with it.
+    """Yield the finished world with its final state changed: first all undone (None), then by each statement.
 
     Statements that the world's constraints refuse are left out.
     """
@@ -95,7 +94,7 @@ def state_changes(finished: FinishedWorld, statements: Iterable[str]) -> Iterato
 
 
 def _differences(world: World, final: WorldState) -> Changes:
-    """Return the rows that differ from the base, by comparing whole tables: a restored state keeps no record of its own."""
+    """Return the rows that differ from the base, by comparing whole tables: a restored state has no record of its changes."""
     found: dict[str, tuple[Change, ...]] = {}
     for table in world.columns():
         sql = f'select rowid as "_row", * from "{table}" order by rowid'

@@ -1,6 +1,4 @@
-"""What was proved of a scenario family, and why something earned less than all."""
-
-from __future__ import annotations
+"""The result of proving a scenario family, and the part of the proofs that all families share."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -21,9 +19,9 @@ from simtrain.values.types import JsonObject
 
 @dataclass
 class Proof:
-    """What was proved of a family: `problems` is empty when all held.
+    """The result of proving a family; it is proved if `problems` is empty.
 
-    `rules` are the refusals met, `calls` the oracle's fewest and most; `warnings` name what is allowed and hardly meant.
+    `rules` are the refusals met, `calls` the oracle's fewest and most; `warnings` name what is allowed but unlikely to be meant.
     """
 
     name: str
@@ -47,10 +45,10 @@ class Proof:
 
 
 class Prover(ABC):
-    """Plays the episodes of a family and collects what is wrong with it, one line for each problem."""
+    """Plays the episodes of a family and collects its problems, one line each."""
 
     def __init__(self, scenario: Scenario, proof: Proof, *, cases: int | None, seed: int) -> None:
-        """Raises InputError for a file that cannot be used. `cases`: how many are sampled; None: all."""
+        """Sample `cases` episodes; None: all. Raises InputError for a file that cannot be used."""
         self.scenario = scenario
         self.proof = proof
         self.episodes = list(paradigm_of(scenario).episodes(scenario, seed=seed, attempts=1))
@@ -64,6 +62,7 @@ class Prover(ABC):
         oracles: list[tuple[Episode, Trajectory]] = []
         for episode in self.episodes:
             try:
+                # A bad case is a finding: the others are still proved.
                 oracles.append((episode, await self._check_case(episode)))
             except InputError as error:
                 self._note(episode, str(error))
@@ -80,7 +79,7 @@ class Prover(ABC):
                 self.proof.problems.append(f"{count} cases have the same prompt: {prompt.strip()[:80]!r}")
 
     async def _check_case(self, episode: Episode) -> Trajectory:
-        """Check that the oracle earns everything, that idle agents earn less, and that one that declines a feasible
+        """Check that the oracle earns full reward, that idle agents earn less, and that one that declines a feasible
         case earns nothing.
         """
         oracle = await self._play(episode, "oracle")
@@ -98,7 +97,7 @@ class Prover(ABC):
 
     @abstractmethod
     async def _check_solved(self, oracles: Sequence[tuple[Episode, Trajectory]]) -> None:
-        """Prove the rest from the cases in which the oracle has earned all."""
+        """Prove the rest from the cases in which the oracle earned full reward."""
 
     async def _play(self, episode: Episode, agent: str, world: World | None = None) -> Trajectory:
         return await rollout(episode, build_agent(agent), name=agent, world=world)
@@ -108,13 +107,14 @@ class Prover(ABC):
         return await self._play(episode, agent)
 
     async def _reordered(self, episode: Episode, oracle: Trajectory) -> Trajectory | None:
-        """Play the oracle with SQLite's free choices of order turned round; None if that changes nothing."""
+        """Return the oracle's trajectory with SQLite's free choices of order reversed; None if that changes nothing."""
         played = await self._play(episode, "oracle", self._world(episode).backwards())
+        # `timing` holds wall-clock values, which differ anyway.
         same = to_line(replace(played, timing={})) == to_line(replace(oracle, timing={}))
         return None if same else played
 
     async def _loses(self, episode: Episode, altered: World, played: Trajectory) -> bool:
-        """True if what was played in an altered world earns less than all by the gold of the world as it was."""
+        """True if what was played in an altered world earns less than full reward by the gold of the original world."""
         final = altered.open(played.changes)
         graded = await self._grade(played, FinishedWorld(self._world(episode), final, played.changes))
         final.close()
@@ -131,12 +131,12 @@ class Prover(ABC):
 
 
 def lowered(trajectory: Trajectory) -> set[str]:
-    """Return the graders that gave less than full marks."""
+    """Return the graders that gave less than full reward."""
     return {reward.grader for reward in trajectory.rewards if reward.value is not None and reward.value < SUCCESS}
 
 
 def why(trajectory: Trajectory) -> str:
-    """Return what a trajectory lost its reward by, in a few words."""
+    """Return why a trajectory lost reward, in a few words."""
     if trajectory.stop.detail:
         return trajectory.stop.detail
     lost = [reward for reward in trajectory.rewards if reward.value is None or reward.value < SUCCESS]

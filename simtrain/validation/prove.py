@@ -1,6 +1,4 @@
-"""Proofs about a scenario family: that it can be solved, cannot be faked, depends on its world, and gives nothing away."""
-
-from __future__ import annotations
+"""Proofs of a scenario family: it can be solved, cannot be faked, depends on its world, and gives nothing away."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -25,7 +23,7 @@ _WORDLESS = frozenset({"", "yes", "no", "true", "false", "none", "null"})
 
 
 async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) -> Proof:
-    """Prove all that a family claims, over every case or `cases` sampled ones. Raises InputError for a file that cannot be used."""
+    """Return what is proved of a family, over every case or `cases` sampled ones. Raises InputError for a file that cannot be used."""
     proof = Proof(scenario.name)
     if scenario.spec.cases.questions is not None:
         return await prove_questions(scenario, proof, cases=cases, seed=seed)
@@ -62,9 +60,7 @@ class _PlanProver(Prover):
                 )
 
     def _has_its_twin(self) -> None:
-        """Check that the twin has the same prompt and the other outcome, so that the wording does not give the
-        outcome away.
-        """
+        """Check that the twin has the same prompt and the opposite outcome, so that no wording gives the outcome away."""
         spec = self.scenario.spec
         if spec.twin is None:
             return
@@ -77,7 +73,7 @@ class _PlanProver(Prover):
             self.proof.problems.append(f"the twin {spec.twin!r} has the same outcome")
 
     def _nothing_leaks(self, episode: Episode) -> None:
-        """Check that no gold value is in the prompt or in a tool's description; parameters, yes and no, and small numbers aside."""
+        """Check that no gold value is in the prompt or in a tool's description, except parameters, yes, no and small numbers."""
         world, offered = self._world(episode), tuple(self.scenario.spec.tools)
         texts = [
             ("the prompt", self.scenario.prompt.render(episode.case)),
@@ -94,11 +90,12 @@ class _PlanProver(Prover):
                 if text_of_value is None or text_of_value in stated:
                     continue
                 for where, text in texts:
+                    # Whole values only: 112 is not in 1120, 2.112 or 112.5.
                     if re.search(rf"(?<![\w.]){re.escape(text_of_value)}(?![\w]|\.\d)", text.lower()):
-                        self._note(episode, f"the gold value {value!r} stands in {where}")
+                        self._note(episode, f"the gold value {value!r} is in {where}")
 
     async def _check_case(self, episode: Episode) -> Trajectory:
-        """Check the wrong plan as well, and what the prompt gives away."""
+        """Check, beside the rest, the wrong plan and what the prompt gives away."""
         self._nothing_leaks(episode)
         oracle = await super()._check_case(episode)
         if self.scenario.spec.wrong is not None:
@@ -111,13 +108,13 @@ class _PlanProver(Prover):
         return oracle
 
     async def _idle(self, episode: Episode, agent: str) -> Trajectory:
-        """Return an agent without a call, by what the graders alone say of it: as if it had made some for show."""
+        """Return the trajectory of an agent without calls, with calls optional, so that the graders alone decide."""
         rubric = self.scenario.spec.rubric.model_copy(update={"calls": "optional"})
         spec = self.scenario.spec.model_copy(update={"rubric": rubric})
         return await self._play(replace(episode, scenario=replace(self.scenario, spec=spec)), agent)
 
     async def _harms(self, episode: Episode, wrong: Trajectory) -> bool:
-        """True if a grader finds that something was done that was not to be; that the work is not done is no harm yet."""
+        """True if a gate finds a forbidden effect. Work that is merely not done is no harm."""
         world = self._world(episode)
         final = world.open(wrong.changes)
         finished = FinishedWorld(world, final, wrong.changes)
@@ -126,7 +123,7 @@ class _PlanProver(Prover):
         return any(reward is not None and reward.value == 0 for reward in found)
 
     def _says_only_what_is_stated(self, episode: Episode, trajectory: Trajectory) -> None:
-        """Check that a case parameter that the plan uses is in the prompt itself, and does not only steer its wording."""
+        """Check that a case parameter that the plan uses is in the prompt as text, and does not only choose its wording."""
         prompt = trajectory.prompt.lower()
         for name in self.scenario.stated:
             value = episode.case[name]
@@ -134,9 +131,10 @@ class _PlanProver(Prover):
                 isinstance(value, str)
                 and len(value) > 3
                 and value.lower() not in prompt
+                # Only the first call: later ones may use what replies have told.
                 and any(value in str(step.action.arguments) for step in trajectory.steps[:1])
             ):
-                self._note(episode, f"the plan uses {name!r}, but its value {value!r} does not stand in the prompt")
+                self._note(episode, f"the plan uses {name!r}, but its value {value!r} is not in the prompt")
 
     def _wrong_plan_trips(self) -> None:
         writes = {tool.name for tool in self.scenario.source.build().tools if tool.writes}
@@ -149,12 +147,13 @@ class _PlanProver(Prover):
             self.proof.problems.append("the wrong plan trips no forbidden-effect check in any case")
 
     async def _depends_on_world(self, episode: Episode, oracle: Trajectory) -> None:
-        """Check that some changed value of the world lowers the oracle's reward while plan and gold stay fixed."""
+        """Check that some change to the world lowers the oracle's reward while plan and gold stay the same."""
         world = self._world(episode)
         for statement in self.lowering.first(column_changes(world)):
             try:
                 altered = world.altered(statement)
                 played = await self._play(episode, "oracle", altered)
+            # A change that constraints refuse, or that breaks the plan, shows nothing.
             except SimtrainError:
                 continue
             if await self._loses(episode, altered, played):
@@ -166,6 +165,7 @@ class _PlanProver(Prover):
         )
 
     async def _graders_can_fail(self, episode: Episode, oracle: Trajectory) -> None:
+        # Graders that the wrong plan has lowered are proved already.
         unmoved = {grading.label for grading in self.scenario.grading} - self.tripped
         if not unmoved:
             return
@@ -183,7 +183,7 @@ class _PlanProver(Prover):
             )
 
     async def _spoilt(self, world: World, oracle: Trajectory) -> AsyncIterator[tuple[str | None, Trajectory]]:
-        """Yield the oracle's trajectory graded with another end, or over another final state and then with the statement that made it."""
+        """Yield the oracle's trajectory graded with another end (None), or over another final state, with the statement that made it."""
         final = world.open(oracle.changes)
         finished = FinishedWorld(world, final, oracle.changes)
         for changed in answer_changes(oracle):
@@ -205,7 +205,7 @@ def _leaves(value: JsonValue) -> Iterator[JsonValue]:
 
 
 def _as_text(value: JsonValue) -> str | None:
-    """Return a gold value as text; None for what anybody could guess."""
+    """Return a gold value as text; None for what anybody could guess: yes, no, and numbers below 100."""
     if value is None or isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 100):
         return None
     text = str(value).strip().lower()

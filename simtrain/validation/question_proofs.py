@@ -1,11 +1,8 @@
-"""Proofs about questions over a search world: that the oracle answers all, that nobody answers without reading, that the web decides.
+"""Proofs of questions over a search world: the oracle answers all, nobody answers without reading, and the web decides.
 
-What other families prove by changing columns until a reward falls is proved here on the facts that the answer rests on: one of them is
-changed, the web is rendered anew, and the oracle, which reads, must then answer otherwise. Questions write nothing, so there is no
-wrong plan to catch.
+Other families change columns until a reward falls. Here one fact that the answer rests on is changed, the web is rendered anew, and the
+oracle, which reads, must then answer otherwise. Questions write nothing, so there is no wrong plan to catch.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,18 +20,18 @@ from simtrain.validation.proof import Proof, Prover, lowered
 from simtrain.values.errors import SimtrainError
 
 ALTERED: Final = 3
-"""Questions for which the web is rendered anew with one fact changed: each costs a build."""
+"""Questions for which the web is rendered anew with one fact changed; each rendering takes as long as a build."""
 
 
 async def prove_questions(scenario: Scenario, proof: Proof, *, cases: int | None, seed: int) -> Proof:
-    """Prove every question, or `cases` sampled ones. Raises InputError for a file that cannot be used."""
+    """Prove every question, or `cases` sampled ones, and return the proof. Raises InputError for a file that cannot be used."""
     await _QuestionProver(scenario, proof, cases=cases, seed=seed).prove()
     return proof
 
 
 class _QuestionProver(Prover):
     async def _check_case(self, episode: Episode) -> Trajectory:
-        """Check as well that nothing leaks, and that the oracle goes by URLs that it was shown."""
+        """Check, beside the rest, that nothing leaks, and that the oracle opens only URLs that it was shown."""
         self._nothing_leaks(episode, _question(episode))
         oracle = await super()._check_case(episode)
         self._visits_what_it_was_shown(episode, oracle)
@@ -45,12 +42,13 @@ class _QuestionProver(Prover):
             await self._graders_can_fail(episode, oracle)
         for episode, _ in [one for one in oracles if _question(one[0]).evidence is not None][:ALTERED]:
             await self._depends_on_the_web(episode)
+        # Once: the order that SQL leaves open is a property of the world's tools, not of a question.
         for episode, oracle in oracles[:1]:
             if await self._reordered(episode, oracle):
                 self._note(episode, "a reply depends on an order that SQL leaves open")
 
     def _nothing_leaks(self, episode: Episode, question: Question) -> None:
-        """Check that no name in the answer is in the prompt; those that every row shares, or that are asked about, aside."""
+        """Check that no column of names in the answer is wholly in the prompt, except names that the question asks about."""
         rows = question.gold(self._world(episode).query)
         prompt = self.scenario.prompt.render(episode.case).casefold()
         parameters = {str(value) for value in question.parameters.values()}
@@ -61,7 +59,7 @@ class _QuestionProver(Prover):
             if column.names is not None and (len(values) > 1 or question.answer == "single"):
                 shown = sorted(value for value in values if value.casefold() in prompt)
                 if len(shown) == len(values):
-                    self._note(episode, f"all of the column {column.name!r} stands in the prompt: {shown[0]!r}")
+                    self._note(episode, f"all of the column {column.name!r} is in the prompt: {shown[0]!r}")
 
     def _visits_what_it_was_shown(self, episode: Episode, oracle: Trajectory) -> None:
         known: set[str] = set()
@@ -83,7 +81,7 @@ class _QuestionProver(Prover):
             self._note(episode, f"the grader {label!r} gives full marks whatever the answer is")
 
     async def _depends_on_the_web(self, episode: Episode) -> None:
-        """Check that the oracle loses when a fact of the answer is changed while plan and gold stay fixed."""
+        """Check that the oracle loses if a fact of the answer is changed while plan and gold stay the same."""
         world = self._world(episode)
         question = _question(episode)
         facts = _telling(question, world)
@@ -104,14 +102,14 @@ def _question(episode: Episode) -> Question:
 
 
 def _a_row_less(oracle: Trajectory) -> Trajectory:
-    """Return the answer without its last row; a single answer without its last letter."""
+    """Return the trajectory with the last row of its answer removed; the last letter of a single answer."""
     answer = (oracle.answer or "").rstrip("`\n")
     kept = answer.rpartition("\n")[0] if "\n" in answer else answer[:-1]
     return replace(oracle, answer=kept)
 
 
 def _telling(question: Question, world: World) -> list[Needed]:
-    """Return a fact of each column of the answer; those of names, which move to other pages as they change, come last."""
+    """Return one fact of each column of the answer. Names come last: changing one changes titles and URLs as well."""
     gathered = gather(question, world)
     key = set(question.key)
     columns = sorted(enumerate(question.columns), key=lambda item: item[1].name in key or item[1].names is not None)
@@ -123,7 +121,7 @@ def _telling(question: Question, world: World) -> list[Needed]:
 
 
 def _changes(fact: Needed, world: World) -> list[str]:
-    """Return statements; each changes the fact beyond every tolerance, whatever its kind."""
+    """Return statements that change the fact beyond every tolerance, one for each kind that it may be."""
     column = f'"{fact.name}"'
     where = f"where id = {fact.entity}"
     sql = "select target from _attributes where type = :type and name = :name and kind = 'ref'"

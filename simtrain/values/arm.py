@@ -1,7 +1,5 @@
 """The arm of a paired comparison: the same episodes of a scenario, with these perturbations and no others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 CLEAN = "clean"

@@ -1,7 +1,5 @@
 """Virtual time: an episode's clock, which moves only when the episode says so."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -26,8 +24,9 @@ def seconds(text: str | int | float) -> float:
     if isinstance(text, int | float):
         return float(text)
     found = _DURATION.findall(text)
+    # findall skips what it does not know, so the parts have to add up to the whole text.
     if not found or "".join(number + unit for number, unit in found) != text:
-        raise InputError(f"{text!r} is no duration", remedy="write it like 20s, 5m, 1h30m or 250ms")
+        raise InputError(f"{text!r} is not a duration", remedy="write it like 20s, 5m, 1h30m or 250ms")
     return sum(float(number) * _UNITS[unit] for number, unit in found)
 
 
@@ -36,7 +35,7 @@ def instant(text: str) -> float:
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{text!r} is no date", remedy="write it like 2031-03-03 or 2031-03-03T09:00:00Z") from None
+        raise InputError(f"{text!r} is not a date", remedy="write it like 2031-03-03 or 2031-03-03T09:00:00Z") from None
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
@@ -72,6 +71,7 @@ class Clock:
     def advance(self, amount: float) -> None:
         """Advance virtual time by `amount` seconds. Raises SimulatorFault when time runs out."""
         moment = self.moment + amount
+        # datetime has no later dates: the next time stamp would raise in the middle of a tool call.
         if moment > LAST:
             raise SimulatorFault("virtual time runs past the year 9999")
         self.moment = moment

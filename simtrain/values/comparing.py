@@ -1,7 +1,5 @@
 """Compare expected with given values: text, numbers as numbers, cells, rows in any order, JSON."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,6 +46,7 @@ def cell_of(value: JsonValue) -> Cell:
     """Return a cell from text that an agent wrote, or from a JSON scalar."""
     if value is None:
         return Cell("", None)
+    # Before numbers, since True is an int in Python.
     if isinstance(value, bool):
         return Cell("true" if value else "false", float(value))
     if is_number(value):
@@ -112,6 +111,7 @@ class Overlap:
     @property
     def f1(self) -> float:
         """Return the harmonic mean of precision and recall; 1 for two empty collections."""
+        # Both empty is a perfect match, where the formula would divide by zero.
         return 1.0 if self.whole else 2 * self.shared / (2 * self.shared + self.missing + self.extra)
 
 
@@ -132,6 +132,7 @@ def overlap_of_rows(
     shared = 0
     for row in expected:
         wanted = [due(value) for value in row]
+        # Each given row is used once, or a repeated right row would count as several.
         place = next((index for index, cells in enumerate(left) if _row_matches(wanted, cells, tolerance)), None)
         if place is not None:
             del left[place]
@@ -150,6 +151,7 @@ def distinct(values: Sequence[JsonValue]) -> list[JsonValue]:
 
 def shown(value: JsonValue, *, limit: int = 160) -> str:
     """Return a value in a few words, for the detail of a reward."""
+    # Cut before splitting: an agent's answer may have megabytes.
     head = text_of(value)[: 4 * limit]
     text = " ".join(head.split()).encode("utf-8", "replace").decode()
     return text if len(text) <= limit else text[: limit - 3] + "..."

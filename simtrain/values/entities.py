@@ -1,7 +1,5 @@
 """Entities in replies: the JSON objects that have an id, and their fields."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +34,7 @@ def entities_in(value: JsonValue, *, tool: str) -> list[Entity]:
 
 
 def _walk(value: JsonValue, kind: str, depth: int) -> Iterator[Entity]:
+    # Replies come from models and real servers; recursion needs a bound.
     if depth > DEEPEST:
         return
     if is_list(value):

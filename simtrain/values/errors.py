@@ -27,6 +27,7 @@ class InputError(SimtrainError):
         line: int | None = None,
         place: str | None = None,
     ) -> None:
+        # One line, whatever the quoted part of a file contains.
         self.problem = " ".join(problem.split())
         self.remedy = remedy
         self.file = str(file) if file is not None else None
@@ -40,6 +41,7 @@ class InputError(SimtrainError):
             self.problem,
             remedy=self.remedy,
             file=self.file or file,
+            # What is known already is closer to the mistake than what a caller adds.
             line=self.line or line,
             place=self.place or place,
         )
@@ -77,6 +79,7 @@ class AgentFault(SimtrainError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a remedy for a misspelt name: the nearest known one, else the known ones (at most twelve)."""
+    # Sorted, so that the message is the same in every process.
     names = sorted(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

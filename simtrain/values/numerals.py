@@ -1,7 +1,5 @@
 """Numbers as people write them: currency signs, thousands separators, percent signs and units."""
 
-from __future__ import annotations
-
 import math
 import re
 
@@ -24,10 +22,12 @@ def read_number(text: str) -> float | None:
 
     Thousands may be separated by commas or spaces; the decimal separator is a point. A repeated equal number counts once.
     """
+    # The pattern backtracks: without a bound a hostile answer could take any time.
     if len(text) > MAX_TEXT:
         return None
     found: set[float] = set()
     for match in _RUN.finditer(text):
+        # Digits that letters and digits follow are part of a name, such as 3D5.
         if match["name"]:
             continue
         values = _values(match["run"].rstrip(".,:/-–"))
@@ -35,6 +35,7 @@ def read_number(text: str) -> float | None:
             return None
         negative = match["sign"] in ("-", "−") or bool(match["inner"])
         found.update([-values[0] if negative else values[0], *values[1:]])
+    # Two different numbers leave open which one is the answer, so neither counts.
     return found.pop() if len(found) == 1 else None
 
 

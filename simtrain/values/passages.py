@@ -1,22 +1,17 @@
 """Find passages of a text by the words around them, and read the amounts and dates in them."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from typing import Final, Literal, TypeAlias
 
 from simtrain.values.errors import InputError
+from simtrain.values.months import MONTH_NUMBERS
 from simtrain.values.numerals import read_number
 
 Form: TypeAlias = Literal["text", "number", "date"]
 
 _SCALES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALE: Final = re.compile(r"(?<=[\d ])(thousand|million|billion|trillion)\b", re.IGNORECASE)
-_MONTHS: Final = {
-    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
-    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
-}  # fmt: skip
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAYS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -55,9 +50,10 @@ def read_day(text: str) -> str | None:
         if found is None:
             continue
         parts = found.groupdict()
-        month = int(parts["number"]) if parts.get("number") else _MONTHS[parts["month"].lower()]
+        month = int(parts["number"]) if parts.get("number") else MONTH_NUMBERS[parts["month"].lower()]
         try:
             return date(int(parts["year"]), month, int(parts["day"])).isoformat()
+        # 31 February is no date; a later one in the text may be.
         except ValueError:
             continue
     return None
@@ -69,5 +65,5 @@ def read_as(text: str, form: Form) -> str | int | float:
         return text
     found = read_amount(text) if form == "number" else read_day(text)
     if found is None:
-        raise InputError(f"{text[:60]!r} is no {form}")
+        raise InputError(f"{text[:60]!r} is not a {form}")
     return int(found) if isinstance(found, float) and found.is_integer() else found

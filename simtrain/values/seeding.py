@@ -134,6 +134,7 @@ class Stream:
             return items[int((self._random or self._begun())() * len(items))]
         bounds = list(accumulate(weights))
         mark = (self._random or self._begun())() * bounds[-1]
+        # The last item is the fallback, since rounding may leave the mark at the final bound.
         return next((item for item, bound in zip(items, bounds, strict=True) if mark < bound), items[-1])
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -143,6 +144,7 @@ class Stream:
     def sample(self, items: Sequence[T], count: int) -> list[T]:
         """Return `count` different `items` in random order; all of them if there are fewer."""
         pool = list(items)
+        # Fisher-Yates up to `count`: a longer sample begins with the shorter one.
         for index in range(min(count, len(pool))):
             other = self.integer(index, len(pool) - 1)
             pool[index], pool[other] = pool[other], pool[index]

@@ -1,7 +1,5 @@
 """The token ids of a model's turns, as they were sampled: nothing downstream re-tokenizes the text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -35,12 +33,13 @@ def ids_so_far(turns: Sequence[HasTokens]) -> tuple[int, ...]:
     for turn in turns:
         found = turn.tokens
         earlier = ids if found is not None and found.continues else ()
+        # A turn without ids breaks the chain: later ids cannot be joined to what came before.
         ids = () if found is None else (*earlier, *found.prompt_ids, *found.completion_ids)
     return ids
 
 
 def behind(tokens: Tokens, turns: Sequence[HasTokens]) -> Tokens:
-    """Return the tokens of a whole prompt as they follow earlier turns: shortened if the prompt begins with all ids before."""
+    """Return the tokens of a turn relative to the turns before it: the prompt is shortened if it begins with all earlier ids."""
     before = ids_so_far(turns)
     if not before or tokens.continues or tokens.prompt_ids[: len(before)] != before:
         return tokens

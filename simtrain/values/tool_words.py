@@ -1,7 +1,5 @@
 """Parse tool names into a verb and a noun, and normalise nouns."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -24,7 +22,8 @@ _VERBS: dict[str, Intent] = {
 _FILLERS = frozenset(
     {"by", "a", "an", "the", "of", "in", "for", "to", "from", "with", "id", "ids", "details", "info", "many"}
 )
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""The words and numbers in a name."""
 _IRREGULAR = {
     "people": "person",
     "children": "child",
@@ -47,12 +46,13 @@ class ToolWords:
 def tool_words(name: str) -> ToolWords:
     """Return the words of a tool's name: `issues.listOpen`, `API-post-search` and `delete_page` alike."""
     server, dot, rest = name.rpartition(".")
-    parts = [part.lower() for part in _PARTS.findall(rest)]
+    parts = [part.lower() for part in PARTS.findall(rest)]
     place = next((index for index, part in enumerate(parts) if part in _VERBS), None)
     intent = None if place is None else _VERBS[parts[place]]
     nouns = [part for index, part in enumerate(parts) if index != place and part not in _FILLERS and part != "api"]
+    # `orders.list` names its noun in the server.
     if not nouns and dot:
-        nouns = [part.lower() for part in _PARTS.findall(server)]
+        nouns = [part.lower() for part in PARTS.findall(server)]
     return ToolWords(intent, "_".join((*nouns[:-1], singular(nouns[-1]))) if nouns else "")
 
 

@@ -44,9 +44,20 @@ def canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
+def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
+    """Return the input schema of a tool that takes these arguments and refuses others."""
+    return {**object_schema(required, **properties), "additionalProperties": False}
+
+
+def object_schema(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
+    """Return the schema of an object with these properties, and any others."""
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
 def writable(value: JsonValue) -> JsonValue:
     """Return the value with every lone surrogate (valid in JSON escapes, not in UTF-8) replaced by a question mark."""
     if isinstance(value, str):
+        # Lone surrogates come from models and from escapes in JSON; UTF-8, and so every file and socket, refuses them.
         return value.encode("utf-8", "replace").decode()
     if is_list(value):
         return [writable(item) for item in value]

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import ClassVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from simtrain.contracts.domain import Domain
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
 from simtrain.contracts.world_model import WorldModel
+from simtrain.files.file_model import FileModel
 from simtrain.llm.completion import Completion, whole
 from simtrain.llm.knobs import ModelKnobs
 from simtrain.llm.retries import ModelError
@@ -25,19 +26,15 @@ FROM_WORLD = "world"
 _ESTABLISHED = "Hidden state, established by your earlier replies; it holds until a call changes it:"
 
 
-class Demonstration(BaseModel):
+class Demonstration(FileModel):
     """One worked example in the prompt: a call and its reply, in the form of the domain."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     action: str
     observation: str
 
 
-class ToolSettings(BaseModel):
+class ToolSettings(FileModel):
     """Sampling settings for some tools. Settings that are not given keep the value for all tools."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tools: str | list[str] = Field(
         description="Glob, or list of globs, over tool names; the first entry that fits counts."
@@ -113,6 +110,7 @@ class Chat(ModelKnobs, WorldModel):
             "max_tokens": self.max_tokens,
             "seed": self.seed,
         }
+        # Only the first entry that fits counts: settings of several are not merged.
         settings = next((settings for settings in self.per_tool if settings.fits(tool)), None)
         other = settings.model_dump(exclude={"tools", "thinking"}, exclude_none=True) if settings else {}
         thinking = self.thinking if settings is None or settings.thinking is None else settings.thinking
@@ -146,6 +144,7 @@ class _Session:
         if settled in self.settled:
             return self.settled[settled]
         observation = await self._predicted(request)
+        # Used again without cost, so later replies have no usage of their own.
         if settled is not None:
             self.settled[settled] = replace(observation, provenance=Provenance("chat", self.knobs.model, Usage(), 0))
         return observation
@@ -180,6 +179,7 @@ class _Session:
     async def _complete(self, messages: list[orjson.Fragment], sampling: JsonObject) -> Completion:
         try:
             return await self.knobs.client.complete(messages, **sampling)
+        # The agent is not to blame for the world's model: this must not become a failure of the agent.
         except ModelError as error:
             raise SimulatorFault(f"the world model is not available: {error}") from None
 

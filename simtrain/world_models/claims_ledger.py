@@ -100,6 +100,7 @@ class Ledger:
             words = tool_words(request.tool.name)
             kinds = (words.noun, PAGE if words.intent == "search" else words.noun)
             named = [known for known in self._entities if known[0] in kinds]
+        # Bounded, since this is part of the prompt of every call.
         return named[:SHOWN]
 
     def _line(self, identity: Identity) -> str:
@@ -116,11 +117,13 @@ class Ledger:
         if before is None:
             return
         words = tool_words(request.tool.name)
+        # Deleting twice, and tools that list or restore deleted things, may mention it.
         if before.deleted and words.intent != "delete" and not _BACK.search(request.tool.name):
             raise Contradiction(
                 f"{entity.kind} {entity.id} was deleted, and the reply speaks of it as if it were there"
             )
         if request.tool.writes:
+            # An id among the arguments was chosen by the agent, and the server may accept it.
             if words.intent == "create" and entity.kind == words.noun and not named:
                 raise Contradiction(f"the id {entity.id} of the new {entity.kind} is already taken")
             return
@@ -128,6 +131,7 @@ class Ledger:
             if self._may_differ(name):
                 continue
             written, step = before.facts.get(name, ("", 0))
+            # Facts from before the last write may have changed with it.
             if written and step >= before.touched and not _agree(written, value):
                 raise Contradiction(
                     f"{name} of {entity.kind} {entity.id} is {written} since an earlier reply, and nothing has changed it"
@@ -144,6 +148,7 @@ class Ledger:
 
     def _check_reading(self, request: Request, found: list[Entity]) -> None:
         before, step = self._readings.get(_call(request), (set[str](), -1))
+        # A write in between may have added or removed entries.
         if step < self._last_write:
             return
         now = {f"{item.kind} {item.id}" for item in found}
@@ -206,6 +211,7 @@ def _agree(written: str, value: JsonValue) -> bool:
     before = orjson.loads(written)
     if isinstance(before, str) and isinstance(value, str):
         return before == value or _is_cut(before, value) or _is_cut(value, before)
+    # 3 and 3.0 are equal in JSON, but not as bytes.
     if isinstance(before, int | float) and isinstance(value, int | float):
         return before == value
     return canonical(before) == canonical(value)

@@ -24,6 +24,7 @@ class Embedded(WorldModel):
         """Answer from the world. A slow answer runs in a thread, so that other episodes go on meanwhile."""
 
         async def answer(request: Request) -> Observation:
+            # Handing over to a thread takes longer than most answers, so only slow ones are.
             if world.takes_time(request):
                 return await asyncio.to_thread(world.answer, request)
             return world.answer(request)

@@ -92,6 +92,7 @@ class Live(WorldModel):
             async def answer(request: Request) -> Observation:
                 name = request.tool.name
                 params = {
+                    # A world names a tool `server.tool`, and the server itself has the plain name.
                     "name": name if name in known else name.partition(".")[2] or name,
                     "arguments": request.arguments,
                 }
@@ -105,10 +106,12 @@ class Live(WorldModel):
             try:
                 yield answer
             finally:
+                # Also for an episode that failed: what the server answered until then can be replayed.
                 self._record(exchanges)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Client]:
+        # Before the target is built, which reads secrets from the environment.
         if os.environ.get(ALLOW) != "1":
             raise InputError(
                 f"the world model `live` would use the real server {self.command or self.url!r}",
@@ -125,6 +128,7 @@ class Live(WorldModel):
 
 
 def _greeting(client: Client) -> Exchange:
+    # A recording begins with the greeting, whose request depends on the era.
     if client.era == MODERN:
         return Exchange("server/discover", {}, {"result": client.greeting}, MODERN, client.capabilities)
     introduction: JsonObject = {"protocolVersion": client.version, "capabilities": client.capabilities}

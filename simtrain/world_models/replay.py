@@ -56,6 +56,7 @@ class Replay(WorldModel):
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Replay:
+        # Read when the scenario is loaded, so that a damaged recording is reported before the run.
         self.shelf()
         return self
 
@@ -92,6 +93,7 @@ class Replay(WorldModel):
         try:
             return self._observation(playing.find(CALL, {"name": name, "arguments": arguments}, caller=caller.get()))
         except NotRecorded as missed:
+            # Only this exception makes the proxy ask the next world model.
             fault = NotAnswered if self.miss == "next" else SimulatorFault
             raise fault(f"{self.recording.name}: {missed}") from None
 
@@ -120,6 +122,7 @@ class Shelf:
             for name in (tool.name, plain):
                 if name in called:
                     return server, name
+        # Never called while it was recorded: any index reports it as not recorded.
         return next(iter(self.indexes)), tool.name
 
 
@@ -137,7 +140,7 @@ def _shelf(
         by_server.setdefault(session.server, []).append(session)
     indexes: dict[str, ReplayIndex] = {}
     for server, sessions in by_server.items():
-
+        # Bound as a default, or every function would use the last server of the loop.
         def reads(tool: str, server: str = server) -> bool:
             return matches(tool, globs) if globs is not None else not reading.isdisjoint((tool, f"{server}.{tool}"))
 

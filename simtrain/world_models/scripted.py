@@ -6,22 +6,21 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from simtrain.contracts.domain import Domain
 from simtrain.contracts.request import Answer, Request
 from simtrain.contracts.world import WorldState
 from simtrain.contracts.world_model import WorldModel
+from simtrain.files.file_model import FileModel
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec, encode
 
 _SCRIPTED = Provenance("scripted")
 
 
-class ScriptedAnswer(BaseModel):
+class ScriptedAnswer(FileModel):
     """One reply, for calls of a tool with the argument values in `args`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool: str = Field(min_length=1, description="Tool name.")
     args: dict[str, JsonValue] = Field(
@@ -73,6 +72,7 @@ class Scripted(WorldModel):
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
         """Open one episode with a fresh copy of the replies."""
+        # Each reply is used once per episode, and episodes run concurrently.
         left = list(self.answers)
 
         async def answer(request: Request) -> Observation:

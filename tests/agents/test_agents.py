@@ -409,3 +409,9 @@ def test_a_scenario_without_a_plan_is_refused_by_the_agents_that_walk_one(tmp_pa
     for agent in ("oracle", "naive", "resilient"):
         with pytest.raises(InputError, match="no `reference` plan"):
             asyncio.run(rollout(load_scenario(file), agent))
+
+
+def test_a_plan_reads_passages_from_text_alone() -> None:
+    plan = {"steps": [{"read": "total", "after": "is ", "as": "found"}], "answer": "{found}"}
+    with pytest.raises(InputError, match="'total' is not text, so nothing can be read from it"):
+        next(Walk(Plan.model_validate(plan), {"total": 3}).run())

@@ -131,7 +131,7 @@ def test_an_answer_that_is_no_json_is_the_agent_s_failure(tmp_path: Path) -> Non
     async def agent(prompt: str, tools: Tools, step: StepFunction) -> object:
         return object()
 
-    assert "no JSON value" in str(play(tmp_path, agent).stop.detail)
+    assert "not a JSON value" in str(play(tmp_path, agent).stop.detail)
 
 
 async def restless(prompt: str, tools: Tools, step: StepFunction) -> str:
@@ -563,10 +563,10 @@ def test_agents_are_found_in_the_working_folder(folder: Path) -> None:
         ("guest_agents:speek", {}, "there is no guest_agents:speek; did you mean 'speak'"),
         ("guest_agents:", {}, "there is no guest_agents:"),
         (":speak", {}, "there is no module"),
-        ("guest_agents:number", {}, "no agent but an object of type int; it may be"),
-        ("guest_agents:slow", {}, "no agent but a function (prompt, tools, step)"),
-        ("guest_agents:two", {}, "no agent but an async function (prompt, tools)"),
-        ("guest_agents:Stranger", {}, "no agent but a class that is no subclass of Agent"),
+        ("guest_agents:number", {}, "not an agent but an object of type int; it may be"),
+        ("guest_agents:slow", {}, "not an agent but a function (prompt, tools, step)"),
+        ("guest_agents:two", {}, "not an agent but an async function (prompt, tools)"),
+        ("guest_agents:Stranger", {}, "not an agent but a class that does not extend Agent"),
         ("guest_agents:Silent", {}, "cannot play; subclass Policy"),
         ("guest_agents:Half", {}, "cannot play; subclass Policy"),
         ("guest_agents:draft", {}, "not compiled; name what its compile"),

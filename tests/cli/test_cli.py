@@ -362,7 +362,7 @@ def test_a_drill_s_report_fits_its_schema(typed: Typed, tmp_path: Path) -> None:
 
 def test_schemas_are_written_to_a_folder(typed: Typed, tmp_path: Path) -> None:
     code, out, _ = typed("schema", "-o", "schemas")
-    names = ["scenario", "world", "pack", "curriculum", "drill", "trajectory"]
+    names = ["scenario", "world", "pack", "curriculum", "recipe", "drill", "trajectory"]
     assert code == 0 and out.split() == [f"schemas/{name}.schema.json" for name in names]
     assert all(json.loads((tmp_path / line).read_text())["$schema"] for line in out.split())
     assert set(json.loads(typed("schema")[1])) == set(names)

@@ -99,7 +99,7 @@ def test_a_package_of_ones_own_is_listed_and_plays(tmp_path: Path) -> None:
         (("grader", "taken"), "taken: the folder is already there; choose another with --into"),
         (("grader", "few_calls", "--into", "taken/file/below"), "cannot be written"),
         (("grader", "few_calls", "--into", "x", "--in-tree"), "--into makes a package, and --in-tree does not"),
-        (("grader", "few_calls", "--in-tree"), "this is no checkout of simtrain"),
+        (("grader", "few_calls", "--in-tree"), "this is not a checkout of simtrain"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_nothing_is_written(

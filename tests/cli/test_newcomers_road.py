@@ -84,7 +84,7 @@ def test_a_run_and_a_drill_print_tables_that_fit_and_say_what_they_mean(typed: T
     assert typed("run", *names, "--episodes", "3", "--out", "played")[0] == 0
     assert typed(*drill)[0] == 0
     for again, legend in (
-        (("show", "played"), "success: share that earned all"),
+        (("show", "played"), "success: share with full reward"),
         (("drill", "--report", "drilled", "--allow-unfired"), "twice: episodes with a write made twice"),
     ):
         (code, narrow, _), (_, wide, _) = typed(*again), typed(*again, columns=400)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from simtrain.cli import main
-from simtrain.cli.terminal import fit, fit_json, fitting_streams, one_line, screen
+from simtrain.cli.terminal import console, fit, fit_json, fitting_streams, one_line
 
 pytestmark = pytest.mark.slow
 
@@ -61,8 +61,8 @@ def test_tables_texts_and_prints_of_hostile_text_are_fit(capsys: pytest.CaptureF
     with fitting_streams():
         table = Table("name", HOSTILE)
         table.add_row(HOSTILE, Text(HOSTILE))
-        screen().print(table, HOSTILE, Text(HOSTILE))
-        screen(stderr=True).print(HOSTILE)
+        console().print(table, HOSTILE, Text(HOSTILE))
+        console(stderr=True).print(HOSTILE)
         print(HOSTILE)
         sys.stderr.write(HOSTILE)
     said = capsys.readouterr()

@@ -100,9 +100,9 @@ def test_a_long_build_says_how_far_it_is_in_plain_lines(folder: Path) -> None:
     ("words", "said"),
     [
         (("build", "helpdesk"), "'helpdesk' is a service world"),
-        (("build", "small_universe.yaml", "--rows", "ship"), "is no number of rows"),
+        (("build", "small_universe.yaml", "--rows", "ship"), "is not a number of rows"),
         (("build", "small_universe.yaml", "--rows", "boat=4"), "no type 'boat' is counted"),
-        (("build", "small_universe.yaml", "--pages", "3000000"), "3000000 is no possible number of pages"),
+        (("build", "small_universe.yaml", "--pages", "3000000"), "3000000 is not a possible number of pages"),
         (("build", "nowhere"), "unknown world 'nowhere'"),
         (("digest", "nothing.sqlite"), "there is no such world file"),
         (("stats", "broken.sqlite"), "not a world file"),

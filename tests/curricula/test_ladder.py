@@ -269,7 +269,7 @@ def test_a_reward_that_could_not_be_had_deals_the_task_again(climbing: Callable[
 def test_a_reward_counts_once_and_lies_between_0_and_1(climbing: Callable[..., Climb]) -> None:
     tasks = climbing()
     task = tasks.deal()
-    with pytest.raises(InputError, match="between 0 and 1"):
+    with pytest.raises(InputError, match="from 0 to 1"):
         tasks.reward(task, 1.5)
     tasks.reward(task, 1)
     with pytest.raises(InputError, match="no open task 0"):
@@ -340,7 +340,7 @@ def other_world() -> str:
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("worlds: {train: [kestrel_reach], test: [kestrel_reach]}", "stands in two places"),
+        ("worlds: {train: [kestrel_reach], test: [kestrel_reach]}", "is listed twice"),
         ("worlds: {train: []}", "a split without worlds"),
         ("worlds: {train: [kestrel]}", "unknown world 'kestrel'"),
         ("worlds: {train: [helpdesk]}", "worlds.train[0]: helpdesk is a world of the kind service; name search worlds"),

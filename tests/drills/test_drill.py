@@ -145,7 +145,7 @@ def test_what_cannot_be_had_together_is_refused_and_alone_it_is_played(
     code, _, err = typed("birthday.yaml", "--pack", "slow", "--pack", "rough", "--out", "out")
     assert (
         code == 2
-        and "'latency' (latency) and 'timeout_after' (timeout_after) cannot be had together: both take time" in err
+        and "'latency' (latency) and 'timeout_after' (timeout_after) cannot be combined: both take time" in err
     )
     assert "--arms alone,pack" in err and err.count("\n") == 1
     assert typed("birthday.yaml", "--pack", "slow", "--pack", "rough", "--out", "out", "--arms", "alone")[0] == 0
@@ -255,7 +255,7 @@ def test_a_drill_stops_at_what_it_may_cost_and_goes_on_with_more(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         agent = ("--agent", "chat:fake", "--with", "prompt_price=1000")
         code, _, err = typed(*words, "--agent", "chat:fake", "--max-cost", "3")
-        assert code == 2 and "nobody has said what chat:fake costs" in err
+        assert code == 2 and "the price of chat:fake is unknown" in err
         code, _, err = typed(*words, *agent, "--max-cost", "3")
         assert code == 1 and "3 played, 0 failed" in err and "stopped early" in err
         code, _, err = typed(*words, *agent, "--max-cost", "5", "--resume")
@@ -404,7 +404,7 @@ def test_conditions_fail_a_drill(condition: str, fails: bool, typed: Typed) -> N
     [
         (("--fail-on", "succes<1"), "unknown measure 'succes'; did you mean 'success'?"),
         (("--fail-on", "success"), "'success' has no bound; write it like success<0.9"),
-        (("--fail-on", "success=1"), "is no condition"),
+        (("--fail-on", "success=1"), "is not a condition"),
         (("--severity", "0,2"), "no severities; write numbers from 0 to 1"),
         (("--arms", "alone,pak"), "unknown kind 'pak'; did you mean 'pack'?"),
         (("--pack", "ruff"), "unknown perturbation 'ruff'"),
@@ -423,7 +423,7 @@ def test_bad_words_are_refused_before_anything_is_played(
 
 def test_a_glob_of_arms_that_fits_none_is_refused(typed: Typed) -> None:
     code, _, err = typed("birthday.yaml", "--pack", "rough", "-n", "2", "--out", "o", "--fail-on", "ruff*:success<1")
-    assert code == 2 and "no arm is called so" in err
+    assert code == 2 and "no arm has such a name" in err
 
 
 # The page

@@ -30,9 +30,9 @@ def wait(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 def test_a_pipe_that_nobody_writes_to_is_refused(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wait(monkeypatch, 0.01)
-    with pytest.raises(InputError, match="this is a pipe, empty, and nobody writes to it; name a file"):
+    with pytest.raises(InputError, match="this is an empty pipe that no process writes to; name a file"):
         file_bytes(pipe)
-    with pytest.raises(InputError, match="this is a pipe"):
+    with pytest.raises(InputError, match="this is an empty pipe"):
         next(whole_lines(pipe))
 
 
@@ -93,4 +93,4 @@ def test_no_command_waits_for_a_pipe(words: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "simtrain", *words.split()], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 2 and "this is a pipe" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert done.returncode == 2 and "this is an empty pipe" in done.stderr and done.stderr.count("\n") == 1, done.stderr

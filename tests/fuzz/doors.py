@@ -21,7 +21,7 @@ from simtrain.llm.completion import Malformed, read_completion, read_error
 from simtrain.mcp.serve.targets import load_target
 from simtrain.mcp_wire.frames import decode_frames
 from simtrain.mcp_wire.validation import flaw
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world, paradigm_of
 from simtrain.values.errors import SimtrainError
@@ -200,7 +200,7 @@ def calls(random: Random, folder: Path) -> None:
 
 async def _call(name: str, random: Random) -> None:
     (scenario,) = _served(name)
-    async with paradigm_of(scenario).open(deal([scenario], seed=0, total=1, attempts=1)[0]) as environment:
+    async with paradigm_of(scenario).open(Deal([scenario], seed=0, total=1, attempts=1)[0]) as environment:
         for _ in range(3):
             tool = random.choice(environment.tools)
             properties: dict[str, object] = tool.input_schema.get("properties", {})

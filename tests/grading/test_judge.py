@@ -71,6 +71,11 @@ UNREADABLE = [
 ]
 
 
+def test_a_reply_without_a_list_of_ratings_is_refused_in_plain_words() -> None:
+    with pytest.raises(ValueError, match="not an object with a list of `ratings`"):
+        read_ratings('{"rating": 5}', count=2, scale=(1, 5))
+
+
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more(text: str) -> None:
     reward, requests = judge([Say(text), Say(ratings(5, 5))])

@@ -266,7 +266,7 @@ def test_a_socket_that_cannot_be_had_is_refused(
 ) -> None:
     mine = tmp_path / "mine"
     mine.write_text("mine")
-    for path, problem in ((address, "somebody listens here already"), (mine, "this is no socket")):
+    for path, problem in ((address, "somebody listens here already"), (mine, "this is not a socket")):
         code, _, err = typed("serve", "--sessions", "--socket", str(path))
         assert code == 2 and err.strip().endswith(f"{Path(path).name}: {problem}; name another path with --socket")
     assert mine.read_text() == "mine"

@@ -95,9 +95,9 @@ def test_where_no_episode_gives_a_row_it_is_said_why(tmp_path: Path) -> None:
     with pytest.raises(InputError) as told:
         sft_dataset(tmp_path / "wrong")
     assert str(told.value) == (
-        "the dataset has no rows: 4 episodes: 4 that the filters leave out; play more episodes, or select others"
+        "the dataset has no rows: 4 episodes: 4 that do not fit the filters; play more episodes, or select others"
     )
     with pytest.raises(InputError, match="without another end of the case"):
         preference_dataset(tmp_path / "wrong")
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         sft_dataset(tmp_path / "none")

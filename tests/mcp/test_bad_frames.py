@@ -316,7 +316,7 @@ async def test_a_call_whose_client_hangs_up_is_carried_out_and_holds_up_no_other
             leaving.cancel()
             assert await neighbour.works()
             assert await sender.works()
-            held = running.stage.episodes.find("mine")
+            held = running.stage.host.find("mine")
             assert held is not None
             steps = [step.action.tool for step in held.environment.steps]
             assert steps == ["cakes.get", "cakes.list"] == [turn.steps[0].action.tool for turn in held.journal.turns]

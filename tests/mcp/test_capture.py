@@ -339,7 +339,7 @@ def test_control_c_ends_the_servers_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_server_that_prints_before_its_json_is_captured_with_a_remark(typed: Typed) -> None:
     code, out, _ = typed(bad("prints-before-json"), "--out", "m.json")
-    assert code == 0 and "lines that are no MCP, the first is 'DEBUG about to answer'" in out
+    assert code == 0 and "lines that are not MCP, the first is 'DEBUG about to answer'" in out
     assert len(read_manifest(Path("m.json")).servers["misbehaving"].tools) == 1
 
 
@@ -351,7 +351,9 @@ def test_a_server_that_says_nothing_to_what_it_does_not_know_is_captured(typed: 
     assert "unknown_method" not in server.profile and "subscribe" not in server.profile
 
 
-@pytest.mark.parametrize(("how", "said"), [("dies", "out of memory"), ("wrong-id", "had an id that nobody waits for")])
+@pytest.mark.parametrize(
+    ("how", "said"), [("dies", "out of memory"), ("wrong-id", "had an id that no request waits for")]
+)
 def test_a_server_that_does_not_survive_a_mistake_is_captured_all_the_same(how: str, said: str, typed: Typed) -> None:
     code, out, _ = typed(bad(how), "--out", "m.json", "--timeout", "0.3")
     assert code == 0 and said in out
@@ -625,7 +627,7 @@ def test_what_a_server_of_an_mcp_json_lacks_is_said_and_the_others_go_on(typed: 
     ("text", "said"),
     [
         ('{"mcpServers": {\n "a": }}', "mcp.json:2: this is not JSON"),
-        ("[]", "this is no mcp.json"),
+        ("[]", "this is not an mcp.json"),
         ("{}", "the file names no servers"),
         ('{"mcpServers": {"a": {"command": "x"}}}', "there is no server 'b*'; did you mean 'a'?"),
     ],

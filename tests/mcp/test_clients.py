@@ -106,8 +106,8 @@ async def test_a_client_visits_an_episode_over_http(client: str, tmp_path: Path)
         mine, other = await served.open(), await served.open()
         code, out, err = await run(*command, mine["url"], folder=tmp_path)
         assert code == 0, err
-        held = served.stage.episodes.find(mine["episode"])
-        untouched = served.stage.episodes.find(other["episode"])
+        held = served.stage.host.find(mine["episode"])
+        untouched = served.stage.host.find(other["episode"])
         assert held is not None and untouched is not None and not untouched.environment.steps
         check(json.loads(out.splitlines()[-1]), list(held.environment.steps))
 
@@ -145,7 +145,7 @@ async def test_the_second_python_sdk_visits_an_episode_over_http(mode: str, tmp_
         mine = await served.open()
         async with Client(mine["url"], mode=mode) as client:
             met = await visit(client)
-        held = served.stage.episodes.find(mine["episode"])
+        held = served.stage.host.find(mine["episode"])
         assert held is not None
         check(met, list(held.environment.steps))
 

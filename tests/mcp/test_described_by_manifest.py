@@ -81,9 +81,9 @@ WRONG = [
     ({"annotations": {"destructiveHint": "no"}}, "the annotation 'destructiveHint' is 'no', neither true nor false"),
     ({"annotations": {"idempotentHint": None}}, "the annotation 'idempotentHint' is None, neither true nor false"),
     ({"annotations": {"openWorldHint": 1}}, "the annotation 'openWorldHint' is 1, neither true nor false"),
-    ({"annotations": {"title": 3}}, "the annotation 'title' is 3, no text"),
-    ({"annotations": []}, "the annotations are a list, no object"),
-    ({"title": 3}, "the title is 3, no text"),
+    ({"annotations": {"title": 3}}, "the annotation 'title' is 3, not a text"),
+    ({"annotations": []}, "the annotations are a list, not an object"),
+    ({"title": 3}, "the title is 3, not a text"),
 ]
 
 

@@ -26,7 +26,7 @@ def bent(*perturbations: str) -> str:
 
 
 async def steps_of(served: Any, name: str) -> list[Step]:
-    return list(served.stage.episodes.find(name).environment.steps)
+    return list(served.stage.host.find(name).environment.steps)
 
 
 @ERAS

@@ -402,7 +402,7 @@ async def test_reads_are_bent_as_well(mode: str, tmp_path: Path) -> None:
         said = (await client.get_prompt("sell", {"cake": "Linzer"})).messages[0]
         assert cut.text == whole.text[: len(whole.text) // 2] and cut.mime_type == whole.mime_type
         assert (said.role, said.content.text) == ("user", "Sell L")
-        steps = [step.action.tool for held in served.stage.episodes for step in held.environment.steps]
+        steps = [step.action.tool for held in served.stage.host for step in held.environment.steps]
     # The first was kept back: it never reached the server.
     assert steps == ["cakes.resources/read"] * 2 + ["cakes.prompts/get"]
     whole_texts = [exchange.response for exchange in read_exchanges(recording) if exchange.method == "resources/read"]

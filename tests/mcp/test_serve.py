@@ -174,7 +174,7 @@ async def test_an_episode_is_reached_by_its_token_alone(tmp_path: Path) -> None:
                 f"{served.door.url}/mcp", json=INITIALIZE, headers={"authorization": f"Bearer {mine['token']}"}
             )
             assert by_token.status_code == 200
-        assert {held.name for held in served.stage.episodes} == {mine["episode"], other["episode"]}
+        assert {held.name for held in served.stage.host} == {mine["episode"], other["episode"]}
 
 
 async def test_everybody_needs_the_token_of_the_server(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ async def test_idle_episodes_are_closed_and_written(tmp_path: Path) -> None:
         async with Client(episode["url"]) as client:
             await client.call_tool("cakes__list", {})
         async with asyncio.timeout(20):
-            while served.stage.episodes.find(episode["episode"]) is not None:  # noqa: ASYNC110
+            while served.stage.host.find(episode["episode"]) is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     assert [len(one.steps) for one in read_run(tmp_path / "run")] == [1]
 
@@ -338,7 +338,7 @@ async def test_two_hundred_episodes_with_eight_clients_each_keep_their_own_state
 
             await asyncio.gather(*(visit(episode, client) for client in range(8) for episode in range(200)))
         for number in range(200):
-            held = served.stage.episodes.find(f"e{number}")
+            held = served.stage.host.find(f"e{number}")
             assert held is not None and len(held.environment.steps) == 16
             rows = held.environment.finished().final.query("select text from notes order by text")
             assert [row["text"] for row in rows] == [f"episode {number} client {client}" for client in range(8)]

@@ -39,7 +39,7 @@ async def test_a_closed_episode_leaves_nothing_behind(tmp_path: Path) -> None:
         for number in range(40):
             episode = await served.open(name=f"e{number}")
             sessions = [await opened(http, url) for url in (episode["url"], *episode["servers"].values())]
-            held = served.stage.episodes.find(f"e{number}")
+            held = served.stage.host.find(f"e{number}")
             assert held is not None
             kept.append(weakref.ref(held))
             del held

@@ -180,7 +180,7 @@ def test_captured_ids_join_the_episode_that_they_belong_to(tmp_path: Path) -> No
     for text in ("{\n", '{"prompt_ids": "x", "completion_ids": []}\n'):
         bad = tmp_path / "bad.jsonl"
         bad.write_text(text)
-        with pytest.raises(InputError, match=r"bad.jsonl:1: no line of captured tokens"):
+        with pytest.raises(InputError, match=r"bad.jsonl:1: this is not a line of captured tokens"):
             list(build_exporter("tokens", {"capture": str(bad)}).rows(episode))
     with pytest.raises(InputError, match="cannot be read"):
         list(build_exporter("tokens", {"capture": str(tmp_path / "none")}).rows(episode))

@@ -107,7 +107,7 @@ def test_what_contradicts_each_other_is_refused_with_both_names_and_the_reason(
     one: dict[str, Any], other: dict[str, Any], why: str, turned: bool, tmp_path: Path
 ) -> None:
     both = [other, one] if turned else [one, other]
-    with pytest.raises(InputError, match=rf"cannot be had together: .*{why}.*; remove one of them") as refused:
+    with pytest.raises(InputError, match=rf"cannot be combined: .*{why}.*; remove one of them") as refused:
         load_scenario_file(write_files(tmp_path, more=f"perturbations: {json.dumps(both)}\n"), "birthday")
     assert f"'{one['use']}'" in str(refused.value) and f"'{other['use']}'" in str(refused.value)
 

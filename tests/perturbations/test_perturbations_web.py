@@ -299,12 +299,7 @@ async def test_a_page_behind_two_walls_has_one_notice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plugin", [Redirect, Paywall])
 def test_both_say_of_themselves_what_they_are(plugin: type[Perturbation]) -> None:
-    assert (
-        plugin.traits.side == "reply"
-        and plugin.traits.effect == "after"
-        and plugin.traits.visible
-        and plugin.traits.permanent
-    )
+    assert plugin.traits.side == "reply" and plugin.traits.effect == "after" and plugin.traits.visible
     assert "abstain" in plugin.traits.recoverable_by and resolve("perturbations", plugin.__name__.lower()) is plugin
 
 

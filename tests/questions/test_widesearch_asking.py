@@ -50,7 +50,7 @@ def test_columns_keys_and_cells_that_differ_are_asked_for_and_nothing_else() -> 
     assert found.success == 1.0
     words = [chat["messages"][1]["content"] for chat in chats]
     assert '"given":["chief"]' in words[0]
-    assert "is no entry of `given`" in chats[1]["messages"][-1]["content"]
+    assert "is not an entry of `given`" in chats[1]["messages"][-1]["content"]
     assert ('"given":["VHS"]' in words[2], "Brannoch" in words[3], "Mme Trammick" in words[3]) == (True, False, True)
 
 

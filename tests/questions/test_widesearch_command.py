@@ -148,7 +148,7 @@ def test_bad_input_is_one_line_that_names_the_place(bench: Bench) -> None:
         return err
 
     assert "there is no mode 'lenient'" in refused("--mode", "lenient")
-    assert "--as-of: 'soon' is no date" in refused("--as-of", "soon")
+    assert "--as-of: 'soon' is not a date" in refused("--as-of", "soon")
     assert "no file can be written there" in refused("--out", str(bench.folder / "nowhere" / "scores.jsonl"))
     bench.responses({"instance_id": "ws_en_01", "response": ""})
     assert "r.jsonl:1: no question is called 'ws_en_01'; did you mean 'ws_en_001'?" in refused()
@@ -159,7 +159,7 @@ def test_bad_input_is_one_line_that_names_the_place(bench: Bench) -> None:
     bench.responses({"instance_id": "ws_en_001", "response": ""})
     for evaluation, problem in (
         ("{", "q.jsonl:1: evaluation: not JSON"),
-        ({}, "`unique_columns` is no list of column names"),
+        ({}, "`unique_columns` is not a list of column names"),
         ({**EVALUATION, "unique_columns": ["x"]}, "the key 'x' is not among the required columns"),
         (
             {**EVALUATION, "eval_pipeline": {"mirror": {"metric": ["guess"]}}},

@@ -118,7 +118,7 @@ def test_what_is_there_is_kept_unless_it_is_to_be_replaced(
     (out / "mine.txt").write_text("mine")
     path = str(search_source("kestrel_reach").build_file())
     code, _, err = run(capsys, "world", "export", path, "--out", str(out))
-    assert (code, err.count("\n"), "it is there already" in err) == (2, 1, True)
+    assert (code, err.count("\n"), "it already exists" in err) == (2, 1, True)
     assert (out / "mine.txt").read_text() == "mine"
 
     def breaks(*_: object) -> str:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import PAGES, ROOT, Block, blocks
+from pages import PAGES, ROOT, Block, blocks, fenced
 
 from docs.make_tables import filled
 from simtrain.contracts.registry import resolve
+from simtrain.integrations.train.recipe import load_recipe
 from simtrain.mcp.verify.call_makers import read_makers
 from simtrain.mcp.verify.draw import Draw, Past
 from simtrain.plugins import PLUGINS
@@ -200,7 +201,7 @@ def test_every_python_block_compiles(block: Block) -> None:
 
 
 def test_the_curriculum_of_the_page_on_training_gets_harder(tmp_path: Path) -> None:
-    (curriculum,) = blocks("yaml", page="training.md")
+    (curriculum,) = blocks("yaml", page="training_data.md")
     write(tmp_path, curriculum)
     options = ("--agent", "naive", "--episodes", "10", "--curriculum", str(curriculum.file), "--out", "out")
     simtrain("run", "helpdesk/refund", *options, folder=tmp_path)
@@ -354,6 +355,17 @@ def test_calls_in_a_file_are_those_that_the_methods_make(tmp_path: Path) -> None
         assert maker.arguments(Draw(Stream(seed), past)) == other.arguments(Draw(Stream(seed), past))
 
 
+def test_the_recipe_of_the_page_on_training_is_valid_with_and_without_its_two_other_lines(tmp_path: Path) -> None:
+    (recipe,) = blocks("yaml", page="training.md")
+    file = tmp_path / "refunds.yaml"
+    file.write_text(recipe.text, "utf-8")
+    assert load_recipe(file).server.use == "llama.cpp"
+    (two_lines,) = [part.text for part in fenced(recipe.page) if part.info == "fragment" and part.language == "yaml"]
+    kept = [line for line in recipe.text.splitlines() if not line.startswith("model:")]
+    file.write_text("\n".join([*kept, two_lines]), "utf-8")
+    assert load_recipe(file).server.use == "vllm"
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
@@ -366,6 +378,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "plugins.md",
         "security.md",
         "training.md",
+        "training_data.md",
         "verify.md",
     }
 

@@ -116,3 +116,45 @@ def test_tests_mirror_the_folders() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - NOT_MIRRORED <= set(FOLDERS)
     assert sorted(path.name for path in (ROOT / "tests").glob("test_*.py")) == []
+
+
+def defined(body: list[ast.stmt], *, for_types: bool = False) -> Iterator[tuple[str, float]]:
+    """The names of a module with the line from which each is known; infinite for names that only type checkers know."""
+    for node in body:
+        known = float("inf") if for_types else node.end_lineno or 0
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name, known
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((name.asname or name.name, known) for name in node.names)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from ((target.id, known) for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.If):
+            yield from defined(node.body, for_types="TYPE_CHECKING" in ast.unparse(node.test))
+
+
+def annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found = node.returns
+        else:
+            found = node.annotation if isinstance(node, ast.AnnAssign | ast.arg) else None
+        if found is not None:
+            yield found
+
+
+def refers_forward(tree: ast.Module) -> bool:
+    """True if an annotation could not be evaluated where it stands; before Python 3.12 `array[int]` never can."""
+    known = dict(defined(tree.body))
+    names = [node for annotation in annotations(tree) for node in ast.walk(annotation) if isinstance(node, ast.Name)]
+    return any(node.id == "array" or known.get(node.id, 0) >= node.lineno for node in names)
+
+
+def test_annotations_are_postponed_only_where_one_refers_forward() -> None:
+    postponing = [
+        name
+        for name, tree in modules().items()
+        if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+    ]
+    assert len(postponing) > 10
+    assert [name for name in postponing if not refers_forward(modules()[name])] == []

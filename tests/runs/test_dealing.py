@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simtrain.contracts.scenario import Episode, Scenario
-from simtrain.runs.schedule import deal
+from simtrain.runs.schedule import Deal
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.values.errors import InputError
 
@@ -82,7 +82,7 @@ def test_episodes_are_dealt_by_the_law(
     folder: Path, sizes: list[tuple[int, int]], total: int | None, attempts: int
 ) -> None:
     scenarios = [family(folder, number, *size) for number, size in enumerate(sizes)]
-    dealt = deal(scenarios, seed=0, total=total, attempts=attempts)
+    dealt = Deal(scenarios, seed=0, total=total, attempts=attempts)
     expected = by_the_law(sizes, total=total, attempts=attempts)
     assert [seen(episode) for episode in dealt] == expected
     assert len(dealt) == len(expected)
@@ -101,8 +101,8 @@ def test_episodes_are_dealt_by_the_law(
 @given(first=st.integers(1, 40), more=st.integers(0, 40))
 def test_a_larger_deal_begins_with_the_smaller_one(folder: Path, first: int, more: int) -> None:
     scenarios = [family(folder, 0, 3, 2), family(folder, 1, 2, 1)]
-    small = deal(scenarios, seed=0, total=first, attempts=1)
-    large = deal(scenarios, seed=0, total=first + more, attempts=1)
+    small = Deal(scenarios, seed=0, total=first, attempts=1)
+    large = Deal(scenarios, seed=0, total=first + more, attempts=1)
     assert [episode.key for episode in small] == [episode.key for episode in large[:first]]
 
 
@@ -110,7 +110,7 @@ def test_many_episodes_take_no_memory(folder: Path) -> None:
     scenarios = [family(folder, number, 4, 2) for number in range(3)]
     tracemalloc.start()
     try:
-        dealt = deal(scenarios, seed=0, total=MANY, attempts=1)
+        dealt = Deal(scenarios, seed=0, total=MANY, attempts=1)
         assert sum(1 for _ in dealt) == MANY
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
@@ -118,7 +118,7 @@ def test_many_episodes_take_no_memory(folder: Path) -> None:
 
 
 def test_an_episode_beyond_the_deal_is_an_index_error(folder: Path) -> None:
-    dealt = deal([family(folder, 0, 2, 1)], seed=0, total=None, attempts=1)
+    dealt = Deal([family(folder, 0, 2, 1)], seed=0, total=None, attempts=1)
     assert len(dealt) == 2
     with pytest.raises(IndexError):
         dealt[2]
@@ -126,4 +126,4 @@ def test_an_episode_beyond_the_deal_is_an_index_error(folder: Path) -> None:
 
 def test_nothing_to_play_is_said() -> None:
     with pytest.raises(InputError, match="nothing to play"):
-        deal([], seed=0, total=None, attempts=1)
+        Deal([], seed=0, total=None, attempts=1)

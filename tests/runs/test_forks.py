@@ -220,7 +220,9 @@ async def test_what_a_chat_model_answered_cannot_be_had_again(tmp_path: Path) ->
     one = await rollout(scenario(tmp_path), "resilient")
     made = episode(scenario(tmp_path, more=more))
     assert len(forked(made, one, ForkOptions((0, 1)))) == 2
-    with pytest.raises(InputError, match=r"step 1 .*'model', which would not say the same again; fork at step 1 or"):
+    with pytest.raises(
+        InputError, match=r"step 1 .*'model', which may answer differently the next time; fork at step 1 or"
+    ):
         forked(made, one, ForkOptions((2,)))
 
 

@@ -399,8 +399,8 @@ def test_a_rollout_by_itself_is_the_one_of_a_run(tmp_path: Path) -> None:
     play(tmp_path, agent="oracle", episodes=1)
     (recorded,) = read_run(tmp_path / "run")
     from simtrain.agents.select import build_agent
-    from simtrain.runs.schedule import deal
+    from simtrain.runs.schedule import Deal
 
-    (episode,) = deal([scenario], seed=0, total=1, attempts=1)
+    (episode,) = Deal([scenario], seed=0, total=1, attempts=1)
     alone = asyncio.run(rollout(episode, build_agent("oracle"), name="oracle"))
     assert (alone.key, alone.turns, alone.reward) == (recorded.key, recorded.turns, recorded.reward)

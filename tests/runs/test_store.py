@@ -142,7 +142,7 @@ def test_reopening_cuts_torn_lines_and_removes_what_was_half_written(played: Pat
     RunFolder.reopen(played).close()
     assert part.read_bytes() == whole and (played / "failures.jsonl").read_bytes() == b""
     assert not list(played.glob(".*.tmp"))
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         RunFolder.reopen(played.parent / "nowhere")
 
 
@@ -195,7 +195,7 @@ def test_other_json_is_no_trajectory(line: str, played: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("{", "not JSON"), ("[]", "not a run.json"), ("{}", "not a run.json"), (None, "no run folder")],
+    [("{", "not JSON"), ("[]", "not a run.json"), ("{}", "not a run.json"), (None, "not a run folder")],
 )
 def test_facts_that_are_none_are_refused(text: str | None, problem: str, played: Path) -> None:
     (played / "run.json").unlink()

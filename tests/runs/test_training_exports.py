@@ -279,15 +279,15 @@ async def failing(scenario: Scenario) -> Trajectory:
 @pytest.mark.parametrize(
     ("name", "more", "agent", "why"),
     [
-        ("recovery", "", "oracle", "12 in which the agent was told nothing else than where nothing is armed"),
-        ("recovery", LOST, "claims_done", "12 in which the agent was told nothing else than where nothing is armed"),
-        ("recovery", CROWDED, "claims_done", "12 that did not earn all"),
+        ("recovery", "", "oracle", "12 in which the agent could notice no perturbation"),
+        ("recovery", LOST, "claims_done", "12 in which the agent could notice no perturbation"),
+        ("recovery", CROWDED, "claims_done", "12 without full reward"),
         ("recovery", CROWDED, "oracle", "12 in which no turn has a weight"),
         (
             "hard_negatives",
             REFUSED,
             "abstain",
-            "12 in which the agent was told nothing else than where nothing is armed",
+            "12 in which the agent could notice no perturbation",
         ),
         ("steps", "", "claims_done", "12 without a call"),
         ("preference", "", "oracle", "12 without another end of the case that is better or worse by enough"),

@@ -209,4 +209,4 @@ def test_prompt_and_completion_are_the_same_messages_divided() -> None:
 
 def test_an_episode_whose_arguments_were_no_object_gives_no_row_and_says_why() -> None:
     assert list(Trl().rows(refund())) == []
-    assert Trl().lacking(refund()) == "in which the arguments of a call were no JSON object"
+    assert Trl().lacking(refund()) == "in which the arguments of a call were not a JSON object"

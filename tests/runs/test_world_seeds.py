@@ -10,12 +10,13 @@ from bakery import scenario, write_files
 
 from simtrain import export, load_scenario, run
 from simtrain.cli import main
-from simtrain.cli.shared_options import seeds_from
+from simtrain.cli.shared_options import seeds_of
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.curricula.hash_splits import split_of, split_of_trajectory
 from simtrain.runs.export import Selection
 from simtrain.runs.run_folder import read_run
 from simtrain.values.errors import InputError
+from simtrain.values.seed_ranges import seeds_from
 
 pytestmark = pytest.mark.slow
 
@@ -92,8 +93,8 @@ def test_seeds_are_ranges_and_lists(text: str | None, found: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "a..3", "4..1", "1..3,2", "1..", "1..1000000"])
 def test_what_is_no_seed_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--seeds"):
-        seeds_from(text)
+    with pytest.raises(InputError, match=r"^--seeds: "):
+        seeds_of(text)
 
 
 SEEDS = [

@@ -15,4 +15,5 @@ class _Opened(sqlite3.Connection):
 
 def open_database(path: Path | str = ":memory:", *, autocommit: bool = False) -> sqlite3.Connection:
     """Return a connection to a file, or to a database in memory."""
-    return sqlite3.connect(path, isolation_level=None if autocommit else "", factory=_Opened)
+    # The garbage collector may close it from any thread.
+    return sqlite3.connect(path, isolation_level=None if autocommit else "", factory=_Opened, check_same_thread=False)

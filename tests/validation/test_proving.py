@@ -134,7 +134,7 @@ async def test_a_gold_value_in_a_tools_description_is_a_leak(tmp_path: Path) -> 
     name = next(line for line in (await _names(tmp_path)) if line)
     spoilt = WORLD.replace("description: All cakes by name.", f"description: 'All cakes by name, such as {name} sold.'")
     found = await proved(tmp_path, scenario.replace(", sample: 5", ""), world=spoilt)
-    assert any("stands in the description of cakes.list" in line for line in found.problems)
+    assert any("is in the description of cakes.list" in line for line in found.problems)
 
 
 async def _names(folder: Path) -> list[str]:

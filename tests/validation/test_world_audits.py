@@ -159,7 +159,7 @@ def test_replies_that_were_cut_off_do_not_show_that_a_model_knows_nothing(
 def test_a_cell_on_no_page_within_reach_is_found(world: World, questions: list[Question]) -> None:
     assert audited(world, *questions).findings == ()
     found = audited(world, *questions, reachable=frozenset({1}))
-    assert any("stands on no page within reach" in str(finding) for finding in found.findings)
+    assert any("is on no page within reach" in str(finding) for finding in found.findings)
 
 
 def asked(**fields: Any) -> Question:
@@ -193,7 +193,7 @@ def test_a_cell_that_the_question_tells_is_found(world: World) -> None:
     gold = asked(sql="select name as Station, crew as Crew from station order by id limit 3").gold(world.query)
     name = str(gold[0]["Station"])
     leaking = asked(query=f"Which stations are there beside {name}?")
-    assert leaked_cells(leaking, gold) == [f"its cell {name!r} under station stands in the question"]
+    assert leaked_cells(leaking, gold) == [f"its cell {name!r} under station is in the question"]
     assert leaked_cells(leaking.model_copy(update={"parameters": {"name": name}}), gold) == []
 
 
@@ -223,7 +223,7 @@ def test_what_can_be_guessed_is_found(world: World) -> None:
         },
     )
     found = audited(world, question)
-    assert (found.guess, "a guess that needs no model" in str(found.findings[-1])) == (1.0, True)
+    assert (max(found.guesses.values()), "a guess that needs no model" in str(found.findings[-1])) == (1.0, True)
 
 
 def test_names_in_a_list_are_taken_and_single_words_are_told(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_a_known_name_in_the_prose_is_found(kestrel: Path, tmp_path: Path) -> No
         ("update _claims set site = site % 4 + 1", "a claim of another fact or site"),
         ("delete from _claims", "a claim that is not recorded"),
         ("update _statements set start = start + 100000 where page = 3", "a statement that is not in the text"),
-        ("delete from _statements where page = 20", "is stated by nothing"),
+        ("delete from _statements where page = 20", "is in no statement"),
         ("delete from _links where page = 20", "is not recorded"),
         ("insert or ignore into _links select 20, id from _pages where id = 400", "is not in the text"),
         ("update _pages set url = url || 'x' where id = 20", "a link leads to no page"),

@@ -166,7 +166,7 @@ def test_the_place_of_what_stands_in_a_piece_is_that_in_the_page() -> None:
     [
         ("drop table station", "it has no table station"),
         ("alter table station drop column crew", "its table station has no column crew"),
-        ("update _pages set body = x'00ff' where id = 5", "page 5 is no text"),
+        ("update _pages set body = x'00ff' where id = 5", "page 5 is not text"),
         ("update _pages set id = 1152921504606846976 where id = 9", "numbered from 1 to 1152921504606846976"),
         ("update _targets set targets = '[1,' where page = 7", "the entry of page 7 in _targets is not JSON"),
         ("update _mentions set claims = '{' where page = 7", "the entry of page 7 in _mentions is not JSON"),

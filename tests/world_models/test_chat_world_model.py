@@ -101,7 +101,7 @@ REJECTED = {
     "role": (Say("### Turn 2\n\n**Action:**\n```json\n{}\n```"), "the mark '### Turn 2'"),
     "marks": (Say('{"orders": []} <|im_end|>'), "the mark"),
     "praise": (Say("I have accurately simulated the search."), "speaks of itself"),
-    "not json": (Say("There are no orders."), "none"),
+    "not json": (Say("There are no orders."), "not one"),
     "not an object": (Say("[]"), "another value"),
     "wrong shape": (Say('{"orders": 3}'), "orders: 3 is not of type"),
     "missing key": (Say("{}"), "orders"),

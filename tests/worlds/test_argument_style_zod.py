@@ -7,6 +7,7 @@ import pytest
 from simtrain.contracts.argument_style import CheckedArguments
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.argument_styles.zod import zod
+from simtrain.worlds.argument_styles.zod_dumped import zod3
 
 TAGGED: list[JsonObject] = [
     {
@@ -81,6 +82,50 @@ def checked(schema: JsonObject, *given: JsonValue) -> CheckedArguments:
 )  # fmt: skip
 def test_every_mistake_has_zods_words(schema: JsonObject, value: JsonValue, problem: str) -> None:
     assert checked(schema, value).problem == problem
+
+
+@pytest.mark.parametrize(
+    ("value", "step"),
+    [(0.3, 0.1), (-0.3, 0.1), (19.99, 0.01), (2.03, 0.07), (3e-7, 1e-7), (1.0, 0.1), (0, 0.1), (15, 5)],
+)
+def test_a_decimal_fraction_is_a_multiple_as_people_count(value: float, step: float) -> None:
+    assert checked({"type": "number", "multipleOf": step}, value).problem is None
+
+
+@pytest.mark.parametrize(("value", "step"), [(0.35, 0.1), (0.3000001, 0.1), (19.995, 0.01), (7, 5)])
+def test_a_number_between_two_multiples_is_refused(value: float, step: float) -> None:
+    assert checked({"type": "number", "multipleOf": step}, value).problem == (
+        f"Invalid number: must be a multiple of {step} at a"
+    )
+
+
+def test_a_number_too_large_for_javascript_is_no_multiple() -> None:
+    assert checked({"type": "number", "multipleOf": 0.1}, 10**400).problem == (
+        "Invalid number: must be a multiple of 0.1 at a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "text", "third", "fourth"),
+    [
+        ({"maxLength": 2}, "a😀", "String must contain at most 2 character(s) at a", None),
+        ({"minLength": 2}, "😀", None, "Too small: expected string to have >=2 characters at a"),
+        ({"minLength": 1, "maxLength": 1}, "😀", "String must contain exactly 1 character(s) at a", None),
+        ({"maxLength": 2}, "éß", None, None),
+    ],
+)
+def test_zod_3_counts_utf_16_code_units_and_zod_4_code_points(
+    limit: JsonObject, text: str, third: str | None, fourth: str | None
+) -> None:
+    of_a: JsonObject = {"type": "string", **limit}
+    assert zod3("t", {"type": "object", "properties": {"a": of_a}, "required": ["a"]})({"a": text}).problem == third
+    assert checked(of_a, text).problem == fourth
+
+
+def test_a_list_has_the_length_of_its_items_in_both_versions() -> None:
+    listed: JsonObject = {"type": "object", "properties": {"a": {"type": "array", "maxItems": 1}}}
+    assert zod3("t", listed)({"a": ["😀"]}).problem is None
+    assert zod("t", listed)({"a": ["😀"]}).problem is None
 
 
 def test_an_absent_argument_is_undefined() -> None:

@@ -223,7 +223,7 @@ MISTAKES = {
     "a passage that is not there": ("{at: 2031-01-02, by: A <a@b>, message: m, files: {a.txt: {replace: [[x, y]]}}}",
         "'x' is not there once in a.txt"),
     "a file that is not there": ("{at: 2031-01-02, by: A <a@b>, message: m, files: {b.txt: null}}", "there is no b.txt to be deleted"),
-    "nobody": ("{at: 2031-01-02, by: A, message: m}", "'A' is no person"),
+    "nobody": ("{at: 2031-01-02, by: A, message: m}", "'A' is not a person"),
     "a branch from nowhere": ("{at: 2031-01-02, by: A <a@b>, message: m, branch: x}", "the branch 'x' is new"),
     "an unknown key": ("{at: 2031-01-02, by: A <a@b>, massage: m}", "with.commits.1.message: Field required"),
     "a merge that conflicts": (

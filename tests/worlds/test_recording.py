@@ -12,7 +12,7 @@ from simtrain.files.redaction import Redactor
 from simtrain.mcp_wire.manifest import Exchange, Manifest, ServerManifest, Surface, write_manifest
 from simtrain.values.errors import InputError
 from simtrain.worlds.recorded.recorded_sessions import exchanges_of, frames_of, read_exchanges, read_sessions
-from simtrain.worlds.recorded.recording import RecordedRun, Recorder, append_run, read_runs
+from simtrain.worlds.recorded.recording import Frame, RecordedRun, Recorder, append_run, read_runs
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -32,7 +32,7 @@ def record(path: Path, *said: tuple[str, dict[str, Any] | None, dict[str, Any]])
     """A recording of (sender, frame, what surrounds it)."""
     recorder = Recorder(path, server="shop", transport="stdio")
     for number, (sender, frame, around) in enumerate(said):
-        recorder.write(sender, frame, seconds=float(number), **around)  # pyright: ignore[reportArgumentType]
+        recorder.write(Frame(0, float(number), sender, frame, **around))  # pyright: ignore[reportArgumentType]
     recorder.close()
     return path
 
@@ -130,14 +130,39 @@ def test_the_server_counts_and_not_the_perturbation(tmp_path: Path) -> None:
 def test_no_secret_is_written(tmp_path: Path) -> None:
     path = tmp_path / "rec.jsonl"
     recorder = Recorder(path, server="shop", transport="http", redactor=Redactor(["hunter2-the-value"]))
-    recorder.write("client", request(1, "tools/call", name="login", arguments={"password": "swordfish", "user": "ann"}))
-    recorder.write("server", response(1, content=[{"type": "text", "text": "you said hunter2-the-value"}]))
-    recorder.write("server", None, text="warning: hunter2-the-value")
-    recorder.write("server", None, perturbed={"by": [], "frame": response(1, api_key="sk-live-1234")})
+    login = request(1, "tools/call", name="login", arguments={"password": "swordfish", "user": "ann"})
+    recorder.write(Frame(0, 0.0, "client", login))
+    said = response(1, content=[{"type": "text", "text": "you said hunter2-the-value"}])
+    recorder.write(Frame(0, 0.0, "server", said))
+    recorder.write(Frame(0, 0.0, "server", None, text="warning: hunter2-the-value"))
+    perturbed = {"by": [], "frame": response(1, api_key="sk-live-1234")}
+    recorder.write(Frame(0, 0.0, "server", None, perturbed=perturbed))
     recorder.close()
     text = path.read_text()
     assert "ann" in text and text.count("[redacted]") == 4
     assert not any(secret in text for secret in ("swordfish", "hunter2", "sk-live"))
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["x" * 1980 + " ", f"API_TOKEN={'y' * 15_960} "],
+    ids=["where the shown text ends", "where the searched text ends"],
+)
+def test_no_beginning_of_a_secret_is_left_by_a_cut(before: str, tmp_path: Path) -> None:
+    secret = "hunter2-" + "the-value-" * 8
+    path = tmp_path / "rec.jsonl"
+    recorder = Recorder(path, server="shop", transport="stdio", redactor=Redactor([secret]))
+    recorder.write(Frame(0, 0.0, "server", None, text=before + secret + " and more"))
+    recorder.close()
+    assert "hunter2" not in path.read_text()
+    (run,) = read_runs(path)
+    assert len(run.frames[0].text or "") <= 2000
+
+
+def test_input_that_is_not_a_frame_is_recorded_up_to_2000_characters(tmp_path: Path) -> None:
+    words = "so it goes " * 10_000
+    (run,) = read_runs(record(tmp_path / "rec.jsonl", ("server", None, {"text": words})))
+    assert run.frames[0].text == words[:2000]
 
 
 def test_a_torn_line_is_cut_off_and_the_next_run_is_appended(tmp_path: Path) -> None:
@@ -153,16 +178,16 @@ def test_a_torn_line_is_cut_off_and_the_next_run_is_appended(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "number", "problem"),
     [
-        (b"{oops}\n", 3, "the line is no frame of a recording; remove the line, or record again"),
-        (b'["list"]\n', 3, "the line is no frame"),
-        (b'{"n":3,"t":"soon","from":"client","frame":{}}\n', 3, "the line is no frame"),
-        (b'{"n":3,"t":1,"from":"nobody","frame":{}}\n', 3, "the line is no frame"),
+        (b"{oops}\n", 3, "the line is not a frame of a recording; remove the line, or record again"),
+        (b'["list"]\n', 3, "the line is not a frame"),
+        (b'{"n":3,"t":"soon","from":"client","frame":{}}\n', 3, "the line is not a frame"),
+        (b'{"n":3,"t":1,"from":"nobody","frame":{}}\n', 3, "the line is not a frame"),
         (
             b'{"format":"simtrain-recording/9","server":"x","transport":"stdio"}\n',
             3,
             "the format is 'simtrain-recording/9'",
         ),
-        (b"[" * 100_000 + b"\n", 3, "the line is no frame"),
+        (b"[" * 100_000 + b"\n", 3, "the line is not a frame"),
     ],
 )
 def test_damage_is_named_with_its_line(line: bytes, number: int, problem: str, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_site_that_is_right_in_every_conflict_is_named(copy: sqlite3.Connectio
     ("old", "new", "problem"),
     [
         ("majority: [station.purpose,", "majority: [station.purposes,", "station has no fact 'purposes'"),
-        ("majority: [station.purpose,", "majority: [station.crew,", "station.crew stands under two rules"),
+        ("majority: [station.purpose,", "majority: [station.crew,", "station.crew is under two rules"),
         ("majority: [station.purpose,", "majority: [station.name,", "sites are never wrong about a name"),
         ("primary: {lounge:", "primary: {lodge:", "there is no site 'lodge'"),
         ("erratum: [vessel.hull,", "erratum: [vessel.length, vessel.hull,", "no page corrects vessel.length"),

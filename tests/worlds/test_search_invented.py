@@ -144,8 +144,8 @@ async def test_other_words_in_a_snippet_contradict_nothing(monkeypatch: pytest.M
     ("results", "reason"),
     [
         ([RESULT, RESULT], "appears twice among the results"),
-        ([RESULT | {"url": "/lights/carrow"}], "is no whole URL"),
-        ([RESULT | {"url": "https://charts"}], "is no whole URL"),
+        ([RESULT | {"url": "/lights/carrow"}], "is not a complete URL"),
+        ([RESULT | {"url": "https://charts"}], "is not a complete URL"),
     ],
 )
 async def test_results_that_no_engine_would_give_are_refused(

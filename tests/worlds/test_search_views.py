@@ -44,7 +44,7 @@ def test_a_scenario_meets_a_world_with_its_own_knobs(tmp_path: Path) -> None:
         ("{snipets: full}", "world.with.snipets: unknown key 'snipets'; did you mean 'snippets'?"),
         ("{snippets: {tease: 0}}", "the shares of snippets add up to nothing"),
         ("{upkeep: {dead: 0.7, slow: 0.7}}", "the shares of a site's pages add up to more than 1"),
-        ("{upkeep: {delay: soon}}", "'soon' is no duration"),
+        ("{upkeep: {delay: soon}}", "'soon' is not a duration"),
         ("{tools: [serpar]}", "world.with.tools[0]: unknown toolset 'serpar'; did you mean 'serper'?"),
         ("{tools: [web, web]}", "two tools are called 'web_search'; give one another name with `rename`"),
         ("{tools: [{use: web, rename: {search: {as: x}}}]}", "the toolset 'web' has no tool 'search'; did you mean 'web_search'?"),

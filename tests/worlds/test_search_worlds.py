@@ -113,22 +113,22 @@ REFUSALS = {
     "a derived number that is text": (
         "select count(*) from ship where home = :id",
         "select climate from port where id = :id",
-        ["derived.port.ships", "row 1 gets '", "which is no number", "name its `kind`"],
+        ["derived.port.ships", "row 1 gets '", "which is not a number", "name its `kind`"],
     ),
     "a derived date that is none": (
         "select max(launched) from ship where home = :id",
         "select max(crew) from ship where home = :id",
-        ["derived.port.newest", "which is no date"],
+        ["derived.port.newest", "which is not a date"],
     ),
     "a bound that is no date": (
         "[1990-01-01, 2040-12-31]",
         "[1990-02-30, 2040-12-31]",
-        ["entities.port.attributes.founded", "'1990-02-30' is no bound"],
+        ["entities.port.attributes.founded", "'1990-02-30' is not a bound"],
     ),
     "a bound with a span that is none": (
         "home.founded+1d",
         "home.founded+1x",
-        ["entities.ship.attributes.launched", "'1x' is no span of days"],
+        ["entities.ship.attributes.launched", "'1x' is not a span of days"],
     ),
     "latitudes that run backwards": ("[[-40, 40], [", "[[40, -40], [", ["port.attributes.place", "[south, north]"]),
     "a longitude beyond the globe": ("[-100, 100]]", "[-100, 190]]", ["at most 90 and 180"]),
@@ -159,12 +159,16 @@ REFUSALS = {
         "port.ships[:5]",
         ["port.ships is a single fact", "its rows are ships_by_home"],
     ),
-    "a name with a capital letter": ("  port:\n", "  Port:\n", ["entities.Port: 'Port' is no name", "small letters"]),
+    "a name with a capital letter": (
+        "  port:\n",
+        "  Port:\n",
+        ["entities.Port: 'Port' is not a name", "small letters"],
+    ),
     "a language of one sound": ("nuclei: [a, e, i, o, u, ae, ou]", "nuclei: [a]", ["at least 2 are needed"]),
     "a derived ref that leads nowhere": (
         "port.ships: select count(*) from ship where home = :id",
         "port.flagship: {sql: select 999, kind: ref, target: ship}\n  port.ships: select 1",
-        ["derived.port.flagship: row 1 gets 999, which is no ref"],
+        ["derived.port.flagship: row 1 gets 999, which is not a ref"],
     ),
     "several derived values for one row": (
         "select count(*) from ship where home = :id",
@@ -302,7 +306,7 @@ def test_counts_of_unknown_types_are_refused(tmp_path: Path) -> None:
     source = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml")))
     with pytest.raises(InputError, match="no type 'boat' is counted"):
         source.build_file(Variant(rows=(("boat", 3),)), tmp_path / "x.sqlite")
-    with pytest.raises(InputError, match="no possible number"):
+    with pytest.raises(InputError, match="not a possible number"):
         source.build_file(Variant(rows=(("pages", 10**9),)), tmp_path / "x.sqlite")
 
 

@@ -121,6 +121,13 @@ def test_a_property_takes_only_what_it_can_hold(properties: dict[str, object], w
     assert words in notes.refused("pages.set_properties", page=page, properties=properties)
 
 
+def test_only_a_row_of_a_database_has_properties() -> None:
+    notes = Session("notes")
+    page = notes.state.query("select id from pages where database is null limit 1")[0]["id"]
+    refused = notes.refused("pages.set_properties", page=page, properties={"Hours": 2})
+    assert f"validation_error: {page} is a page, not a row of a database" in refused
+
+
 DOING = ("Status", "equals", "Doing")
 NOT_DONE = ("Status", "does_not_equal", "Done")
 TASKS = """

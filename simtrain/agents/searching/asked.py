@@ -135,6 +135,7 @@ def _pattern(language: Language, template: str) -> re.Pattern[str]:
         if name in words.forms:
             return f"(?:{'|'.join(words.forms[name])})"
         kind = ends if name == "end" else r"\d+" if name == "count" else ".+?"
+        # A slot may occur twice in a wording, but a regular expression refuses a group name twice.
         first = name not in seen
         seen.add(name)
         return f"(?P<{name}>{kind})" if first else f"(?:{kind})"
@@ -144,6 +145,7 @@ def _pattern(language: Language, template: str) -> re.Pattern[str]:
 
 def _things(phrase: str, words: Wordings) -> tuple[str, str]:
     """Return the noun of a phrase, and its conditions."""
+    # Chinese puts the conditions before the noun, joined by 的.
     if words.language == "zh":
         conditions, _, noun = phrase.removesuffix(words.ever.format(things="")).rpartition("的")
         return noun, conditions
@@ -156,6 +158,7 @@ def _things(phrase: str, words: Wordings) -> tuple[str, str]:
 def _conditions(text: str, words: Wordings) -> Iterator[Condition]:
     """Yield the conditions of a text. A thing that is only described comes last: the rest of the text is about it."""
     begin = 0
+    # None stands for the end of the text, so that the last condition is read like the others.
     for joint in [*_JOINT[words.language].finditer(text), None]:
         part = text[begin : joint.start() if joint else len(text)]
         condition = _condition(part, words) if part else None
@@ -178,6 +181,7 @@ def _condition(part: str, words: Wordings) -> Condition:
             if found is None:
                 continue
             literal = len(_NAMED.sub("", template))
+            # A compound wording holds a simpler one, which would match a part of it and read the rest as a value.
             weight = ("clause" in found.groupdict() or kind == "described", literal)
             if best is None or weight > best[0]:
                 best = (weight, _read(kind, found, words))
@@ -217,6 +221,7 @@ def _path(term: str, words: Wordings) -> tuple[str, ...]:
     """Return the labels of a chain such as `whose home station's operator`, in the language of the pages."""
     if words.language == "zh":
         return tuple(_english(part, words) for part in term.split("的") if part)
+    # "whose A's B" leads from A to B, "the B of the A" the other way round.
     plain = re.sub(r"^(?:whose|where the|that)\b *", "", term)
     *beyond, near = re.sub(r"\bnumber of ", "", plain).split(" of the ") if "'s " in plain else [plain]
     return tuple(_english(part, words) for part in (*near.split("'s "), *reversed(beyond)) if part)

@@ -24,6 +24,7 @@ def disputes(asked: ReadQuestion, things: Sequence[Thing], knowing: Knowing) -> 
         for host in hosts:
             statement = yield from knowing.stated_by(host, thing, path[-1], like)
             statements += [plain_value(statement.text, like)] if statement is not None else []
+        # A site that states nothing does not disagree.
         if len(statements) == len(hosts) and statements[0] != statements[1]:
             rows.append([thing.name, *statements])
     return rows

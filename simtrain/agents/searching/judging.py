@@ -40,6 +40,7 @@ def meets(thing: Thing, condition: Condition, knowing: Knowing) -> Reading[bool]
         return statement is not None and statement.text.casefold() in _AFFIRMED[kind]
     if statement is not None and statement.text.casefold() in allowed(slots):
         return kind != "differs"
+    # Prose may state the value without the label's words, so the page itself is searched for it.
     page = yield from knowing.page(thing)
     mentioned = page is not None and len(condition.path) == 1 and any(map(page.mentions, allowed(slots)))
     return mentioned is (kind != "differs")
@@ -63,6 +64,7 @@ def _in_years(kind: str, text: str, slots: Mapping[str, str]) -> bool:
     found = _YEAR.search(text)
     if found is None:
         return False
+    # "until 1990" has no first year, "since 1990" no last one.
     first = slots.get("first", "0")
     ends = {"year": first, "decade": f"{first[:3]}9", "since_year": "9999"}
     last = slots["last"] if "last" in slots else ends[kind]

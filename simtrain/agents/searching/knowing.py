@@ -42,6 +42,7 @@ class Knowing:
         """Return all things of a kind: from lists whose title has the plural, else from lists of pages like one with these labels."""
         hits = yield from self.reader.search(noun)
         named = [hit.url for hit in hits if stems(noun) in stems(hit.title)]
+        # A list that is titled with the plural is complete; pages alike only show some things of the kind.
         if named:
             return _things((yield from self._paged(named)))
         found = yield from self._kind(noun, labels)
@@ -69,6 +70,7 @@ class Knowing:
                 continue
             pages.append(page)
             if page.next and page.next not in [*waiting, *(known.url for known in pages)]:
+                # Next page first: a list is read to its end before another one uses up the bound.
                 waiting.insert(0, page.next)
         return pages
 
@@ -208,7 +210,9 @@ def _things(pages: Sequence[OpenedPage], kind: str | None = None) -> list[Thing]
     kinds = Counter(family(link.url) for page in pages for link in page.links if link.url)
     if not kinds:
         return []
+    # By name on a tie, so that the choice does not depend on the order of links.
     kind = kind or max(kinds, key=lambda one: (kinds[one], one))
+    # One or two links alike are navigation, not a list.
     if kinds[kind] < _FEWEST:
         return []
     found: dict[str, Thing] = {}

@@ -123,10 +123,12 @@ def _nearest(sentence: str, wanted: Sequence[str], like: Likeness) -> ToldValue 
     if like == "text":
         links = [(abs(found.start() - place), ToldValue(found[1], found[2])) for found in LINK.finditer(sentence)]
         return min(links, key=lambda item: item[0])[1] if links else None
+    # Dates and links are masked by as many signs, since their digits are no figures and positions must stay.
     plain = sentence if like == "date" else DATE.sub(lambda found: "-" * len(found[0]), sentence)
     values = list((DATE if like == "date" else _NUMBER).finditer(LINK.sub(lambda link: "-" * len(link[0]), plain)))
     if not values:
         return None
+    # "opened in 1901" and "1901 opening": nearness decides, and English puts the value after its label more often.
     best = min(values, key=lambda found: (abs(found.start() - place), found.start() < place))
     return ToldValue(best[0])
 
@@ -152,6 +154,7 @@ def _cells(line: str) -> tuple[ToldValue, ...]:
 
 def _cell(text: str) -> ToldValue:
     link = LINK.search(text)
+    # A cell that is mostly a link is the thing itself; a link in a longer text only belongs to a word of it.
     if link is not None and len(link[0]) > len(text) / 2:
         return ToldValue(link[1], link[2])
     return ToldValue(LINK.sub(r"\1", text).strip("* "))

@@ -56,10 +56,12 @@ class WebReader:
             return []
         found = list(_hits(observation.content))
         blocks = [SearchResult(title, url, snippet) for title, snippet, url in _BLOCK.findall(observation.text)]
+        # Servers answer with JSON, with blocks of Title, Description and URL, or with Markdown links.
         return found or blocks or [SearchResult(title, url, "") for title, url in _LISTED.findall(observation.text)]
 
     def open(self, url: str) -> Reading[OpenedPage | None]:
         """Return a page with all its parts; None if it cannot be opened or the budget is spent."""
+        # A page that could not be opened is not tried again: the budget is for others.
         if url in self._pages:
             return self._pages[url]
         page: OpenedPage | None = None
@@ -72,6 +74,7 @@ class WebReader:
             if observation.is_error:
                 break
             content = observation.content or {}
+            # The body under whatever name the server gives it; all other texts of a page are shorter.
             text = max(plain_texts(content), key=len, default="") or observation.text
             date = str(content.get("date") or "")
             page = OpenedPage(url, str(content.get("title") or ""), date, f"{page.text}\n{text}" if page else text)

@@ -68,6 +68,7 @@ def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
     ends = ((condition, _place(condition.path, asked)) for condition in asked.conditions if len(condition.path) == 1)
     named, begin = next(((one, end) for one, end in ends if end is not None and "value" in one.slots), (None, 0))
     starts = list(known[begin].values())
+    # From the named end there is one page to read; from the other one there are as many as things.
     if named is not None:
         name = named.slots["value"]
         starts = [thing for thing in starts if thing.name == name] or [Thing(name, None)]
@@ -81,6 +82,7 @@ def _rows(asked: ReadQuestion, knowing: Knowing) -> Reading[list[RelationRow]]:
 
 def _rows_on(page: OpenedPage, thing: Thing, others: dict[str, Thing], begin: int) -> list[RelationRow]:
     """Return the rows in the lines of a page that link to a thing at the other end."""
+    # Only lists and tables: prose that links to another thing may say anything about the two.
     rows: list[RelationRow] = []
     for line in page.text.split("\n"):
         if not line.lstrip().startswith(("-", "*", "|")):

@@ -52,10 +52,12 @@ class Across:
         heard = yield from self._attempt(planned if other is None else Planned(other, planned.arguments))
         named = self._equivalents.get(planned.tool, ())
         for other in stand_ins(heard.planned, self._state.tools, named=named):
+            # A refusal of this very request would be the same on another server.
             if not heard.is_error or not self._is_down(heard):
                 break
             again = yield from self._attempt(other, CallReason.instead)
             if not again.is_error:
+                # Later calls go straight to the tool that works, and do not pay for the dead one again.
                 self._switched[planned.tool] = other.tool
                 return again
         return heard
@@ -90,12 +92,14 @@ class Across:
             error, reason = heard.reply.text, CallReason.again
             trouble = diagnose(error)
             remedied = yield from self._remedied(planned, error)
+            # Before all else: an error that names its cure passes for transient, and retrying alone never helps.
             if remedied is not None:
                 heard = remedied
                 continue
             if is_closed(error):
                 break
             if trouble is Trouble.refused:
+                # A record that was seen before and is gone now may have another id; one that never was is simply absent.
                 if searched or not _ABSENT.search(error) or not (yield from self.search_again(planned)):
                     break
                 searched, reason = True, CallReason.searched
@@ -109,6 +113,7 @@ class Across:
                 if landed is not None:
                     return landed
             else:
+                # Items that were processed must not be sent again.
                 planned = rest_of_batch(planned, error)
             heard = yield from self._followed((yield from state.ask(planned, reason)))
         if heard.is_error and uncertain and says_done(heard.reply.text):
@@ -133,6 +138,7 @@ class Across:
             tried = yield from self._state.ask(remedy, CallReason.remedy)
             if not tried.is_error:
                 again = yield from self._state.ask(planned, CallReason.after_remedy)
+                # Another error is progress: the cause is gone, and what is left is for the other skills.
                 if again.reply.text != error:
                     return again
         return None

@@ -13,6 +13,7 @@ def agreed(replies: Sequence[JsonValue]) -> JsonValue:
 
     Objects are merged by member, lists of records by record: every record of any reply is kept, in order.
     """
+    # An empty value has no vote where another reply has one: gaps are more frequent than invented values.
     filled = [reply for reply in replies if reply not in (None, "", [], {})] or list(replies)
     if all(is_object(reply) for reply in filled):
         names = dict.fromkeys(name for record in filled for name in record)
@@ -24,6 +25,7 @@ def agreed(replies: Sequence[JsonValue]) -> JsonValue:
 
 def _most(values: Sequence[JsonValue]) -> JsonValue:
     votes = Counter(canonical(value) for value in values)
+    # Reversed, since max keeps the first of equals and the latest reply is to win.
     return max(reversed(values), key=lambda value: votes[canonical(value)])
 
 
@@ -50,6 +52,7 @@ def _joined(lists: Sequence[list[JsonValue]]) -> list[JsonValue]:
         place = 0
         for key, item in zip(_keys(items), items, strict=True):
             if key not in versions:
+                # A list that lost items keeps the order of those that it has, so gaps are filled in where they were.
                 order.insert(place, key)
             versions.setdefault(key, []).append(item)
             place = order.index(key) + 1

@@ -64,6 +64,7 @@ class Believing:
                 break
             replies.append(again)
             doubt = self._doubt(again)
+            # The same doubtful reply twice: then it is the truth, or wrong in a way that repeating does not show.
             if doubt is not None and again.content == replies[-2].content is not None:
                 break
         believed = self._agreed(replies)
@@ -72,6 +73,7 @@ class Believing:
         before = canonical(believed.content)
         filled = yield from self._filled(believed)
         if canonical(filled.content) == before:
+            # Nothing was gained, so this tool's replies are simply like that.
             self._unfounded[heard.planned.tool, doubt] += 1
         return filled
 
@@ -116,6 +118,7 @@ class Believing:
         usual = self._pages.get(kind, size)
         self._pages[kind] = max(size, usual)
         if size > usual and not self._state.wary:
+            # The pages before this one were cut short unnoticed; what was read from them is incomplete.
             self._begin_again("pages of one list are not of one length")
         self._count(planned, content)
         return size < usual
@@ -128,6 +131,7 @@ class Believing:
         cursor = planned.arguments.get("cursor")
         kind = canonical([planned.tool, {**planned.arguments, "cursor": None}])
         pages = self._items.setdefault(kind, {})
+        # The list is read from its start again.
         if cursor is None:
             pages.clear()
         pages[cursor] = max(found[0], pages.get(cursor, 0))
@@ -147,6 +151,7 @@ class Believing:
             if again.is_error:
                 break
             replies.append(again)
+            # Two equal replies outvote a third.
             if again.content == heard.content:
                 break
         return replies
@@ -201,6 +206,7 @@ class Believing:
             batch = opening[place : place + TOGETHER]
             calls = list({own[0].key: own[0] for _, _, own in batch}.values())
             for read in calls:
+                # One turn for the whole batch: the first call announces the others.
                 state.beside = tuple(calls[1:]) if read is calls[0] else ()
                 yield from state.ask(read, CallReason.elsewhere)
             for seen, names, own in batch:

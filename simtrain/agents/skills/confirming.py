@@ -36,9 +36,11 @@ def witnesses(write: Planned, reply: JsonObject, tools: Mapping[str, ToolSpec], 
         shared = len(set(property_names(tool.output_schema)) & reported)
         if arguments is None or not shared or not (arguments or _lists_such(tool, write)):
             continue
+        # A read of the record itself is the best witness: its error, too, says something.
         own = sum(names_own(seen, arguments, write) for seen in rows)
         likeness = 2 * shared + len(arguments.keys() & write.arguments.keys()) + OWN * own
         found.append((likeness + (tool.server == write.tool.partition(".")[0]), Planned(tool.name, arguments)))
+    # By name on a tie, so that the order of the offered tools does not matter.
     found.sort(key=lambda item: (-item[0], item[1].tool))
     before = [read for value in plain_texts(write.arguments) for read in memory.showing(value, but=write)[:1]]
     return [*(read for _, read in found[:MOST]), *before][: MOST + 1]
@@ -95,6 +97,7 @@ def shown(write: Planned, reply: JsonObject, read: Planned, seen: HeardReply, sc
             shared = _comparable(claim, other, write)
             if any(claim.row[name] != other.row[name] for name in shared):
                 return WriteEvidence.missing
+            # An id alone only says that there is such a record, not that it was changed.
             if len(shared) > 1:
                 return WriteEvidence.done
     if any(_should_list(claim, seen.content, write, schema) for claim in claims):
@@ -157,6 +160,7 @@ def _should_list(claim: Seen, content: JsonObject, write: Planned, schema: JsonV
             continue
         ids = [row.get(own[0]) for row in value if is_object(row)]
         if ids:
+            # Ids of another form belong to other records, whose absence proves nothing.
             return all(form_of(found) == form_of(own[1]) and found != own[1] for found in ids)
         promised = properties_of(documented.get(name, {}).get("items"))
         if claim.row.keys() <= promised.keys() and singular(name) == tool_words(write.tool).noun:

@@ -47,6 +47,7 @@ def doubt_about(
     if is_walled(observation):
         return Doubt.walled
     if content is None:
+        # A tool that promises structured content sends prose only when something is broken.
         if _PAGE.match(observation.text) or "\ufffd" in observation.text or expected is not None:
             return Doubt.unreadable
         return Doubt.cut if _CUT.search(observation.text) else None
@@ -85,6 +86,7 @@ def counted(content: JsonObject) -> tuple[int, int] | None:
     members = {name: value for name, value in content.items() if name != NEXT_CURSOR}
     counts = [value for name, value in members.items() if name.lower() in _COUNTS and type(value) is int]
     lists = [len(value) for value in members.values() if is_list(value)]
+    # Only where list and count are all there is: beside other members a count may count something else.
     return (lists[0], counts[0]) if len(members) == 2 and len(counts) == len(lists) == 1 else None
 
 
@@ -132,6 +134,7 @@ def _misses(content: JsonObject, name: str, value: str) -> bool:
     kind = name.removesuffix("_id")
     named: JsonValue = content.get(kind, content)
     own = named.get("id") if is_object(named) else None
+    # Only ids of the same form can be compared: a service may answer a name with the id of what it found.
     return isinstance(own, str) and own != value and form_of(own) == form_of(value)
 
 

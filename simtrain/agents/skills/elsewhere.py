@@ -41,6 +41,7 @@ def known_of(seen: Seen, names: Collection[str], memory: ReplyMemory, *, by: str
     """
     own = own_name(seen)
     found: JsonObject = {}
+    # From the latest to the first, and what is found first wins: older values only fill gaps.
     for other in reversed(memory.seen):
         alike = other.kind == seen.kind and by in seen.row and other.row.get(by) == seen.row[by]
         if alike if own is None else own == own_name(other):
@@ -120,6 +121,7 @@ def _matching(names: frozenset[str], planned: Planned, memory: ReplyMemory, kind
     found: dict[object, JsonObject] = {}
     for seen in memory.seen:
         if seen.kind == kind and names <= seen.row.keys() and _goes_with(seen, planned.arguments):
+            # By the first field, by custom the id: a later form of the same record replaces the earlier one.
             found[next(iter(seen.row.values()))] = seen.row
     return list(found.values())
 

@@ -17,6 +17,7 @@ _DEFAULT_TEXT = "Needed to carry out the task as asked."
 
 def fixed(planned: Planned, tool: ToolSpec | None, error: str, known: Mapping[str, JsonValue]) -> Iterator[Planned]:
     """Yield the call with other arguments, most likely first; never the same twice, never unchanged."""
+    # Seeded with the refused arguments: sending them once more would be refused once more.
     seen = {canonical(planned.arguments)}
     for arguments in _ways(planned.arguments, tool.input_schema if tool else {}, error, known):
         if canonical(arguments) not in seen:

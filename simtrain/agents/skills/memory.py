@@ -43,6 +43,7 @@ class ReplyMemory:
     def note(self, planned: Planned, content: JsonObject, *, writes: bool) -> None:
         """Remember a reply."""
         texts = frozenset(texts_in(content))
+        # After a write a record may rightly have other values.
         if writes:
             self._versions.clear()
         else:
@@ -55,6 +56,7 @@ class ReplyMemory:
             if not writes and (own := _own_key(seen)):
                 self._versions.setdefault(own, []).append((planned, seen.row))
             self.known.update({name: value for name, value in seen.row.items() if value is not None})
+            # Other tools take the id of a customer as customer_id.
             if seen.row.get("id") is not None:
                 self.known[f"{seen.kind}_id"] = seen.row["id"]
         self.known.update(

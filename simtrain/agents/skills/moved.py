@@ -20,8 +20,10 @@ def followed(planned: Planned, error: str) -> Planned | None:
     if not _MOVED.search(error):
         return None
     given = {value for value in _texts(planned.arguments) if "://" in value}
+    # A full stop or comma after a URL belongs to the sentence.
     named = [url.rstrip(_ENDING) for url in _URL.findall(message_in(error))]
     onward = [url for url in dict.fromkeys(named) if url not in given]
+    # With more or fewer new addresses than old ones it is open which belongs to which.
     if not given or len(onward) != len(given):
         return None
     places = dict(zip([value for value in _texts(planned.arguments) if value in given], onward, strict=False))

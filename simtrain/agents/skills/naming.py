@@ -3,9 +3,8 @@
 import re
 from functools import lru_cache
 
-from simtrain.values.tool_words import singular
+from simtrain.values.tool_words import PARTS, singular
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FILLERS = frozenset({"a", "an", "the", "of", "by", "for", "with", "in", "at", "on", "v"})
 
 # Synonyms in the APIs of real services.
@@ -43,7 +42,7 @@ _CHIEF = {word: group[0] for group in _SYNONYMS for word in group}
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name, in the singular and in lower case."""
-    return tuple(singular(part.lower()) for part in _PARTS.findall(name))
+    return tuple(singular(part.lower()) for part in PARTS.findall(name))
 
 
 @lru_cache(maxsize=8192)

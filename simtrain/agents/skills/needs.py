@@ -14,6 +14,7 @@ def names_read(plan: Plan) -> frozenset[str]:
     found: set[str] = {step.pages for step in plan.calls() if step.pages}
     for text in texts_in(plan.model_dump(exclude_none=True, serialize_as_any=True)):
         for dotted, quoted in _NAMED.findall(text):
+            # Too many names do no harm: one that no schema documents is never looked for.
             found.update((dotted or quoted).split("."))
     return frozenset(found)
 

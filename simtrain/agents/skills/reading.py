@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from simtrain.agents.skills.naming import likeness
 from simtrain.files.json_schemas import properties_of
+from simtrain.values.months import MONTHS
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d{1,2})?")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(_MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d)(:\d\d)? ?(\S+)?)?")
+_DATE = re.compile(rf"(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d)(:\d\d)? ?(\S+)?)?")
 _OPENING = {"{": "}", "[": "]"}
 SAME = 0.5
 """Minimum similarity at which an unexpected field is taken for an expected one."""
@@ -38,6 +36,7 @@ def _literal(text: str) -> JsonObject | None:
     """Return an object written as Python literals."""
     try:
         value = ast.literal_eval(text)
+        # Literals may hold sets, bytes or tuples as keys, which are no JSON.
         json.dumps(value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
@@ -87,12 +86,13 @@ def _number(text: str) -> int | float | str:
     digits = text.replace(",", "")
     number = int(digits) if re.fullmatch(r"-?\d+", digits) else float(digits)
     money = re.fullmatch(r"-?\d+\.\d\d", digits)
+    # "007" and "1e5" would not survive, and are ids or texts; 12.50 loses a zero but no value.
     return number if money or "," in text or encode(number) == digits or repr(number) == digits else text
 
 
 def _iso(date: re.Match[str]) -> str:
     day, month, year, clock, seconds, zone = date.groups()
-    written = f"{year}-{_MONTHS.index(month) + 1:02}-{int(day):02}"
+    written = f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}"
     if clock is None:
         return written
     return f"{written}T{clock}{seconds or ':00'}{'Z' if zone in ('UTC', None) else zone}"
@@ -116,6 +116,7 @@ def _renamed(
     record: JsonObject, documented: JsonObject, required: frozenset[str], needed: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield pairs of a documented name and the undocumented field sent in its place."""
+    # A field that the plan reads, or the schema requires, has its own meaning and replaces no other.
     spare = [name for name in record if name not in needed and name not in required]
     for name in documented:
         if name in record or name not in needed:

@@ -28,6 +28,7 @@ class Remedies:
     """The tools that the plan does not use, and how often each was tried."""
 
     def __init__(self, tools: Sequence[ToolSpec], planned: frozenset[str]) -> None:
+        # Never a tool that deletes, and none of the plan's own: a remedy must not do part of the task.
         self._spare = [tool for tool in tools if tool.name not in planned and tool_words(tool.name).intent != "delete"]
         self._names = frozenset(tool.name for tool in tools)
         self._tried: Counter[str] = Counter()
@@ -60,6 +61,7 @@ class Remedies:
         arguments: JsonObject = {}
         for name in tool.input_schema.get("required", []):
             if quoted:
+                # Errors quote what is missing; values from memory are a guess.
                 arguments[name] = quoted[0]
             elif name in known:
                 arguments[name] = known[name]

@@ -22,6 +22,7 @@ def new_names(steps: Iterable[CallStep], tools: Sequence[ToolSpec]) -> dict[str,
         called.setdefault(step.call, set()).update(step.arguments)
     offered = {tool.name for tool in tools}
     missing = {name: arguments for name, arguments in called.items() if name not in offered}
+    # A tool that the plan calls under its own name is not another one renamed.
     free = [tool for tool in tools if tool.name not in called]
     scored = ((_score(name, arguments, tool), name, tool.name) for name, arguments in missing.items() for tool in free)
     return _paired(triple for triple in scored if triple[0] >= LEAST)
@@ -46,6 +47,7 @@ def _score(name: str, arguments: set[str], tool: ToolSpec) -> float:
     score = 2.0 * (server == other_server) + 3.0 * likeness(plain, other)
     score += 1.0 * (intent is not None and intent in intents)
     score += 0.5 * len(meaning(plain) & meaning(" ".join(tool.description.split()[:12])))
+    # A read that is taken for a write, or the other way round, is the costliest mistake of all.
     if intent is not None:
         score -= 1.0 * ((intent in _READING) is tool.writes)
     for argument in arguments:
@@ -73,6 +75,7 @@ def _argument_score(name: str, value: JsonValue, other: str, schema: JsonObject)
     score = 3.0 * likeness(name, other) + 0.5 * len({*words(name)} & described)
     choices = schema.get("enum", [])
     if choices:
+        # A value outside the enumeration, or of another type, rules the argument out whatever its name.
         score += 2.0 if value in choices else -5.0
     kinds: JsonValue = schema.get("type")
     if isinstance(kinds, str):

@@ -26,6 +26,7 @@ def stand_ins(planned: Planned, tools: Mapping[str, ToolSpec], *, named: tuple[s
         return
     for tool in tools.values():
         further = tool.description.replace(own.description, "") if own.description in tool.description else None
+        # A standby says that it has the same records; archives, test systems and retired tools say that they have others.
         if tool.name == own.name or further is None or _OTHERWISE.search(further) or _OTHERWISE.search(tool.name):
             continue
         if properties_of(tool.input_schema).keys() >= planned.arguments.keys() and tool.writes is own.writes:

@@ -38,6 +38,7 @@ class Trusting:
                     self._trusted.add(heard.planned.tool)
                     return heard
                 return again
+            # One witness that says anything settles it; only silence asks the next one.
             if verdict is not WriteEvidence.nothing:
                 return heard
         return heard
@@ -54,6 +55,7 @@ class Trusting:
 
     def _appears(self, heard: HeardReply, witness: Planned, reply: JsonObject) -> Generator[Planned, Observation, bool]:
         """Return True if the write becomes visible after a while."""
+        # A lagging replica shows the write after some reads; repeating it before would do it twice.
         for _ in range(POLLS):
             if (yield from self._look(heard, witness, reply)) is WriteEvidence.done:
                 return True

@@ -120,6 +120,7 @@ class TypedReader:
         is_text = kind is Kind.text or value in self.texts or (name in self.texts and kind is not Kind.number)
         if not is_text and value.lower() in ("true", "false"):
             return value.lower() == "true"
+        # Ids and phone numbers look like numbers; what is documented or was given as a text stays one.
         number = None if is_text else number_in(value)
         return text_in(value, self.heard, self.texts) if number is None else number
 
@@ -134,6 +135,7 @@ class TypedReader:
 
     def _is_instant(self, value: int, kind: Kind | None, name: str) -> bool:
         """True if an integer is a Unix time: its field is documented as text, held a time before, or is named like one."""
+        # Smaller integers are counts and ids.
         if value not in _EPOCH or kind not in (None, Kind.text):
             return False
         return self._was(name, Kind.instant) or not _MOMENTS.isdisjoint(words(name))

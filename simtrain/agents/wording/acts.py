@@ -5,9 +5,8 @@ import re
 from simtrain.agents.plan import Planned
 from simtrain.agents.wording.view import ShownTexts
 from simtrain.values.seeding import Stream
-from simtrain.values.tool_words import singular, tool_words
+from simtrain.values.tool_words import PARTS, singular, tool_words
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _READING = {
     "get": ("look up", "open", "read", "check"),
     "list": ("list", "go through", "get"),
@@ -25,6 +24,7 @@ _DOING = frozenset(
 )  # fmt: skip
 _ADDRESSED = {"reply": "reply to", "respond": "respond to", "claim": "make a claim for", "review": "review"}
 _ASKED = ("query", "text", "q", "search", "name", "title", "term", "keyword", "email")
+# Such arguments say what is looked for, or when; they do not name a record.
 _NO_KINDS = frozenset(
     {"name", "title", "date", "day", "since", "until", "from", "to", "cursor", "status", "query", "text"}
 )
@@ -35,7 +35,7 @@ _FILLERS = frozenset({"by", "of", "the", "for", "and"})
 def act(planned: Planned, view: ShownTexts, stream: Stream) -> str:
     """Return a description of a call, as an infinitive without `to`: `list the charges of customer C0012`."""
     server, _, rest = planned.tool.rpartition(".")
-    words = [part.lower() for part in _PARTS.findall(rest)]
+    words = [part.lower() for part in PARTS.findall(rest)]
     intent = tool_words(planned.tool).intent
     subject, by_id = _subject(planned, view)
     if intent in _READING and words and (words[0] not in _DOING or len(words) == 1):
@@ -96,6 +96,7 @@ def _subject(planned: Planned, view: ShownTexts) -> tuple[str, bool]:
 
 
 def _is_id(value: object) -> bool:
+    # Days and times have digits, too, but are not ids.
     if not isinstance(value, str) or " " in value or "@" in value or _DAY.match(value):
         return False
     return any(sign.isdigit() for sign in value) or (len(value) > 3 and value.isupper())

@@ -64,6 +64,7 @@ class EndingWords:
     def _refused(self, reason: str) -> str:
         why = _sentence(reason)
         text = self._stream.choose(_REFUSALS).format(why=why)
+        # What the service said may take the refusal back ("but ..."); the mark settles it for any reader.
         return text if is_refusal(text) else f"{text}\nCANNOT: {why}"
 
     def _answered(self, value: JsonValue) -> str:
@@ -73,6 +74,7 @@ class EndingWords:
             return f"{self._stream.choose(_JSON)}\n\n```json\n{encode(value)}\n```"
         text = "" if value is None else value if isinstance(value, str) else encode(value)
         many = ", " in text
+        # Several lines have a form of their own, which a sentence around them would break.
         if not text or "\n" in text:
             return text
         return self._worded(text, many=many)
@@ -83,6 +85,7 @@ class EndingWords:
         if all(is_object(item) for item in items):
             return f"{self._stream.choose(_TABLE)}\n\n{_table(items)}"
         texts = [item if isinstance(item, str) else encode(item) for item in items]
+        # Items with separators inside could not be told apart in one line.
         if any(sign in text for text in texts for sign in (",", ";", " and ", "\n")):
             return "\n".join([self._stream.choose(_TABLE), "", *(f"- {text}" for text in texts)])
         if len(texts) == 1:
@@ -109,6 +112,7 @@ def _asked(prompt: str) -> str | None:
     found = list(_THE.finditer(" ".join(prompt.split())))
     if not found:
         return None
+    # The last one: tasks say at their end what to reply with.
     asked = _WHAT_FOR.sub("", (found[-1][1] or found[-1][2]).strip())
     asked = re.sub(r"\byour\b", "my", re.sub(r"\byou\b", "I", asked))
     plain = 4 < len(asked) <= LONGEST_ASKED and not any(sign.isdigit() or sign in "@'`" for sign in asked)
@@ -144,9 +148,11 @@ def _sentence(reason: str) -> str:
     sentence = " ".join(message_in(reason).split())
     if _INTERNAL.search(sentence):
         return _NO_WORD
+    # Innermost first, since brackets may be nested.
     while (bare := _BRACED.sub(_in_words, sentence)) != sentence:
         sentence = bare
     sentence = (
+        # The marks in a service's error would be read as the agent's own answer.
         re.sub(r"[{}\[\]]", "", " ".join(sentence.split()))
         .replace("ANSWER:", "")
         .replace("CANNOT:", "")[:LONGEST_REASON]

@@ -37,6 +37,7 @@ class Sentences:
 
     def _worded(self, planned: Planned, calls: Sequence[Planned], journal: Journal) -> str:
         """Return the sentences for some calls, chosen by the seed and the number of the turn."""
+        # By the number of the turn, so that a resumed episode words the same turn alike.
         stream = Stream(derive(self._seed, str(len(journal.turns))))
         steps = journal.turns[-1].steps if journal.turns else []
         wording = stream.choose(self._wordings(planned, calls, journal, steps))
@@ -73,6 +74,7 @@ class Sentences:
         value = next((text for value in planned.arguments.values() if (text := self.view.named(value))), None)
         if value is None:
             return []
+        # The latest reply first: it is what the agent has just read.
         for turn in reversed(journal.turns):
             for step in turn.steps:
                 if ShownTexts(step.observation.text).shows(value.strip('"')):
@@ -93,6 +95,7 @@ def _error_sentence(steps: Sequence[Step]) -> str:
     if not steps or not steps[-1].observation.is_error:
         return ""
     wording = _BREAK.split(message_in(steps[-1].observation.text).strip(), maxsplit=1)[0].strip().rstrip(".,:;!?( ")
+    # A code such as `E42` is not a sentence to quote.
     return wording if 8 <= len(wording) <= LONGEST and " " in wording else ""
 
 
@@ -129,6 +132,7 @@ class WordedByModel(Sentences):
             if completion.usage is not None:
                 usage = completion.usage if usage is None else usage + completion.usage
             text = " ".join(completion.text.split(" ")).strip()
+            # A model may invent ids or announce results; such a sentence would teach an agent to make things up.
             if not completion.cut and self.holds(text):
                 return Rationale(text, usage)
         return Rationale(builtin.text, usage)

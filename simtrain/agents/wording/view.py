@@ -45,6 +45,7 @@ class ShownTexts:
         whole: re.Pattern[str] | None = None
         for shown in self._texts:
             if text in shown:
+                # Compiled only once the text occurs at all: most lookups end at the substring test.
                 whole = whole or re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
                 if whole.search(shown):
                     return True

@@ -1,1 +1,1 @@
-"""The graders: each asks one question about a finished episode."""
+"""Graders: each checks one thing about a finished episode."""

@@ -1,4 +1,4 @@
-"""Did the agent decline where it should, and leave the world alone."""
+"""Check that the agent declined when it had to, and changed nothing."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -25,6 +25,7 @@ class Abstention(Grader):
     @cached_property
     def _allowed(self) -> AllowedChanges | None:
         if self.changes_only is None:
+            # Declining means that nothing was done; an answer may come with changes.
             return AllowedChanges(()) if self.expect else None
         return AllowedChanges(self.changes_only)
 

@@ -71,6 +71,7 @@ class Answer(Grader):
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         if self.sql is not None:
             columns = try_columns(world, self.sql, case, place="sql")
+            # Found from the columns alone: a case without rows would hide it.
             if self.form not in ("table", "json") and len(columns) > 1:
                 raise InputError(f"`as: {self.form}` needs one column, not {', '.join(columns)}", place="sql")
         self.gold(world, case)
@@ -90,6 +91,7 @@ class Answer(Grader):
     def _computed(self, rows: list[JsonObject]) -> JsonValue:
         if self.form == "table":
             return _rows(rows)
+        # With several right answers a right agent could be graded wrong.
         if len(rows) != 1 and self.form != "set":
             raise InputError(f"the gold is not unique: the SQL gave {len(rows)} rows", remedy="make it give one")
         if self.form == "json" and len(rows[0]) > 1:
@@ -112,6 +114,7 @@ class Answer(Grader):
         return _rows(items) if self.form == "table" else _items(items)
 
     def _scalar(self, value: JsonValue) -> JsonValue:
+        # An empty gold would be matched by an empty answer.
         if value in (None, "") or not _is_scalar(value):
             raise InputError(f"the gold is {shown(value, limit=40) or 'empty text'}, not a single value")
         if self.form != "number" or is_number(value):

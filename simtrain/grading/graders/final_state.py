@@ -1,4 +1,4 @@
-"""Did the world end as it should: what had to change did, and nothing else."""
+"""Check that everything changed in the world that had to, and nothing else."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class FinalState(Grader):
     def _allowed(self) -> AllowedChanges | None:
         if self.changes_only is None:
             return None
+        # A table with columns in `changes_only` stays restricted to them.
         named = {name.partition(".")[0] for name in self.changes_only}
         return AllowedChanges([*self.changes_only, *(table for table in self.changes if table not in named)])
 
@@ -127,6 +128,7 @@ def _row(columns: Sequence[str], cells: Sequence[JsonValue]) -> str:
 
 
 def _present(change: Change, columns: Sequence[str]) -> list[JsonValue]:
+    # A deleted row is compared by its last content.
     row = cast(JsonObject, change.before if change.after is None else change.after)
     return [row.get(column) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Did anything forbidden happen."""
+"""Check that nothing forbidden happened."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class Forbidden(Grader):
         if not self.tools:
             return None
         for step in trajectory.steps:
+            # A refused call did nothing.
             if not step.observation.is_error and matches(step.action.tool, self.tools):
                 return f"{step.action.tool} was called (step {step.index})"
         return None

@@ -105,7 +105,8 @@ def read_ratings(text: str, *, count: int, scale: tuple[int, int]) -> list[JsonO
     """
     entries = json_object(text).get("ratings")
     if not is_list(entries):
-        raise ValueError("it is no object with a list of `ratings`")
+        raise ValueError("it is not an object with a list of `ratings`")
+    # A missing rating must not be taken for a low or a full one.
     if len(entries) != count:
         raise ValueError(f"it has {len(entries)} ratings for {count} criteria")
     return [_rating(entry, number, scale) for number, entry in enumerate(entries, 1)]
@@ -118,5 +119,5 @@ def _rating(entry: JsonValue, number: int, scale: tuple[int, int]) -> JsonObject
     rating, reason = given.get("rating"), given.get("reason", "")
     # bool is an int in Python, and `true` is no rating.
     if not isinstance(rating, int) or isinstance(rating, bool) or not scale[0] <= rating <= scale[1]:
-        raise ValueError(f"the rating of criterion {number} is no whole number from {scale[0]} to {scale[1]}")
+        raise ValueError(f"the rating of criterion {number} is not a whole number from {scale[0]} to {scale[1]}")
     return {"criterion": number, "rating": rating, "reason": reason if isinstance(reason, str) else ""}

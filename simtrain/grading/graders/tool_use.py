@@ -1,4 +1,4 @@
-"""How the agent used its tools: which it had to call, which to avoid, in which order, within which budget."""
+"""Check how the agent used its tools: which it had to call or avoid, in which order, and how often."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import Field, ValidationError, model_validator
@@ -23,7 +24,7 @@ from simtrain.questions.widesearch.asking import Asking
 from simtrain.questions.widesearch.compatible import score_compatible
 from simtrain.questions.widesearch.rules import rules_of_question
 from simtrain.questions.widesearch.scores import Measure, Scores
-from simtrain.questions.widesearch.strict import score_strict
+from simtrain.questions.widesearch.strict import score_question
 from simtrain.values.errors import InputError
 from simtrain.values.tool_words import tool_words
 from simtrain.values.types import JsonObject, JsonValue, encode
@@ -104,6 +105,7 @@ class WideSearch(Grader):
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         question = self.question(case)
         gold = question.gold(world.query)
+        # Cells that the question gives earn nothing, so no reward could be earned.
         if gold and self.sql is None and not asks_for_something(gold, given_cells(question, gold, question.query)):
             raise InputError(
                 "every cell of the gold is in the question or has no value, so nothing is left to find out"
@@ -134,8 +136,9 @@ class WideSearch(Grader):
         gold = question.gold(world.initial.query)
         given = given_cells(question, gold, trajectory.prompt if self.sql is not None else question.query)
         arbiter = self._arbiter(world.initial, question, gold)
+        strictly = partial(score_question, question, gold, trajectory.answer, arbiter=arbiter, given=given)
         if self.mode == "strict":
-            scores = await _strict(question, gold, trajectory.answer, arbiter, given)
+            scores = await strictly()
             measured = _measured(scores.success, scores.found_rows, scores.found_items)
         else:
             scores = await self._compatible(question, gold, trajectory.answer, arbiter)
@@ -143,9 +146,7 @@ class WideSearch(Grader):
         detail = scores.facts() | {"rewarded": {name: measured[name] for name in measured if name != "success"}}
         # Credit for a cited cell needs the strict alignment of rows, in compatible mode as well.
         if "citation" in self._weights:
-            exact = (
-                scores if self.mode == "strict" else await _strict(question, gold, trajectory.answer, arbiter, given)
-            )
+            exact = scores if self.mode == "strict" else await strictly()
             stated = _stated(world.initial, _opened(trajectory))
             measured["citation"] = _citation(gather(question, world.initial), exact, question, stated, given)
             detail["citation"] = measured["citation"]
@@ -167,24 +168,6 @@ class WideSearch(Grader):
         named = [(column.names, {str(row[column.name]) for row in gold}) for column in question.columns if column.names]
         known = Known(aliases=aliases_in(world, named), exact=self.mode == "compatible")
         return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
-
-
-async def _strict(
-    question: Question,
-    gold: Sequence[JsonObject],
-    answer: str,
-    arbiter: Arbiter,
-    given: frozenset[tuple[str, str]],
-) -> Scores:
-    rows = [tuple(row.values()) for row in gold]
-    return await score_strict(
-        rules_of_question(question),
-        rows,
-        answer,
-        arbiter=arbiter,
-        single=question.answer == "single",
-        given=given,
-    )
 
 
 def _measured(success: float, rows: Measure, items: Measure) -> dict[Measured, float]:
@@ -246,8 +229,10 @@ def _opened(trajectory: Trajectory) -> set[str]:
     found: set[str] = set()
     for step in trajectory.steps:
         requested = {value for _, value in leaves(step.action.arguments) if _is_url(value)}
+        # Without a URL in the arguments the call opened no page.
         if step.observation.is_error or not requested:
             continue
+        # Search results name pages without opening them.
         shown = None if tool_words(step.action.tool).intent == "search" else step.observation.content
         replied = [(place, value) for place, value in leaves(shown) if _is_url(value)]
         failed = {value for place, value in replied if "fail" in str(place[0])}

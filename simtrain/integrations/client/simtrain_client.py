@@ -6,7 +6,7 @@
         trajectory = session.finish("CANNOT: I only look.")
         print(trajectory["reward"])
 
-One file of the standard library (Python 3.10 or newer), which imports nothing of simtrain: what trainers pin does not concern it.
+One file that needs only the standard library (Python 3.10 or newer) and not simtrain, so it runs beside whatever a trainer pins.
 """
 
 import json
@@ -24,10 +24,10 @@ from urllib.parse import quote, urlsplit
 __all__ = ["EpisodeOver", "Reply", "ServerGone", "Session", "SessionError", "Sessions"]
 
 PROTOCOL = "1"
-"""The version of the protocol that this client speaks; the server refuses another one."""
+"""The protocol version of this client; the server refuses any other."""
 
 TIMEOUT = 600.0
-"""Seconds that a reply may take: a world may be answered by a model."""
+"""Seconds to wait for a reply, which may come from a model."""
 
 
 Ask: TypeAlias = "Callable[..., dict[str, Any]]"
@@ -35,34 +35,34 @@ Ask: TypeAlias = "Callable[..., dict[str, Any]]"
 
 
 class SessionError(Exception):
-    """What keeps a request from being answered, in one line."""
+    """Raised if a request fails; the message is one line."""
 
 
 class EpisodeOver(SessionError):
-    """A limit has ended the episode: no further call is carried out, and `finish` still grades it."""
+    """Raised once a limit has ended the episode: no further call is carried out, but `finish` still grades it."""
 
 
 class ServerGone(SessionError):
-    """Nobody answers at the address, or any more. What was asked may have been done."""
+    """Raised if the server cannot be reached, or no longer. The request may have been carried out."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a tool returned. An agent's mistake, such as an unknown tool, comes back with `is_error`."""
+    """The reply of a tool. An agent's mistake, such as an unknown tool, comes back with `is_error`."""
 
     text: str
     is_error: bool
     content: dict[str, Any] | None
-    """The structured content, where the tool has any."""
+    """The structured content; None if there is none."""
 
 
 class Sessions:
-    """The sessions of one server. Every method may be called from any thread; requests made at once have a connection each."""
+    """The sessions of one server. Every method may be called from any thread; concurrent requests use separate connections."""
 
     def __init__(self, address: str | os.PathLike[str], *, token: str | None = None, timeout: float = TIMEOUT) -> None:
-        """`address` is the path of a Unix socket, or a URL with its `token`, or the path of the file that `--control-file` wrote.
+        """`address` is the path of a Unix socket, a URL (with its `token`), or the path of the file that `--control-file` wrote.
 
-        Raises SessionError for a server that speaks another version, ServerGone where nobody answers.
+        Raises SessionError for a server of another version, ServerGone if none can be reached.
         """
         self.address, self._token = _located(os.fspath(address), token)
         self._timeout = timeout
@@ -76,7 +76,7 @@ class Sessions:
             raise
 
     def _greeted(self) -> str:
-        """Return the server's version. Raises SessionError for one that this client cannot speak with."""
+        """Return the server's version. Raises SessionError if it speaks another protocol version."""
         about = self.ask("GET", "/")
         if about.get("sessions") != PROTOCOL:
             theirs = (
@@ -94,18 +94,19 @@ class Sessions:
         return Session(self.ask, self._opened, self.ask("POST", "/episodes", asked))
 
     def join(self, name: str, *, by: "str | None" = None) -> "Session":
-        """Return the open session of a name, to act in it as `by`, beside others. Raises SessionError."""
+        """Return the open session with this name, to act in it as `by` together with others. Raises SessionError."""
+        # Not among the sessions opened here: whoever opened it decides when it ends.
         return Session(self.ask, {}, self.ask("GET", f"/episodes/{quote(name, safe='')}"), by=by)
 
     def calls(self, batch: "Iterable[tuple[Session, str, dict[str, Any]]]") -> "list[Reply | SessionError]":
-        """Return what each call of a batch gives, in order: its reply, or the error that `Session.call` would have raised.
+        """Return the result of each call of a batch, in order: its reply, or the error that `Session.call` would have raised.
 
         Calls of one session are made in order, those of different sessions concurrently. Raises SessionError if the request fails.
         """
         return _called(self.ask, batch)
 
     def close(self) -> None:
-        """Close the sessions opened here that were not finished, and the connections; closing twice is fine."""
+        """Close the connections, and the sessions opened here that were not finished. Closing twice is allowed."""
         try:
             for session in list(self._opened.values()):
                 session.close()
@@ -123,13 +124,13 @@ class Sessions:
         self.close()
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Return the reply of the control plane to a request. Raises SessionError, ServerGone."""
+        """Send a request to the control plane and return its reply. Raises SessionError, ServerGone."""
         status, content = self._sent(method, path, b"" if body is None else json.dumps(body).encode())
         if status == 204:
             return {}
         value = _read(content)
         if value is None:
-            raise SessionError(f"{self.address}: what answers here is no simtrain serve --sessions")
+            raise SessionError(f"{self.address}: what answers here is not simtrain serve --sessions")
         if status >= 400:
             raise SessionError(_problem(status, value.get("error")))
         return value
@@ -143,6 +144,7 @@ class Sessions:
             response = _response(connection, method, path, body, headers)
             found = response.status, response.read()
         except (HTTPException, OSError) as error:
+            # Half a reply may still come, and would be read as the reply to the next request.
             connection.close()
             why = "it took too long" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
             raise ServerGone(f"{self.address}: nobody answers: {why}") from None
@@ -150,11 +152,13 @@ class Sessions:
         return found
 
     def _connection(self) -> HTTPConnection:
-        """Return a connection that nobody uses: one that this process has opened and the server has not closed, else a new one."""
+        """Return an idle connection that this process opened and the server has not closed; a new one if there is none."""
+        # After a fork both processes would write to the same sockets and read each other's replies.
         if self._process != os.getpid():
             self._process, self._idle = os.getpid(), []
         while self._idle:
             connection = self._idle.pop()
+            # An idle connection that is readable was closed by the server; a request on it would fail after it was sent.
             if connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]:
                 return connection
             connection.close()
@@ -162,29 +166,29 @@ class Sessions:
 
 
 class Session:
-    """One open episode. Calls made at once are carried out one after the other."""
+    """One open episode. Concurrent calls run one after the other."""
 
     def __init__(
         self, ask: "Ask", opened: "dict[str, Session]", facts: dict[str, Any], *, by: "str | None" = None
     ) -> None:
-        """`opened` holds the sessions that end with their client."""
+        """`opened` holds the sessions that are closed with their client."""
         self._send = ask
         self._opened = opened
         self._facts = facts
         self.by = by
-        """Who acts here, where several act in the episode."""
+        """The name of the acting party, if several act in the episode."""
         self.name: str = facts["episode"]
         opened[self.name] = self
         self.prompt: str = facts["prompt"]
         """The task, as the agent reads it."""
         self.system: str = facts["system"]
         self.tools: list[dict[str, Any]] = facts["tools"]
-        """Each with `name`, `description`, `input_schema`, `output_schema` and `writes`."""
+        """The tools, each with `name`, `description`, `input_schema`, `output_schema` and `writes`."""
         self.url: str = facts["url"]
-        """Where an MCP client reaches the same episode."""
+        """The URL at which an MCP client reaches the same episode."""
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        """Make one call. Raises EpisodeOver once a limit has ended the episode, SessionError where nobody could answer."""
+        """Make one call. Raises EpisodeOver once a limit has ended the episode, SessionError if the call could not be answered."""
         (result,) = _called(self._send, [(self, tool, arguments)])
         if isinstance(result, SessionError):
             raise result
@@ -202,7 +206,7 @@ class Session:
         """End the episode with the agent's last message, and return the graded trajectory; its `reward` is None if the simulator is
         to blame.
 
-        The text is read by the marks ANSWER: and CANNOT:; `abstain` says that it declines the task, `failed` how the agent broke down.
+        The text is read by the marks ANSWER: and CANNOT:; `abstain` declines the task, `failed` describes a failure of the agent.
         """
         body = {"answer": text, "abstain": abstain, "failed": failed, "by": self.by}
         spent = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
@@ -215,11 +219,11 @@ class Session:
         return self._ask("POST", "/grade", {})
 
     def fork(self) -> "Session":
-        """Return an independent copy in its present state, transcript included. Raises SessionError."""
+        """Return an independent copy of the session in its present state, transcript included. Raises SessionError."""
         return Session(self._send, self._opened, {**self._facts, **self._ask("POST", "/fork", {})}, by=self.by)
 
     def close(self) -> None:
-        """Free the episode without a trajectory; closing twice is fine."""
+        """Close the episode without a trajectory. Closing twice is allowed."""
         try:
             self._ask("DELETE", "")
         except ServerGone:
@@ -290,7 +294,7 @@ def _located(address: str, token: str | None) -> tuple[str, str | None]:
 
 
 def _read(content: bytes) -> "dict[str, Any] | None":
-    """Return a JSON object; None if it is none."""
+    """Return the JSON object in a body; None for anything else."""
     try:
         value: object = json.loads(content)
     except ValueError:
@@ -299,7 +303,7 @@ def _read(content: bytes) -> "dict[str, Any] | None":
 
 
 def _problem(status: int, error: Any) -> str:
-    """Return the error of a reply in one line: JSON-RPC's where the request never reached the sessions."""
+    """Return the error of a reply in one line; it has the form of JSON-RPC if the request never reached the sessions."""
     message = str(cast("dict[str, Any]", error)["message"] if isinstance(error, dict) else error)
     if status == 413:
         return f"{message}; send fewer calls at once, or start simtrain serve with a larger --max-body"

@@ -1,7 +1,5 @@
 """Scenarios, curricula and run folders for TRL's trainers: the extra `simtrain[train]`. Tested with trl 1.16."""
 
-from __future__ import annotations
-
 from simtrain.integrations.trl.environments import EnvironmentFactory, ScenarioEnvironment, environment_factory
 from simtrain.integrations.trl.lessons import Lessons
 from simtrain.integrations.trl.records import preference_dataset, sft_dataset

@@ -1,4 +1,4 @@
-"""A conversation as token ids: rendered by the one renderer of simtrain, kept as sampled, and never made of text again."""
+"""Conversations as token ids: rendered by simtrain's own renderer, kept as sampled, and never re-tokenized from text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
 
 @dataclass(frozen=True)
 class ChatTokens:
-    """A tokenizer and its chat template, with a choice of how tools are listed."""
+    """A tokenizer, its chat template, and how tools are listed."""
 
     tokenizer: Any
     template: ChatTemplate
@@ -29,7 +29,7 @@ class ChatTokens:
 
     @classmethod
     def of_trainer(cls, trainer: Any, listing: Listing) -> ChatTokens:
-        """Return the chat of a trainer's tokenizer: its template, or TRL's twin for training where that rewrites earlier turns.
+        """Return the ChatTokens of a trainer: the tokenizer's template, or TRL's training variant if that one rewrites earlier turns.
 
         Raises InputError for a template that cannot be trained with.
         """
@@ -39,7 +39,7 @@ class ChatTokens:
         return cls(tokenizer, ChatTemplate("of the tokenizer", source, tokens, variables), listing)
 
     def opening(self, session: Session) -> list[int]:
-        """Return the prompt of an episode. Raises InputError when the template drops the tools, or the tokenizer a part of the text."""
+        """Return the prompt of an episode. Raises InputError if the template drops the tools, or the tokenizer loses text."""
         live = LiveTranscript(session.system, session.prompt, session.tools)
         text = self.template.render(conversation_of(live, listing=self.listing), generate=True)
         ids = self._ids(text)
@@ -53,9 +53,9 @@ class ChatTokens:
         return self.template.parse(self._text(ids), schemas)
 
     def replies(self, replies: Sequence[JsonObject]) -> list[int]:
-        """Return what the template writes between the end of a turn with calls and the model's next one: the replies.
+        """Return the tokens between the end of a turn with calls and the model's next turn: the replies, as the template writes them.
 
-        It is found with a turn that calls tools of these names, since what the model wrote is not rendered.
+        They are rendered after a made-up turn that calls tools of these names, since the model's own turn is never rendered again.
         """
         calls: list[JsonObject] = [
             {"id": reply["tool_call_id"], "type": "function", "function": {"name": reply["name"], "arguments": {}}}
@@ -70,6 +70,7 @@ class ChatTokens:
             raise InputError(
                 "the chat template rewrites the model's turn once a reply follows", remedy="take its twin for training"
             )
+        # The model has already written its end of turn; white space that the template adds after it belongs to the replies.
         ends = [before.rindex(end) + len(end) for end in self.template.stop if end in before]
         return self._ids(whole[max(ends, default=len(before)) :])
 
@@ -80,6 +81,7 @@ class ChatTokens:
         return self.tokenizer.decode(ids, skip_special_tokens=False)
 
     def _ids(self, text: str) -> list[int]:
+        # The template writes all special tokens itself; the tokenizer would add a second one at the start.
         return self.tokenizer.encode(text, add_special_tokens=False)
 
 
@@ -88,6 +90,7 @@ def _source(tokenizer: Any) -> str:
     if not tokenizer.chat_template:
         raise InputError("the tokenizer has no chat template", remedy="set its chat_template")
     try:
+        # Only if a longer conversation begins with the text of a shorter one do the sampled tokens stay a prefix.
         if templates.is_chat_template_prefix_preserving(tokenizer):
             return tokenizer.chat_template
         return templates.get_training_chat_template(tokenizer)

@@ -1,7 +1,7 @@
-"""Scenarios as environments of TRL's trainers: `environment_factory`, with the tools of the scenario as methods.
+"""Scenarios as environments of TRL's trainers (`environment_factory`), with their tools as methods.
 
-What TRL 1.16 asks of an environment (trl/trainer/grpo_trainer.py, and experimental/async_grpo): `reset(**row)` returns what is put
-behind the last message of the row's prompt, or None; every other public function of the class is a tool; instances are kept and
+TRL 1.16 (trl/trainer/grpo_trainer.py, experimental/async_grpo) requires of an environment: `reset(**row)` returns what is appended
+to the last message of the row's prompt, or None; every other public function of the class is a tool; instances are kept and
 reset for later rollouts.
 """
 
@@ -23,10 +23,10 @@ from simtrain.values.types import JsonObject, ToolSpec, as_object, is_list
 
 
 class ScenarioEnvironment:
-    """An environment of one scenario; it holds one episode after the other. Its subclasses have the tools as methods.
+    """An environment of one scenario, which plays one episode after the other. Subclasses have the tools as methods.
 
-    TRL finds the methods on the class, and then lists and calls what the instance has under their names. There the tools stand
-    once more, as their definitions: the model reads the same as in every other rollout and export.
+    TRL finds the methods on the class, then lists and calls the attributes of the instance with the same names. These are the tools'
+    definitions, so the model reads the same text as in every other rollout and export.
     """
 
     _tools: ClassVar[Mapping[str, ToolSpec]] = {}
@@ -39,21 +39,21 @@ class ScenarioEnvironment:
             setattr(self, name, OfferedTool(tool, name, partial(self._held.call, tool.name)))
 
     def reset(self, **row: object) -> str | None:
-        """Open the episode of a row; one that is still open is dropped. Returns the task where the row's prompt does not hold it.
+        """Open the episode of a row, and drop one that is still open. Return the task if the row's prompt does not contain it.
 
-        Raises InputError for a row that stands for no episode, and for an episode with other tools than the scenario.
+        Raises InputError for a row that identifies no episode, and for an episode whose tools differ from the scenario's.
         """
         session = self._held.open(type(self)._find(row))
         return _missing_task(session, row)
 
 
 def held_by(environment: ScenarioEnvironment) -> HeldSession:
-    """Return what an environment holds. Public names of its class are for the tools, whatever they are called."""
+    """Return the session of an environment. A function, since every public name of the class may be the name of a tool."""
     return environment._held  # pyright: ignore[reportPrivateUsage]
 
 
 class HeldSession:
-    """Where one episode after the other is played, with the same tools in all of them."""
+    """Plays one episode after the other, all with the same tools."""
 
     def __init__(self, tools: tuple[ToolSpec, ...]) -> None:
         self._tools = tools
@@ -61,11 +61,12 @@ class HeldSession:
         self._ended: tuple[str | None, Trajectory] | None = None
 
     def open(self, episode: Episode) -> Session:
-        """Open an episode, and drop the one before. Raises InputError for one with other tools."""
+        """Open an episode, and drop the previous one. Raises InputError for one with other tools."""
         if self._session is not None:
             self._session.close()
         self._ended = None
         self._session = session = sessions().open(episode)
+        # TRL reads the tools once from the class, so a perturbation of the list would never be seen by the model.
         if session.tools != self._tools:
             raise InputError(
                 f"perturbations of {episode.scenario.name} change the tools, which TRL lists once for all episodes",
@@ -74,19 +75,21 @@ class HeldSession:
         return session
 
     def call(self, tool: str, arguments: JsonObject) -> str:
-        """Return a tool's reply as text; also its error, and why there is none once a limit has ended the episode."""
+        """Return a tool's reply or error as text; once a limit has ended the episode, the reason for that."""
         session = self._opened()
         try:
             return session.call(tool, arguments).text
         except SimtrainError as error:
+            # As text: an exception in a tool would end the trainer's whole batch.
             return f"Error: {error}"
 
     def finish(self, text: str | None) -> Trajectory:
-        """End the episode with the model's last words and return the graded trajectory; asked again, return the same.
+        """End the episode with the model's last message and return the graded trajectory; a repeated call returns the same one.
 
-        Raises InputError where none was opened, and where it was finished with other words.
+        Raises InputError if no episode was opened, or if it was finished with another message.
         """
         session = self._opened()
+        # Several reward functions may ask; an episode can be graded only once.
         if self._ended is None:
             self._ended = (text, session.finish(text))
         if self._ended[0] != text:
@@ -100,7 +103,7 @@ class HeldSession:
 
 
 def _missing_task(session: Session, row: Row) -> str | None:
-    """Return the task where the row's prompt does not state it: with an empty last message, or without a prompt."""
+    """Return the task if the row's prompt does not state it: no prompt, or an empty last message. Else return None."""
     prompt = row.get("prompt")
     if not is_list(prompt) or not prompt:
         return "\n\n".join(part for part in (session.system, session.prompt) if part)
@@ -118,7 +121,7 @@ def _carry_out(environment: ScenarioEnvironment, tool: str, arguments: JsonObjec
 
 @dataclass(frozen=True)
 class EnvironmentFactory:
-    """Makes environments of one scenario, by its name or file. It can be pickled: the async trainer sends it to another process."""
+    """Makes environments of one scenario, by name or file. It can be pickled, since the async trainer sends it to another process."""
 
     scenario: str
 
@@ -127,7 +130,7 @@ class EnvironmentFactory:
 
 
 def environment_factory(scenarios: str | Sequence[str]) -> EnvironmentFactory | dict[str, EnvironmentFactory]:
-    """Return the `environment_factory` of a trainer; of several scenarios the mapping by which the column `environment` chooses.
+    """Return the `environment_factory` for a trainer; for several scenarios, a mapping keyed by the dataset's column `environment`.
 
     Raises InputError for an unknown scenario.
     """
@@ -140,12 +143,13 @@ def environment_factory(scenarios: str | Sequence[str]) -> EnvironmentFactory | 
 
 @lru_cache(maxsize=64)
 def environment_class(scenario: str) -> type[ScenarioEnvironment]:
-    """Return the class of a scenario's environments: its tools are those of an unperturbed episode. Raises InputError."""
+    """Return the class of a scenario's environments, with the tools of an unperturbed episode. Raises InputError."""
     return class_over(first_episode(scenario), episode_of)
 
 
 def class_over(episode: Episode, find: FindEpisode) -> type[ScenarioEnvironment]:
-    """Return the class of environments with the tools of an episode, whose rows `find` looks up."""
+    """Return the class of environments with the tools of an episode; `find` returns the episode of a row."""
+    # Unarmed, since perturbations that change the list of tools are drawn per episode.
     scenario = episode.scenario.unarmed or episode.scenario
     with sessions().open(replace(episode, scenario=replace(scenario, perturbations=()))) as session:
         tools = session.tools

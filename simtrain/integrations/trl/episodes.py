@@ -1,6 +1,4 @@
-"""The open episodes of a trainer's process, and what a conversation's last message says."""
-
-from __future__ import annotations
+"""The open episodes of a trainer's process, and the last message of a conversation."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,12 +11,12 @@ CUT_OFF = "the model's reply was cut off at the token limit: no answer"
 
 @cache
 def sessions() -> Sessions:
-    """Return the sessions of this process; trajectories call who plays them `trl`."""
+    """Return the sessions of this process; their agent is called `trl` in trajectories."""
     return Sessions(agent="trl")
 
 
 def last_words(completion: Sequence[JsonObject] | str) -> str | None:
-    """Return what the model said last to the user; None if it ended with a call that nobody carried out, or with a reply."""
+    """Return the model's last message to the user; None if the conversation ends with a call or a reply."""
     if isinstance(completion, str):
         return completion
     last = completion[-1] if completion else {}
@@ -28,7 +26,7 @@ def last_words(completion: Sequence[JsonObject] | str) -> str | None:
 
 
 def text_of(content: JsonValue) -> str:
-    """Return the text of a message's content, which may stand in blocks."""
+    """Return the text of a message's content, which may be a list of blocks."""
     if is_list(content):
         return "".join(str(block.get("text") or "") for block in content if is_object(block))
     return content if isinstance(content, str) else ""

@@ -1,4 +1,4 @@
-"""A curriculum as a stream of tasks for a trainer: rewards go back to it, and decide how hard the next tasks are."""
+"""A curriculum as a stream of tasks for a trainer. Rewards go back to it and decide how hard the next tasks are."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, JsonValue
 
 MOST_OPEN = 512
-"""Tasks that may be dealt before any of them is rewarded: a trainer that shuffles asks for a thousand first."""
+"""Maximum of tasks without a reward yet. A trainer that shuffles would request a thousand at once, all of one difficulty."""
 
 
 class Lessons:
-    """Tasks of a curriculum (`simtrain.climb`) for one trainer in one process; a ledger of the climb lets a killed one go on.
+    """Tasks of a curriculum (`simtrain.climb`) for one trainer in one process. With a ledger, a killed training run can go on.
 
     `GRPOTrainer(..., train_dataset=lessons.dataset(), reward_funcs=lessons.reward, environment_factory=lessons.environment_factory())`,
     or `rollout_func=Rollouts(find=lessons.episode)`; with `shuffle_dataset=False` in its config.
@@ -68,15 +68,15 @@ class Lessons:
         return task
 
     def environment_factory(self) -> type[ScenarioEnvironment]:
-        """Return the `environment_factory` of the tasks: all levels have the same tools."""
+        """Return the `environment_factory` for the tasks; all levels have the same tools."""
         return class_over(self.climb.example, self.episode)
 
     def reward(
         self, completions: Sequence[Sequence[JsonObject] | str], *, place: Sequence[int], **columns: Any
     ) -> list[float | None]:
-        """Return the reward of each rollout as `episode_reward` does, and tell the curriculum the mean reward of every task.
+        """Return the reward of each rollout like `episode_reward`, and report the mean reward of every task to the curriculum.
 
-        A task of which no rollout has a reward is dealt again.
+        A task without any rewarded rollout is dealt again.
         """
         rewards = episode_reward(completions, place=place, **columns)
         earned: dict[int, list[float]] = defaultdict(list)
@@ -89,6 +89,7 @@ class Lessons:
         return rewards
 
 
+# Weak, so that this table does not keep a finished curriculum alive.
 _living: WeakValueDictionary[int, Lessons] = WeakValueDictionary()
 
 

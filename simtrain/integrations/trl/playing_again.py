@@ -1,6 +1,4 @@
-"""Rollouts played again in a fresh episode of their row: how they are graded where a reward function is handed messages alone."""
-
-from __future__ import annotations
+"""Replay rollouts in a fresh episode, to grade them if a reward function receives only their messages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +12,10 @@ from simtrain.values.types import JsonObject, as_object, is_list, is_object
 
 
 def play_again(row: Row, completion: Sequence[JsonObject] | str) -> Trajectory:
-    """Return the graded trajectory of a completion, from its calls and its last message.
+    """Replay the calls of a completion and return the trajectory, graded with its last message.
 
-    Calls that TRL answered itself, to tools that there are not or with arguments that are no object, are left out as they were then.
-    Raises InputError where a tool replies otherwise than it did: a world that is answered by a model.
+    Calls that TRL answered itself (unknown tools, arguments that are not an object) never reached the episode, so they are left out.
+    Raises InputError if a tool's reply differs from the recorded one, as in a world that a model answers.
     """
     environment = environment_class(str(row.get("scenario")))()
     environment.reset(**row)
@@ -32,7 +30,7 @@ def play_again(row: Row, completion: Sequence[JsonObject] | str) -> Trajectory:
 
 
 def _calls(completion: Sequence[JsonObject] | str) -> Iterator[tuple[str, object, str]]:
-    """Yield the calls that were replied to: name, arguments, reply."""
+    """Yield name, arguments and reply of each call that got a reply."""
     messages = [] if isinstance(completion, str) else list(completion)
     for number, message in enumerate(messages):
         calls = message.get("tool_calls")

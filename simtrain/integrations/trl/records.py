@@ -1,6 +1,4 @@
-"""Run folders as datasets: SFT and preference rows, in a form in which Arrow keeps the arguments of every tool apart."""
-
-from __future__ import annotations
+"""Run folders as datasets of SFT and preference rows, stored so that Arrow does not mix the arguments of different tools."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -25,9 +23,9 @@ def sft_dataset(
 ) -> Any:
     """Return a `datasets.Dataset` for SFTTrainer of the episodes in run folders: `messages` and `tools`.
 
-    Train on what the agent wrote with `assistant_only_loss=True`. With `completion_only` rows are `prompt` and `completion`, for
-    `completion_only_loss`; replies of tools are then part of the completion. `selection` chooses episodes (full reward, unless given);
-    `knobs` are those of the exporter `trl`. Raises InputError, also where no episode gives a row.
+    To train only on the agent's text, set `assistant_only_loss=True`. With `completion_only` rows are `prompt` and `completion`, for
+    `completion_only_loss`; tool replies are then part of the completion. `selection` chooses episodes (default: those with full reward);
+    `knobs` are those of the exporter `trl`. Raises InputError, also if there are no rows.
     """
     form = {"form": "prompt_completion"} if completion_only else {}
     exporter = build_exporter("trl", {**(knobs or {}), **form})
@@ -37,9 +35,9 @@ def sft_dataset(
 def preference_dataset(
     runs: str | Path | Sequence[str | Path], *, selection: Selection | None = None, knobs: JsonObject | None = None
 ) -> Any:
-    """Return a `datasets.Dataset` for DPOTrainer of pairs of episodes in run folders: `prompt`, `chosen`, `rejected` and `tools`.
+    """Return a `datasets.Dataset` for DPOTrainer, of pairs of episodes in run folders: `prompt`, `chosen`, `rejected` and `tools`.
 
-    `knobs` are those of the exporter `preference`. Raises InputError, also where no two episodes make a pair.
+    `knobs` are those of the exporter `preference`. Raises InputError, also if no two episodes form a pair.
     """
     exporter = build_exporter("preference", {"arguments": "object", **(knobs or {})})
     return _dataset(runs, exporter, selection or Selection(), leave_out=("kind", "rewards"))
@@ -63,10 +61,11 @@ def _without(row: JsonObject, names: Sequence[str]) -> JsonObject:
 
 
 def json_dataset(rows: Sequence[JsonObject]) -> Any:
-    """Return rows as a dataset whose messages and tools are JSON to Arrow, so that no object gains another's keys.
+    """Return rows as a dataset in which Arrow treats messages and tools as JSON.
 
     Raises InputError when rows differ in their columns.
     """
     datasets: Any = import_module("datasets")
+    # As structs, Arrow would give every call the union of all argument names, with nulls, or fail on mixed types.
     columns = {name: datasets.List(datasets.Json()) for name in rows[0]}
     return datasets.Dataset.from_list(list(rows), features=datasets.Features(columns))

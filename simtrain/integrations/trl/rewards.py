@@ -1,6 +1,4 @@
-"""Rewards in TRL's signature: the model's last message, which an environment never sees, ends the episode and is graded with it."""
-
-from __future__ import annotations
+"""Rewards in TRL's signature. The model's last message, which an environment never sees, ends the episode before it is graded."""
 
 import logging
 from collections.abc import Sequence
@@ -23,11 +21,11 @@ def episode_reward(
     rollout_reward: Sequence[float | None] | None = None,
     **columns: Sequence[JsonValue],
 ) -> list[float | None]:
-    """Return the reward of each rollout, 0 to 1; None, which leaves a rollout out of the loss, where the simulator has failed.
+    """Return the reward of each rollout, from 0 to 1; None if the simulator failed, which leaves the rollout out of the loss.
 
-    A `reward_funcs` for all three ways: after a `rollout_func` the rewards are there; with an `environment_factory` the episode of each
-    environment is finished with the last message; in the async trainer, which passes no environments, the calls are played again in a
-    fresh episode of the row. Raises InputError when no rollout has a reward, and for rows of no known scenario.
+    A `reward_funcs` for all three setups: after a `rollout_func` the rewards are known; with an `environment_factory` the episode of each
+    environment is finished with the last message; in the async trainer, which passes no environments, the calls are replayed in a
+    fresh episode of the row. Raises InputError if no rollout has a reward, and for rows of an unknown scenario.
     """
     if rollout_reward is not None:
         return list(rollout_reward)
@@ -41,11 +39,11 @@ def episode_reward(
 
 
 ROW = ("scenario", "world_seed", "case", "seed", "attempt")
-"""The columns that say which episode a row stands for."""
+"""The columns that identify the episode of a row."""
 
 
 def rewards_of(trajectories: Sequence[Trajectory]) -> list[float | None]:
-    """Return the rewards of trajectories; says in one line which have none, and why. Raises InputError if that is all of them."""
+    """Return the rewards of trajectories; log a warning about those without one. Raises InputError if none has one."""
     rewards = [_finite(trajectory.reward) for trajectory in trajectories]
     lacking = [trajectory for trajectory, reward in zip(trajectories, rewards, strict=True) if reward is None]
     if not lacking:

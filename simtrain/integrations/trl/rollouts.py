@@ -1,6 +1,6 @@
-"""Concurrent rollouts for TRL: all episodes of a batch generate together, and their calls are carried out together.
+"""Concurrent rollouts for TRL: all episodes of a batch generate together, and their calls run together.
 
-TRL's own loop over an environment makes one call after the other, which is slow where a model answers for the world. The contract of
+TRL's own loop makes one call after the other, which is slow if a model answers for the world. The contract of
 `rollout_func` is that of TRL 1.16 (trl/trainer/grpo_trainer.py, `_generate`).
 """
 
@@ -28,7 +28,7 @@ from simtrain.values.types import JsonObject, Observation, is_object
 
 
 class Rollouts:
-    """A `rollout_func` for the tasks of `task_dataset`, beside the reward function `episode_reward`.
+    """A `rollout_func` for the tasks of `task_dataset`, to be used with the reward function `episode_reward`.
 
     `listing` says how tools are listed: `full`, `compact` (a line each) or `none`. `sampler` replaces the trainer's own sampling.
     """
@@ -41,9 +41,9 @@ class Rollouts:
         self._find = find
 
     def __call__(self, prompts: Sequence[Sequence[JsonObject]], trainer: Any) -> dict[str, list[Any]]:
-        """Return prompt_ids, completion_ids, logprobs and env_mask (1: sampled, 0: replies) of a rollout for each prompt, and its reward.
+        """Return one rollout per prompt: prompt_ids, completion_ids, logprobs, env_mask (1: sampled, 0: replies) and its reward.
 
-        Raises InputError for prompts that are of no task, and when no rollout has a reward.
+        Raises InputError for prompts without a task, and if no rollout has a reward.
         """
         chat = ChatTokens.of_trainer(trainer, self._listing)
         most = int(trainer.max_completion_length)
@@ -69,20 +69,22 @@ class Rollouts:
 
 
 def _play_turn(active: Sequence[_Rollout], sample: Sample) -> None:
-    """Let the model write one message in every rollout, and carry out all calls in them."""
+    """Let the model write one message in every rollout, and carry out all calls in these messages."""
+    # One batch for all: a sequence with less room is cut in `write`.
     most = max(rollout.left for rollout in active)
     for rollout, sampled in zip(
         active, sample([rollout.prompt + rollout.written for rollout in active], most), strict=True
     ):
         rollout.write(sampled)
     calls = [call for rollout in active for call in rollout.calls]
+    # All calls in one batch, so that worlds answered by a model are asked concurrently.
     results = iter(sessions().calls(calls))
     for rollout in active:
         rollout.hear([next(results) for _ in rollout.calls])
 
 
 def _task(prompt: Sequence[JsonObject]) -> JsonObject:
-    """Return the row that a prompt of `task_dataset` stands for."""
+    """Return the row of a prompt of `task_dataset`."""
     written = prompt[-1].get("task") if prompt else None
     try:
         task = orjson.loads(written) if isinstance(written, str) else None
@@ -95,7 +97,7 @@ def _task(prompt: Sequence[JsonObject]) -> JsonObject:
 
 @dataclass(eq=False)
 class _Rollout:
-    """One episode as tokens: the prompt, and what was written since, by the model and by the tools."""
+    """One episode as tokens: the prompt, and everything after it, from the model and from the tools."""
 
     session: Session
     chat: ChatTokens
@@ -114,11 +116,11 @@ class _Rollout:
 
     @property
     def left(self) -> int:
-        """How many tokens may still be written."""
+        """Return the number of tokens that may still be added."""
         return self.most - len(self.written)
 
     def write(self, sampled: Sampled) -> None:
-        """Add a message of the model; one without calls ends the episode, as does one that was cut off."""
+        """Add a message of the model. One without calls, or that was cut off, ends the episode."""
         room = self.left
         self._add(sampled.ids[:room], sampled.logprobs[:room], sampled=True)
         self.calls = []
@@ -131,7 +133,7 @@ class _Rollout:
             self.trajectory = self.session.finish(message.text)
 
     def hear(self, results: Sequence[Observation | SimtrainError]) -> None:
-        """Add the replies to the calls of the last message; the episode ends where one got none, or where they do not fit."""
+        """Add the replies to the calls of the last message. The episode ends if a reply is missing, or if they do not fit."""
         if self.trajectory is not None:
             return
         replies = [result for result in results if isinstance(result, Observation)]
@@ -139,9 +141,11 @@ class _Rollout:
             self.trajectory = self.session.finish()
             return
         read = self.chat.replies([self._reply(call, reply) for call, reply in zip(self.calls, replies, strict=True)])
+        # Room for at least one sampled token must remain, or the last turn could never end.
         if len(read) >= self.left:
             self.trajectory = self.session.finish(failed="the replies do not fit into max_completion_length: no answer")
             return
+        # Replies were not sampled: they have no log probability, and the mask keeps them out of the loss.
         self._add(read, [0.0] * len(read), sampled=False)
 
     def _add(self, ids: Sequence[int], logprobs: Sequence[float], *, sampled: bool) -> None:

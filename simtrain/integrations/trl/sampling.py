@@ -1,6 +1,4 @@
-"""Sampling from the model that a trainer trains, a batch at a time, with the log probability of every token as it was sampled."""
-
-from __future__ import annotations
+"""Sample from a trainer's model, a batch at a time, with the log probability of every token as it was sampled."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -11,7 +9,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a model wrote: token ids, their log probabilities (natural logarithm), and whether it was cut off before it ended."""
+    """A sampled message: token ids, their log probabilities (natural logarithm), and whether it was cut off before its end."""
 
     ids: list[int]
     logprobs: list[float]
@@ -19,11 +17,11 @@ class Sampled:
 
 
 Sample: TypeAlias = Callable[[Sequence[list[int]], int], list[Sampled]]
-"""Continues each of several token sequences by at most so many tokens."""
+"""Continues each of several token sequences by at most the given number of tokens."""
 
 
 def trainer_sampler(trainer: Any) -> Sample:
-    """Return how a GRPOTrainer samples: from its vLLM where it has one, else by `generate` of transformers."""
+    """Return a sampler for a GRPOTrainer: its vLLM if it has one, else `generate` of transformers."""
 
     def by_vllm(prompts: Sequence[list[int]], most: int) -> list[Sampled]:
         completions, logprobs = trainer._generate_single_turn(list(prompts), None, {}, 1)
@@ -37,20 +35,22 @@ def trainer_sampler(trainer: Any) -> Sample:
 
 
 def _within(ids: Sequence[int], logprobs: Sequence[float], most: int, trainer: Any) -> Sampled:
-    """Return what was sampled up to the first end of turn, and at most so many tokens."""
+    """Return the sampled tokens up to the first end of turn, at most `most` of them."""
     ends = [place for place, token in enumerate(ids) if token in trainer.eos_token_ids]
     length = min(ends[0] + 1 if ends else len(ids), most)
     return Sampled(list(ids[:length]), list(logprobs[:length]), cut=not ends or ends[0] >= most)
 
 
 def _generate(trainer: Any, prompts: Sequence[list[int]], most: int) -> list[tuple[list[int], list[float]]]:
-    """Return ids and log probabilities, until the last of the batch has ended; prompts are padded on the left."""
+    """Return ids and log probabilities; generation goes on until the last sequence of the batch has ended."""
     torch: Any = import_module("torch")
     models: Any = import_module("trl.models")
     pad: Any = import_module("trl.trainer.utils").pad
     padding, device = trainer.processing_class.pad_token_id, trainer.accelerator.device
+    # Left padding: generation continues from the last position of each row.
     inputs = pad([torch.tensor(ids) for ids in prompts], padding_value=padding, padding_side="left").to(device)
     read = pad([torch.ones(len(ids), dtype=torch.long) for ids in prompts], padding_value=0, padding_side="left")
+    # A copy, since the trainer goes on using its own.
     config = copy(trainer.generation_config)
     config.max_new_tokens = most
     watch = _Watch(torch, trainer.temperature)
@@ -73,9 +73,9 @@ def _generate(trainer: Any, prompts: Sequence[list[int]], most: int) -> list[tup
 
 
 class _Watch:
-    """Notes the log probability of every sampled token at the temperature of training, one step of logits in memory at a time.
+    """A logits processor that records the log probability of every sampled token at the training temperature.
 
-    Of `generate` it is a logits processor: it sees the logits before temperature and truncation, and leaves them as they are.
+    It sees the logits before temperature and truncation and does not change them. Only one step of logits is in memory at a time.
     """
 
     def __init__(self, torch: Any, temperature: float) -> None:
@@ -84,6 +84,7 @@ class _Watch:
         self._last: Any = None
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
+        # The token chosen at the last step is known only now.
         self._note(input_ids)
         self._last = scores.float() / self._temperature
         return scores

@@ -1,6 +1,4 @@
-"""Tasks as rows: what a trainer's dataset holds, and the episode that each row stands for."""
-
-from __future__ import annotations
+"""Tasks as rows of a trainer's dataset, and the episode that each row identifies."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +19,7 @@ from simtrain.values.types import JsonObject, JsonValue, canonical, encode
 
 Row: TypeAlias = Mapping[str, JsonValue]
 FindEpisode: TypeAlias = Callable[[Row], Episode]
-"""Finds the episode that a row stands for. Raises InputError."""
+"""Finds the episode of a row. Raises InputError."""
 
 
 def task_dataset(
@@ -32,11 +30,11 @@ def task_dataset(
     seed: int = 0,
     attempts: int = 1,
 ) -> Any:
-    """Return a `datasets.Dataset` of tasks: a row per scenario, world seed, case and attempt, in this order.
+    """Return a `datasets.Dataset` of tasks: one row per scenario, world seed, case and attempt, in this order.
 
-    Columns: `prompt` (system and user message), `scenario`, `environment` (the scenario again, by which TRL chooses among several
-    environments), `world_seed` (None: the world's own), `case`, `seed`, `attempt`. `world_seeds` are seeds of the worlds, by which
-    training and test are kept apart; `cases` is the number of cases taken from each world. Raises InputError, also for no row.
+    Columns: `prompt` (system and user message), `scenario`, `environment` (the same name, by which TRL chooses among several
+    environments), `world_seed` (None: the world's own), `case`, `seed`, `attempt`. `world_seeds` are the seeds of worlds, which
+    keep training and test apart; `cases` is the number of cases taken from each world. Raises InputError, also if there are no rows.
     """
     require("train", "datasets")
     names = [scenarios] if isinstance(scenarios, str) else list(scenarios)
@@ -67,9 +65,9 @@ def first_episode(scenario: str) -> Episode:
 
 
 def task_prompt(episode: Episode, place: JsonObject) -> list[JsonObject]:
-    """Return the system and the user message of an episode, as the agent reads them.
+    """Return the system and user message of an episode, as the agent reads them.
 
-    The user message also has `task`, the row as JSON: a `rollout_func` is handed the prompts alone. No chat template writes it.
+    The user message also has `task`, the row as JSON, since a `rollout_func` receives only the prompts. Chat templates ignore it.
     """
     with sessions().open(episode) as session:
         system: list[JsonObject] = (
@@ -79,7 +77,7 @@ def task_prompt(episode: Episode, place: JsonObject) -> list[JsonObject]:
 
 
 def episode_of(row: Row) -> Episode:
-    """Return the episode of a row of `task_dataset`. Raises InputError for what no such row has, and for an unknown scenario or case."""
+    """Return the episode of a row of `task_dataset`. Raises InputError for a malformed row, and for an unknown scenario or case."""
     name = row.get("scenario")
     if not isinstance(name, str):
         raise InputError("the row names no scenario", remedy="make the dataset with task_dataset")
@@ -103,11 +101,12 @@ def _number(row: Row, column: str, default: int | None) -> int | None:
 
 @lru_cache(maxsize=1024)
 def scenario_of(name: str, world_seed: int | None = None) -> Scenario:
-    """Return a scenario by name or file, over its world as another seed makes it, if one is given. Raises InputError."""
+    """Return a scenario by name or file; its world is built with `world_seed` if one is given. Raises InputError."""
     scenario = load_scenario(name)
     if world_seed is None:
         return scenario
     rows = scenario.spec.vary.rows if scenario.spec.vary else []
     spec = scenario.spec.model_copy(update={"vary": Vary(seeds=[world_seed], rows=rows)})
+    # Another world makes other episodes: with the same digest, records of the two could be taken for each other.
     digest = blake2b(canonical([scenario.digest, world_seed]), digest_size=16).hexdigest()
     return replace(scenario, spec=spec, digest=digest)

@@ -1,11 +1,9 @@
-"""Tools as methods that TRL can read: transformers makes a function definition of a method's signature, hints and docstring.
+"""Tools as methods that TRL can read: transformers derives a function definition from signature, hints and docstring.
 
-The definition is that of the tool, as far as Python's type hints go; what they cannot say of an argument (bounds, patterns, the
-properties of an object) is written after its description as JSON Schema. The format of the docstrings is that of
-https://huggingface.co/docs/transformers/chat_extras#passing-tools. `OfferedTool` is the same tool without any loss.
+It equals the tool's own as far as type hints can express it; what they cannot express of an argument (bounds, patterns, the
+properties of an object) follows its description as JSON Schema. The format of the docstrings is that of
+https://huggingface.co/docs/transformers/chat_extras#passing-tools. `OfferedTool` is the same tool without loss.
 """
-
-from __future__ import annotations
 
 import keyword
 import re
@@ -18,7 +16,7 @@ from simtrain.llm.tool_names import definition, wire_names
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, as_object, encode, is_list, is_object
 
 Carry: TypeAlias = Callable[[Any, str, JsonObject], str]
-"""Carries out a call: the environment, the tool, its arguments; returns the reply as text."""
+"""Carries out a call, given environment, tool and arguments; returns the reply as text."""
 
 _TYPES: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 
@@ -27,7 +25,7 @@ _SECTION = re.compile(r"\b(Args|Returns|Raises|choices):", re.IGNORECASE)
 
 
 class OfferedTool(dict[str, JsonValue]):
-    """A tool as its function definition, which can be called: TRL lists dictionaries as they are, and calls what it lists."""
+    """A tool's function definition that can also be called: TRL lists dictionaries unchanged, and calls what it lists."""
 
     def __init__(self, tool: ToolSpec, name: str, call: Callable[[JsonObject], str]) -> None:
         super().__init__(definition(tool, name))
@@ -39,9 +37,9 @@ class OfferedTool(dict[str, JsonValue]):
 
 
 def method_names(tools: Iterable[str]) -> dict[str, str]:
-    """Return tool name -> name of its method: the name on the wire, unless TRL takes no tool of that name from a class.
+    """Return tool name -> method name: the name on the wire, unless TRL ignores methods of that name.
 
-    TRL passes over `reset`, `get_reward` and names that begin with an underscore: these get `tool_` before them.
+    TRL ignores `reset`, `get_reward` and names that begin with an underscore; these get the prefix `tool_`.
     """
     natives = list(dict.fromkeys(tools))
     taken, shown = set(natives), dict[str, str]()
@@ -61,7 +59,7 @@ def _passed_over(name: str) -> bool:
 
 
 def tool_method(tool: ToolSpec, name: str, carry: Carry) -> Callable[..., str]:
-    """Return the method of a tool, called `name`; `carry` is handed the call under the tool's own names."""
+    """Return the method of a tool, called `name`; `carry` receives the call under the tool's own names."""
     schema = tool.input_schema
     properties = {key: as_object(value) for key, value in as_object(schema.get("properties")).items()}
     required: JsonValue = schema.get("required") or ()
@@ -84,12 +82,13 @@ def tool_method(tool: ToolSpec, name: str, carry: Carry) -> Callable[..., str]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = docstring(tool, arguments, properties)
     method.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
+    # transformers reads the signature, not the code: the method itself takes any keyword.
     vars(method)["__signature__"] = Signature([receiver, *parameters], return_annotation=str)
     return method
 
 
 def argument_names(keys: Iterable[str]) -> dict[str, str]:
-    """Return the key of an argument -> its name in Python: an identifier that is neither a keyword nor `self`, nor taken."""
+    """Return argument key -> its name in Python: a free identifier that is neither a keyword nor `self`."""
     names = list(dict.fromkeys(keys))
     found = {name: name for name in names if _usable(name)}
     taken = set(found.values())
@@ -117,7 +116,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def hint(schema: JsonObject) -> Any:
-    """Return the type hint that comes nearest to a JSON Schema."""
+    """Return the type hint closest to a JSON Schema."""
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
     for union in ("anyOf", "oneOf"):
@@ -151,7 +150,7 @@ def _either(hints: Sequence[Any]) -> Any:
 
 
 def docstring(tool: ToolSpec, arguments: Mapping[str, str], properties: Mapping[str, JsonObject]) -> str:
-    """Return Google's form: what the tool does, then a line for each argument."""
+    """Return a docstring in Google's format: what the tool does, then one line per argument."""
     lines = [_line(tool.description) or tool.name]
     if arguments:
         lines += [
@@ -169,7 +168,7 @@ def _described(schema: JsonObject) -> str:
 
 
 def _unsaid(schema: JsonObject) -> JsonObject:
-    """Return the keywords of an argument's schema that its type hint does not say."""
+    """Return the keywords of an argument's schema that its type hint does not express."""
     stated = {"type", "description", "enum", "const"}
     if schema.get("type") == "object" and not schema.get("properties"):
         stated |= {"additionalProperties", "properties"}
@@ -184,5 +183,5 @@ def _unsaid(schema: JsonObject) -> JsonObject:
 
 
 def _line(text: str) -> str:
-    """Return a description on one line, in which no word begins a section of the docstring."""
+    """Return a description on one line, without words that would begin a section of the docstring."""
     return _SECTION.sub(r"\1 :", " ".join(text.split()))

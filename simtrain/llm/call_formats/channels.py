@@ -1,7 +1,5 @@
 """Messages of several channels in one turn, each with a header: harmony (gpt-oss) and ATEM (Muse)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -26,14 +24,23 @@ _ATEM = ValueTags('<atem:parameter name="', ('">',), "</atem:parameter>", "</ate
 
 
 def _parts(text: str, ends: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield header and body of each part; a body ends where an end stands before the next part, or with the text."""
+    """Yield the header and body of each part; a body ends at an end mark that the next part follows, or with the text."""
+    # Both marks are needed: an argument may contain one of them as text.
     borders = re.compile(f"(?:{'|'.join(map(re.escape, ends))}){re.escape(_START)}")
     for part in borders.split(text):
         header, message, body = part.partition(_MESSAGE)
         yield (header, body) if message else ("", part)
 
 
-class Harmony(CallFormat):
+class _Channels(CallFormat):
+    """A turn whose calls are messages of their own, so that `read` finds them."""
+
+    def calls(self, text: str, schemas: Schemas) -> tuple[str, list[ToolCall]]:
+        found = self.read(text, schemas)
+        return found.text, list(found.calls)
+
+
+class Harmony(_Channels):
     """` to=functions.NAME<|channel|>commentary json<|message|>{...}<|call|>`; thinking in the channel `analysis`."""
 
     opening = " to=functions."
@@ -49,12 +56,8 @@ class Harmony(CallFormat):
                 (thoughts if "<|channel|>analysis" in header else words).append(body)
         return AssistantMessage("\n".join(words).strip(), "\n".join(thoughts).strip() or None, tuple(calls))
 
-    def calls(self, text: str, schemas: Schemas) -> tuple[str, list[ToolCall]]:
-        found = self.read(text, schemas)
-        return found.text, list(found.calls)
 
-
-class Atem(CallFormat):
+class Atem(_Channels):
     """` to=NAME<|message|><atem:function_calls>...`; thinking is sent to `self`, words to `user`."""
 
     opening = " to="
@@ -70,10 +73,6 @@ class Atem(CallFormat):
             else:
                 calls.append(_atem_call(to, body, schemas, len(calls)))
         return AssistantMessage("\n".join(words).strip(), "\n".join(thoughts).strip() or None, tuple(calls))
-
-    def calls(self, text: str, schemas: Schemas) -> tuple[str, list[ToolCall]]:
-        found = self.read(text, schemas)
-        return found.text, list(found.calls)
 
 
 def _json_call(tool: str, body: str, index: int) -> ToolCall:

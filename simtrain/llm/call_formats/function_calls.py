@@ -1,7 +1,5 @@
 """Calls as functions are called in code: `[name(key='text', other=3)]`, as LFM2 writes them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -15,12 +13,13 @@ _KEY = re.compile(r"([^\s(),='\[\]]+)=")
 _AFTER = re.compile(r", [^\s(),='\[\]]+=|\)(?=, [^\s(),='\[\]]+\(|\]|\Z)")
 _ESCAPES = {"\\\\": "\\", "\\'": "'", "\\n": "\n", "\\r": "\r"}
 _ESCAPE = re.compile(r"\\[\\'nr]")
+# Each try parses the value so far, so hostile text would cost its length squared.
 _MOST_TRIES = 2_000
 
 
 @dataclass(frozen=True)
 class FunctionCalls(CallFormat):
-    """`<|tool_call_start|>[name(key='text'), ...]<|tool_call_end|>`; `escaped` says whether quotes in texts are."""
+    """`<|tool_call_start|>[name(key='text'), ...]<|tool_call_end|>`; `escaped`: quotes in texts are escaped."""
 
     escaped: bool
 
@@ -70,7 +69,8 @@ class FunctionCalls(CallFormat):
             at += 2
 
     def _value(self, block: str, at: int) -> tuple[JsonValue, int]:
-        """Return a value and where it ends: at the first place behind which an argument or a call can begin."""
+        """Return a value and its end: the first place after which an argument or a call can begin."""
+        # Quotes in a text may be unescaped, so only what follows shows where a value ends.
         for tries, after in enumerate(_AFTER.finditer(block, at)):
             if tries > _MOST_TRIES:
                 break
@@ -86,6 +86,7 @@ class FunctionCalls(CallFormat):
                 raise ValueError("no text")
             return self._unescaped(text[1:-1])
         value = typed(text, {})
+        # `typed` returns what it cannot read as text; here that means the value goes on.
         if isinstance(value, str) and not text.startswith('"'):
             raise ValueError("no value")
         return value

@@ -1,10 +1,8 @@
 """Calls as Gemma 4 writes them: `<|tool_call>call:name{key:<|"|>text<|"|>,other:3}<tool_call|>`."""
 
-from __future__ import annotations
-
 import re
 
-from simtrain.llm.call_formats.reading import CallFormat, Schemas, made_call, malformed
+from simtrain.llm.call_formats.reading import Schemas, TaggedCalls, made_call, malformed
 from simtrain.llm.completion import ToolCall
 from simtrain.values.types import JsonValue
 
@@ -16,42 +14,30 @@ _WORDS = {"true": True, "false": False, "null": None, "None": None}
 _DEEPEST = 60
 
 
-class Gemma(CallFormat):
-    """Calls in braces with keys unquoted; thinking in a channel of its own."""
+class Gemma(TaggedCalls):
+    """Calls in braces with unquoted keys; thinking has its own channel."""
 
     opening = "<|tool_call>"
     closing = "<tool_call|>"
     thought = ("<|channel>thought\n", "<channel|>")
 
-    def calls(self, text: str, schemas: Schemas) -> tuple[str, list[ToolCall]]:
-        words, calls, at = list[str](), list[ToolCall](), 0
-        while (start := text.find(self.opening, at)) >= 0:
-            words.append(text[at:start])
-            inner = start + len(self.opening)
-            try:
-                call, at = _call(text, inner, len(calls))
-            except ValueError:
-                end = text.find(self.closing, inner)
-                named = _CALL.match(text, inner)
-                block = text[inner : end if end >= 0 else len(text)]
-                call = malformed(block, len(calls), named[1] if named else None)
-                at = end + len(self.closing) if end >= 0 else len(text)
-            calls.append(call)
-        return "".join([*words, text[at:]]), calls
+    def call(self, text: str, at: int, schemas: Schemas, index: int) -> tuple[ToolCall, int]:
+        named = _CALL.match(text, at)
+        if named is None:
+            raise ValueError("no call")
+        arguments, at = _object(text, named.end(), 0)
+        if not text.startswith(self.closing, at):
+            raise ValueError("no end")
+        return made_call(named[1], arguments, index), at + len(self.closing)
 
-
-def _call(text: str, at: int, index: int) -> tuple[ToolCall, int]:
-    named = _CALL.match(text, at)
-    if named is None:
-        raise ValueError("no call")
-    arguments, at = _object(text, named.end(), 0)
-    if not text.startswith(Gemma.closing, at):
-        raise ValueError("no end")
-    return made_call(named[1], arguments, index), at + len(Gemma.closing)
+    def unread(self, text: str, at: int, stop: int, index: int) -> ToolCall:
+        named = _CALL.match(text, at)
+        return malformed(text[at:stop], index, named[1] if named else None)
 
 
 def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
-    """Return the value that begins at a place, and where it ends. Raises ValueError."""
+    """Return the value at a position, and its end. Raises ValueError."""
+    # The parser is recursive: deep nesting in a model's output must not become a RecursionError.
     if depth > _DEEPEST:
         raise ValueError("too deep")
     if text.startswith(_QUOTE, at):
@@ -71,7 +57,7 @@ def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
 
 
 def _text(text: str, at: int) -> tuple[str, int]:
-    """Return a quoted text. One may hold the quote itself: what follows the last one decides."""
+    """Return a quoted text and its end. The text may contain the quote: only one before a separator ends it."""
     end = text.find(_QUOTE, at + len(_QUOTE))
     while end >= 0:
         after = end + len(_QUOTE)

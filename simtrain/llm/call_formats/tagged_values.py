@@ -1,21 +1,18 @@
-"""Calls whose arguments stand each between tags, unquoted: Qwen 3.5 and Nemotron, GLM 4.5."""
-
-from __future__ import annotations
+"""Calls whose arguments are written between tags, unquoted: Qwen 3.5 and Nemotron, GLM 4.5."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from simtrain.llm.call_formats.json_calls import skip
-from simtrain.llm.call_formats.reading import CallFormat, Schemas, argument_schema, made_call, malformed, typed
+from simtrain.llm.call_formats.reading import Schemas, TaggedCalls, argument_schema, made_call, malformed, skip, typed
 from simtrain.llm.completion import ToolCall
 from simtrain.values.types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
 class ValueTags:
-    """The tags of one argument: `first` NAME `second` VALUE `third`; `last` stands behind the arguments.
+    """The tags of one argument: `first` NAME `second` VALUE `third`; `last` follows all arguments.
 
-    White space may stand inside `second`, between its parts. With `lines` a value has its own lines.
+    White space is allowed between the parts of `second`. With `lines` a value is on lines of its own.
     """
 
     first: str
@@ -25,7 +22,7 @@ class ValueTags:
     lines: bool = False
 
     def read(self, text: str, at: int, schema: Callable[[str], JsonObject]) -> tuple[JsonObject, int]:
-        """Return the arguments that begin at a place, and where they end. Raises ValueError."""
+        """Return the arguments at a position, and their end. Raises ValueError."""
         arguments: dict[str, JsonValue] = {}
         while not text.startswith(self.last, at := skip(text, at)):
             if not text.startswith(self.first, at):
@@ -34,6 +31,7 @@ class ValueTags:
             end, after = self._end(text, at)
             value = text[at:end]
             if self.lines:
+                # One line break on each side is the template's; any others belong to the value.
                 value = value.removeprefix("\n").removesuffix("\n")
             arguments[name] = typed(value, schema(name))
             at = after
@@ -52,7 +50,7 @@ class ValueTags:
         return text[at:end], after
 
     def _end(self, text: str, at: int) -> tuple[int, int]:
-        """Return where a value ends and what follows begins: a value may hold its closing tag, so the next tag decides."""
+        """Return the end of a value and the start of what follows. A value may contain its closing tag, so the next tag decides."""
         end = text.find(self.third, at)
         while end >= 0:
             after = skip(text, end + len(self.third))
@@ -63,7 +61,7 @@ class ValueTags:
 
 
 @dataclass(frozen=True)
-class TaggedValues(CallFormat):
+class TaggedValues(TaggedCalls):
     """`opening` NAME `named` ARGUMENTS `closing`."""
 
     start: str
@@ -74,25 +72,9 @@ class TaggedValues(CallFormat):
     opening = "<tool_call>"
     closing = "</tool_call>"
 
-    def calls(self, text: str, schemas: Schemas) -> tuple[str, list[ToolCall]]:
-        words, calls, at = list[str](), list[ToolCall](), 0
-        while (begin := text.find(self.opening, at)) >= 0:
-            words.append(text[at:begin])
-            inner = skip(text, begin + len(self.opening))
-            try:
-                call, at = self.call(text, inner, schemas, len(calls))
-            except ValueError:
-                end = text.find(self.closing, inner)
-                block = text[inner : end if end >= 0 else len(text)].strip()
-                call, at = (
-                    malformed(block, len(calls), self._named(text, inner)),
-                    (end + len(self.closing) if end >= 0 else len(text)),
-                )
-            calls.append(call)
-        return "".join([*words, text[at:]]), calls
-
     def call(self, text: str, at: int, schemas: Schemas, index: int) -> tuple[ToolCall, int]:
-        """Return the call whose name begins at a place, and where it ends. Raises ValueError."""
+        """Return the call whose name is at a position, and its end. Raises ValueError."""
+        at = skip(text, at)
         name = self._named(text, at)
         if not name:
             raise ValueError("no name")
@@ -103,11 +85,15 @@ class TaggedValues(CallFormat):
             raise ValueError("no end")
         return made_call(name, arguments, index), at + len(self.stop)
 
+    def unread(self, text: str, at: int, stop: int, index: int) -> ToolCall:
+        return malformed(text[at:stop].strip(), index, self._named(text, skip(text, at)))
+
     def _named(self, text: str, at: int) -> str | None:
         if not text.startswith(self.start, at):
             return None
         end = text.find(self.named, at)
         name = text[at + len(self.start) : end] if end >= 0 else ""
+        # A tag or a line break means that the name ended earlier, and this text is no call.
         return name if name and "<" not in name and "\n" not in name else None
 
 

@@ -1,7 +1,5 @@
 """Capture servers: the surface each shows to every kind of client, the wording of its errors, and its answers to probes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,6 +71,7 @@ async def capture_all(
     """
     if probes is not None:
         probes.check_servers(source.name for source in sources)
+    # Each server is a process, often of node: more at once would make all of them miss their limits.
     free = asyncio.Semaphore(AT_ONCE)
     takes = [_Take(source.name, probes, patience or Patience(), watch or _ignore, writes) for source in sources]
 
@@ -135,6 +134,7 @@ class _Take:
     async def _capture(self, target: Target) -> ServerManifest:
         refusals: list[InputError] = []
         for era in ERAS:
+            # A server that speaks one era may not answer in the other at all; it has started already, so it needs no long limit.
             limit = min(self.patience.start, OTHER_ERA_LIMIT) if self.surfaces else self.patience.start
             try:
                 await self._show_era(target, era, limit)
@@ -173,6 +173,7 @@ class _Take:
             plain = await self._show(client)
             self.surfaces.append(plain)
             left = await self._misuse(client, [*mistakes(plain, writes=self.writes), *protocol_mistakes(plain)])
+            # No tool is safe to call, so only calls that the library refuses before a tool runs are left.
             if not left and "bad_arguments" not in self.profile:
                 await self._misuse(client, sure_mistakes(plain, self.profile))
         while left:
@@ -216,6 +217,7 @@ class _Take:
     async def _show_to(self, target: Target, era: str, capabilities: JsonObject, limit: float) -> Surface:
         self.watch(self.name, f"listing, {era}, as a client with {', '.join(capabilities)}")
         async with connect(target, era=era, capabilities=capabilities, timeout=limit) as client:
+            # A client with capabilities may be asked for roots first, and the lists may depend on its answer.
             await client.quiet(SETTLING)
             return await self._show(client)
 
@@ -225,7 +227,7 @@ class _Take:
             self._refused(client, method, error)
         if client.connection.strays.count:
             stray = client.connection.strays.first[0][:80]
-            self._remark(f"its output holds lines that are no MCP, the first is {stray!r}")
+            self._remark(f"its output holds lines that are not MCP, the first is {stray!r}")
         return surface
 
     async def _misuse(self, client: Client, left: list[WrongRequest]) -> list[WrongRequest]:
@@ -240,6 +242,7 @@ class _Take:
             except SimulatorFault as fault:
                 self._remark(f"{mistake.kind}: {fault}")
                 rest = left[number + 1 :]
+                # Skipped as a group: a server that ignores one malformed request ignores the others, each for the whole timeout.
                 return [other for other in rest if not (mistake.protocol and other.protocol)]
             response: JsonObject = exchange.response
             if mistake.kind == "bad_cursor" and exchange.result is not None:
@@ -247,11 +250,13 @@ class _Take:
                 response = {"result": {}}
             elif mistake.params is not None:
                 self.mistaken.append(exchange)
+            # The first of a kind stands for it; later ones are kept as exchanges.
             self.profile.setdefault(mistake.kind, response)
         return []
 
     async def _probe(self, target: Target, era: str, probes: ProbeFile) -> None:
         """Play the probes in order, with one connection per set of capabilities."""
+        # In one connection per client, since probes may depend on what earlier ones changed.
         by_client: dict[tuple[str, ...] | None, list[Probe]] = {}
         for probe in probes.of(self.name, self.surfaces):
             able = None if probe.capabilities is None else tuple(probe.capabilities)

@@ -3,8 +3,6 @@
 The patterns follow published attacks on MCP clients: tool poisoning, hidden characters, shadowing of other servers' tools.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -101,11 +99,13 @@ def _findings(server: ServerManifest) -> Iterator[LintFinding]:
 
 
 def _suspicions(server: str, place: str, text: str) -> Iterator[LintFinding]:
+    # The patterns are applied to text from an untrusted server: length bounds their time.
     text = text[:LONGEST]
     for rule, pattern in _RULES.items():
         words = next(_matches(pattern, text), None)
         if words is not None:
             yield LintFinding(server, place, rule, _shown(words))
+    # Emoji use the same joiners, so those are taken out first.
     hidden = _HIDDEN.search(_JOINED.sub("", text))
     if hidden is not None:
         letter = hidden[0]
@@ -150,7 +150,7 @@ def _tool_findings(server: str, tools: list[JsonObject]) -> Iterator[LintFinding
             yield LintFinding(server, place, "has a name that clients may refuse", _shown(name))
         if not is_object(tool.get("inputSchema")) or tool["inputSchema"].get("type") != "object":
             yield LintFinding(
-                server, place, "has an input schema that is of no object", _shown(str(tool.get("inputSchema")))
+                server, place, "has an input schema whose type is not object", _shown(str(tool.get("inputSchema")))
             )
         for key in ("inputSchema", "outputSchema"):
             problem = _schema_problem(tool.get(key))
@@ -162,7 +162,7 @@ def _schema_problem(schema: JsonValue) -> str | None:
     if schema is None:
         return None
     if not is_object(schema):
-        return "it is no object"
+        return "it is not an object"
     try:
         validator(schema)
     except ValueError as error:

@@ -4,8 +4,6 @@ Sources: the clients' documentation of `mcpServers` (Claude, Cursor: `${VAR}`, `
 `inputs` (VS Code: `${input:id}`), whose files may contain comments and trailing commas.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
@@ -41,8 +39,9 @@ def read_mcp_json(path: Path, *, environ: Mapping[str, str] | None = None) -> tu
         # As in VS Code's settings.json.
         servers = nested.get("servers")
     if not is_object(servers) or not servers:
-        raise InputError("the file names no servers", remedy='they stand under "mcpServers" or "servers"', file=path)
+        raise InputError("the file names no servers", remedy='they belong under "mcpServers" or "servers"', file=path)
     folder = path.absolute().parent
+    # Editors keep the file in a folder of their own, and mean the folder above by workspaceFolder.
     workspace = folder.parent if folder.name in (".vscode", ".cursor") else folder
     reader = _Reader(path, os.environ if environ is None else environ, workspace)
     return tuple(
@@ -68,14 +67,16 @@ class _Reader:
         """Return the command or URL of an entry."""
         try:
             if not is_object(entry):
-                raise InputError("this is no object")
+                raise InputError("this is not an object")
             return self._target(entry)
         except InputError as error:
+            # Returned, not raised: one bad entry must not keep the others from being captured.
             return error.at(file=self._path, place=name)
 
     def _target(self, entry: JsonObject) -> Target:
         url: JsonValue = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
         kind: JsonValue = entry.get("type") or entry.get("transport")
+        # Replaced by streamable HTTP in revision 2025-03-26.
         if kind == "sse":
             raise InputError(
                 "its type is sse, a transport that has been replaced", remedy="use its http URL, if it has one"
@@ -94,7 +95,7 @@ class _Reader:
     def _stdio(self, entry: JsonObject) -> StdioTarget:
         arguments: JsonValue = entry.get("args", [])
         if not is_list(arguments):
-            raise InputError("args is no list")
+            raise InputError("args is not a list")
         words = [self._fill(word, "args") for word in arguments]
         env = self._env_file(entry) | self._texts(entry, "env")
         cwd = Path(self._fill(entry["cwd"], "cwd")).expanduser() if entry.get("cwd") else None
@@ -106,7 +107,7 @@ class _Reader:
     def _texts(self, entry: JsonObject, key: str) -> dict[str, str]:
         fields: JsonValue = entry.get(key) or {}
         if not is_object(fields):
-            raise InputError(f"{key} is no object")
+            raise InputError(f"{key} is not an object")
         return {name: self._fill(value, f"{key}.{name}") for name, value in fields.items()}
 
     def _env_file(self, entry: JsonObject) -> dict[str, str]:
@@ -127,7 +128,7 @@ class _Reader:
         if isinstance(value, int | float):
             return str(value)
         if not isinstance(value, str):
-            raise InputError(f"{place} is no text")
+            raise InputError(f"{place} is not text")
         return _VARIABLE.sub(self._variable, value)
 
     def _variable(self, found: re.Match[str]) -> str:
@@ -162,13 +163,14 @@ _BEYOND_JSON = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=(?
 
 def _read(path: Path) -> JsonObject:
     try:
+        # Editors on Windows write a byte order mark.
         text = file_bytes(path, most=MAX_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"cannot be read: {reason}", file=path) from None
     # Keep a comment's line breaks, so that errors name the right line.
     plain = _BEYOND_JSON.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
     document = parsed_json(plain, path)
     if not is_object(document):
-        raise InputError("this is no mcp.json", remedy="it is an object of servers", file=path)
+        raise InputError("this is not an mcp.json", remedy="it is an object of servers", file=path)
     return document

@@ -1,7 +1,5 @@
 """Tool calls with bad arguments, covering each kind of mistake: the replies show how a server words its errors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -58,6 +56,7 @@ def misuses(tools: Sequence[JsonObject], *, writes: bool) -> Iterator[Call]:
 def sure_misuses(tools: Sequence[JsonObject]) -> Iterator[Call]:
     """Return calls without required arguments, to at most two tools: a library that validates first refuses them before the tool runs."""
     named = [tool for tool in tools if isinstance(tool.get("name"), str)]
+    # Even a refused call is not made to a tool that says it destroys.
     harmless = [tool for tool in named if as_object(tool.get("annotations")).get("destructiveHint") is not True]
     needy = [part for part in map(_Misused, harmless) if part.required]
     return chain(*(part.of_nothing() for part in needy[:2]))

@@ -57,7 +57,7 @@ class Probe(_Strict):
         if len(wanted) != 1:
             raise ValueError("a probe has one of call, read, prompt and method")
         if self.params and self.method is None:
-            raise ValueError("params go with method; arguments of a tool or prompt stand under `with`")
+            raise ValueError("params go with method; arguments of a tool or prompt belong under `with`")
         if self.arguments and self.call is None and self.prompt is None:
             raise ValueError("`with` goes with call and prompt")
         return self
@@ -135,6 +135,7 @@ def mistakes(surface: Surface, *, writes: bool = False) -> list[WrongRequest]:
     capabilities = as_object(surface.greeting.get("capabilities"))
     found = [WrongRequest("unknown_method", NO_METHOD, {})]
     if "tools" in capabilities:
+        # With and without arguments: some servers first check whether there are any.
         found.append(WrongRequest("unknown_tool", "tools/call", {"name": NO_TOOL, "arguments": {NO_ARGUMENT: 1}}))
         found.append(WrongRequest("unknown_tool_empty", "tools/call", {"name": NO_TOOL, "arguments": {}}))
         found += _calls(misuses(surface.items("tools/list"), writes=writes))

@@ -1,7 +1,5 @@
 """The secrets of one server: its headers, secret arguments and variables, and API keys in our own environment."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
@@ -38,6 +36,7 @@ def source_of(target: Target, hidden: Redactor) -> JsonObject:
 def _in_url(target: HttpTarget) -> list[str]:
     parts = urlsplit(target.url)
     values = list(target.headers.values())
+    # A server may echo the token of `Bearer TOKEN` without its scheme.
     bare = [value.partition(" ")[2] for value in values if " " in value]
     query = [value for name, value in parse_qsl(parts.query) if names_secret(name)]
     return [*values, *bare, parts.password or "", *query]

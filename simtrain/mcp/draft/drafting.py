@@ -1,7 +1,5 @@
 """Draft with a model: it proposes, and checks accept or object, for a limited number of rounds. Without a model: a skeleton."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +69,7 @@ async def with_model(
                 watch(f"round {number} of {rounds}: accepted")
                 state = f"proposed by a model, and accepted by the checks in round {number}"
                 return Drafted(proposal, judged, state, number, True)
+            # Kept, since a later round may be worse than an earlier one.
             if judged.loads and (best is None or len(objections) < len(best[1].objections)):
                 best = proposal, judged
         watch(f"round {number} of {rounds}: sent back, {len(objections)} objections, first {str(objections[0])[:200]}")
@@ -90,6 +89,7 @@ async def _sound_part(
     judged = await judge(proposal, observed, name=name, manifest=manifest, excused=observed.tools)
     while judged.objections:
         faulty = {one.tool: f"the checks refused it ({one.reason[:160]})" for one in judged.objections if one.tool}
+        # Objections without a tool cannot be met by leaving one open.
         if not faulty or len(faulty) == len(proposal.bound):
             return skeleton(observed), ProposalVerdict((), {})
         proposal = proposal.without(faulty)

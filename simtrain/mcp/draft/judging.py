@@ -1,7 +1,5 @@
 """Judge a proposal without relying on the model's claims: by its form, loading, the recorded replies, and renamed recordings."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -59,6 +57,7 @@ def held_out(observed: Observed) -> set[int]:
     found: set[int] = set()
     for call in observed.calls:
         kind = call.tool, call.channel
+        # The first call of a kind is always shown: the model cannot guess a form that it has not seen.
         if kind in seen and call.number % HELD_OUT == 0:
             found.add(call.number)
         seen.add(kind)
@@ -115,6 +114,7 @@ def _writing_reads(proposal: Proposal, observed: Observed) -> list[Objection]:
 def _left_open(proposal: Proposal, observed: Observed, excused: Collection[str]) -> list[Objection]:
     if not proposal.bound:
         return [Objection("open", None, "every tool is left open")]
+    # A tool with no recorded result cannot be judged, so nobody insists that it be written.
     shown = Counter(call.tool for call in observed.calls if call.channel == "result")
     return [
         Objection("open", tool, f"it is left open, and {shown[tool]} replies of it were recorded; bind it, or insist")

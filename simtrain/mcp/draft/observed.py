@@ -1,7 +1,5 @@
 """The input of a draft: a server's tools, and its recorded calls in order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +19,7 @@ Channel: TypeAlias = str | int
 
 @dataclass(frozen=True, eq=False)
 class RecordedCall:
-    """One recorded call. `number` counts across all recordings, `course` is the recording that it belongs to."""
+    """One recorded call. `number` counts across all recordings, `recorded_session` is the recording that it belongs to."""
 
     number: int
     recorded_session: int
@@ -56,7 +54,7 @@ def read_observed(manifest: Path, *, server: str | None = None, recordings: Sequ
     servers = read_manifest(manifest).servers
     if server is None and len(servers) > 1:
         raise InputError(
-            f"the manifest holds {len(servers)} servers",
+            f"the manifest contains {len(servers)} servers",
             remedy=f"name one with --server: {', '.join(servers)}",
             file=manifest,
         )

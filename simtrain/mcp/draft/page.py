@@ -1,7 +1,5 @@
 """The YAML of a draft: readable and editable, and byte-identical for the same draft."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -51,6 +49,7 @@ def flow(value: JsonValue) -> str:
 
 
 _BARE = re.compile(r"[A-Za-z_(/.$][\w ./()*=<>+$-]*")
+# YAML 1.1 reads more words as booleans than 1.2, and authors may use tools of either.
 _MISREAD = re.compile(r"true|false|null|yes|no|on|off|nan|inf|y|n|~", re.IGNORECASE)
 
 
@@ -64,6 +63,7 @@ def scalar(value: JsonValue) -> str:
             return value
         return yaml.safe_dump(value, default_style='"', width=float("inf"), allow_unicode=True).strip()
     text = yaml.safe_dump(value, width=float("inf")).strip()
+    # PyYAML ends a document of a single scalar with this mark.
     return text.removesuffix("...").strip()
 
 

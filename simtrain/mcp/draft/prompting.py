@@ -2,8 +2,6 @@
 the last proposal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.mcp.draft.judging import Objection, shown_calls
@@ -71,6 +69,7 @@ def answered(messages: Sequence[JsonObject], reply: str, objections: Sequence[Ob
     lines += [f"- and {more} more"] if more > 0 else []
     sent_back = "\n".join(["This is not accepted:", *lines, "Reply with the whole YAML document again, corrected."])
     return [
+        # Only the last round: the prompt must not grow with every proposal.
         *messages[:2],
         {"role": "assistant", "content": reply[:ALL_LETTERS]},
         {"role": "user", "content": sent_back},

@@ -41,6 +41,7 @@ def read_proposal(reply: str, tools: Mapping[str, JsonObject]) -> Proposal:
     """Parse the proposal in a model's reply, for the tools of a server. Raises InputError for a malformed one."""
     if len(reply) > LONGEST:
         raise InputError(f"the reply has {len(reply)} characters", remedy=f"{LONGEST} at most", file=FILE)
+    # Models often put the document into a fence, whatever the prompt says.
     fenced = _FENCED.search(reply)
     data = parse_document(fenced[1] if fenced else reply, FILE).data
     _check_keys(data, PARTS, None)
@@ -92,6 +93,7 @@ def _tools(value: JsonValue, known: Mapping[str, JsonObject]) -> tuple[dict[str,
                 file=FILE,
                 place=place,
             )
+    # Asked for explicitly: a tool that is left out silently would be taken for finished.
     missing = [name for name in known if name not in bound and name not in left]
     if missing:
         problem = f"nothing is said of the tool {missing[0]!r}"

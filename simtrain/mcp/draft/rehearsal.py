@@ -1,7 +1,5 @@
 """Play recorded calls against a draft, through the MCP interface, and compare its replies with the recorded ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 STEP = 20.0
 """Seconds between two calls."""
 
+# Milliseconds since 1970, from 2001 to 2286.
 _EPOCH = range(1_000_000_000_000, 10_000_000_000_000)
 _MOMENT = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?|(?<![\d.])1[5-9]\d{11}(?![\d.])"

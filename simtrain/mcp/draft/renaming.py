@@ -3,8 +3,6 @@
 A draft with hard-coded replies returns the old words; one that stores its input returns the new ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -36,6 +34,7 @@ def _recorded_session(observed: Observed, recorded_session: int) -> Iterator[Rec
     if not texts:
         yield from calls
         return
+    # Longest first, since one text may contain another.
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in sorted(texts, key=len, reverse=True)))
 
     def change(text: str) -> str:

@@ -1,7 +1,5 @@
 """The YAML of a drafted world: surface and errors come from the capture, everything else from a proposal, or stays open."""
 
-from __future__ import annotations
-
 import re
 from os.path import relpath
 from pathlib import Path
@@ -69,12 +67,14 @@ def _tool(observed: Observed, proposal: Proposal, tool: str) -> list[str]:
     native = native_name(observed.manifest.name, tool)
     lines = [f"  - name: {native}"]
     lines += block("description", " ".join(str(raw.get("description") or tool).split()), 4)
+    # The world's name for it differs, but clients must see the server's own.
     if native.rpartition(".")[2] != tool:
         lines += block("descriptor", {"name": tool}, 4)
     lines += block("input", _input(raw.get("inputSchema")), 4)
     if is_schema(raw.get("outputSchema")):
         lines += block("output", raw["outputSchema"], 4)
     if tool not in proposal.bound:
+        # By the specification a tool without this hint may write.
         reads = cast(JsonObject, raw.get("annotations") or {}).get("readOnlyHint") is True
         open_lines = comment([f"Open: {proposal.open[tool]}"], 4)
         return [*lines, *open_lines, "    unbound: true", f"    writes: {'false' if reads else 'true'}"]

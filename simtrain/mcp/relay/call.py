@@ -1,7 +1,5 @@
 """One tool call on its way through the relay: with perturbations around it, to the server and back."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -90,6 +88,7 @@ class Server:
 
     def note_perturbed(self, noted: JsonObject) -> None:
         """Note that a perturbation has changed the request before it reached the server."""
+        # Later changes concern a repeated call, which is recorded as a frame of its own.
         if self.first is None:
             self._relayed.by.append(noted)
 

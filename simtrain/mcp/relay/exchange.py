@@ -1,8 +1,7 @@
 """One HTTP request on its way through the relay, and its reply on the way back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from aiohttp import ClientResponse, web
@@ -11,15 +10,13 @@ from multidict import CIMultiDict
 from simtrain.mcp.relay.call import RelayOutcome
 from simtrain.mcp.relay.journal import RelayJournal, Wrapping, era_of
 from simtrain.mcp.relay.perturb import Perturber
-from simtrain.mcp.relay.reverse_proxy import given
-from simtrain.mcp.relay.upstream import Gone, RelayLimits, Upstream, end_to_end, within
+from simtrain.mcp.relay.reverse_proxy import given, made
+from simtrain.mcp.relay.upstream import LENGTH, Change, Gone, RelayLimits, Upstream, end_to_end
 from simtrain.mcp_wire.frames import decode_frames, encode_frame
-from simtrain.mcp_wire.stream_parts import Events, Piece, event_data, with_data
+from simtrain.mcp_wire.stream_parts import Events, event_data
 from simtrain.values.types import JsonObject
 
 SESSION = "Mcp-Session-Id"
-
-_LENGTH = frozenset({b"content-length"})
 
 _IDS = count(1)
 
@@ -58,6 +55,7 @@ class HttpExchange:
                 async with self.upstream.asked(self.request, sent) as response:
                     return await self._reply(response)
             except Gone as error:
+                # The head of the reply is on its way already, so no error can be sent in its place.
                 if self._answered:
                     raise
                 return self.refuse(502, f"the server cannot be reached: {error}")
@@ -66,7 +64,7 @@ class HttpExchange:
                 self.perturber.ended(self._scope)
 
     def refuse(self, status: int, message: str) -> web.Response:
-        """Return an answer in the server's stead, a JSON-RPC error that says so."""
+        """Return a JSON-RPC error of the relay itself, in place of the server's reply."""
         error: JsonObject = {"code": -32000, "message": f"simtrain relay: {message}"}
         self.journal.frame(
             "server",
@@ -74,10 +72,10 @@ class HttpExchange:
             Wrapping(self._session, self._number, status),
             perturbed={"by": [], "frame": {"error": error}},
         )
-        return _own(status, {"jsonrpc": "2.0", "id": None, "error": error})
+        return made(status, encode_frame({"jsonrpc": "2.0", "id": None, "error": error}))
 
     async def _departed(self, body: bytes) -> bytes | web.Response:
-        """Return the body for the server, or the answer to a call that does not reach it."""
+        """Return the body for the server, or the reply to a call that does not reach it."""
         seconds = self.journal.now()
         frames = decode_frames(body) if body else None
         if frames is None:
@@ -85,6 +83,7 @@ class HttpExchange:
             return body
         self._era = era_of(frames[0])
         relayed = None
+        # Batches (up to revision 2025-03-26) pass as they are: a reply to one of them could not be matched with its part.
         if len(frames) == 1:
             relayed = self.perturber.client_sends(frames[0], self._scope, self._repeat, session=self._session)
         if relayed is None:
@@ -97,59 +96,47 @@ class HttpExchange:
         if frame is None:
             outcome = await relayed.outcome
             self.journal.frame("server", None, self._wrapping, perturbed={**outcome.notes, "frame": outcome.frame})
-            return _own(200, outcome.frame or {})
+            return made(200, encode_frame(outcome.frame or {}))
         return body if frame is relayed.request else encode_frame(frame)
 
     async def _reply(self, response: ClientResponse) -> web.StreamResponse:
         self._session = self._session or self.journal.session(response.headers.get(SESSION))
+        change = partial(self._passed, status=response.status)
         if response.content_type == "text/event-stream":
-            return await self._stream(response, Events(limit=self.limits.body))
+            return await self._stream(response, change)
+        # Anything of unknown length is passed on as it comes, since it may never end.
         if response.content_type == "application/json" or response.headers.get("Content-Length", "").isdecimal():
-            return await self._document(response)
+            return await self._document(response, change)
         return await self._stream(response, None)
 
-    async def _document(self, response: ClientResponse) -> web.Response:
+    async def _document(self, response: ClientResponse, change: Change) -> web.Response:
         body = await self.upstream.whole(response)
-        changed = await self._passed(body, response.status)
+        changed = await change(body)
         headers = self._headers(response, changed=changed is not body)
         shown = web.Response(body=changed, status=response.status, reason=response.reason, headers=headers)
         return given(shown)
 
-    async def _stream(self, response: ClientResponse, events: Events | None) -> web.StreamResponse:
-        """Forward chunks as they arrive; events one by one, since each may have to be changed."""
-        headers = self._headers(response, changed=events is not None)
+    async def _stream(self, response: ClientResponse, change: Change | None) -> web.StreamResponse:
+        headers = self._headers(response, changed=change is not None)
         shown = given(web.StreamResponse(status=response.status, reason=response.reason, headers=headers))
         self._answered = True
         await shown.prepare(self.request)
         if response.status >= 400:
             wrapping = Wrapping(self._session, self._number, response.status)
             self.journal.stray("server", (response.reason or "error").encode(), wrapping)
-        async for chunk in self.upstream.pieces(response):
-            if events is None:
-                await self._send(shown, chunk)
-                continue
-            for piece in events.feed(chunk):
-                await self._send(shown, await self._event(piece, response.status))
-        for piece in events.rest() if events is not None else ():
-            await self._send(shown, piece.data)
+        await self.upstream.forward(response, shown, change)
         await shown.write_eof()
         return shown
 
-    async def _event(self, piece: Piece, status: int) -> bytes:
-        data = event_data(piece.data) if piece.whole else b""
-        if not data:
-            return piece.data
-        changed = await self._passed(data, status)
-        return piece.data if changed is data else with_data(piece.data, changed)
-
     async def _passed(self, body: bytes, status: int) -> bytes:
-        """Return what the client gets of a body or of an event's data: the same bytes unless a perturbation changed them."""
+        """Return a body, or an event's data, as the client gets it: the same bytes unless a perturbation changed them."""
         seconds = self.journal.now()
         frames = decode_frames(body)
         wrapping = Wrapping(self._session, self._number, status, self._era)
         if frames is None:
             self.journal.stray("server", body, wrapping)
             return body
+        # The session begins with this very reply, so its request was filed under the number of the request.
         scopes = (self._scope, f"http {self._number}")
         matched = self.perturber.server_sends(frames[0], scopes) if len(frames) == 1 else None
         if matched is None:
@@ -162,7 +149,7 @@ class HttpExchange:
         return body if outcome.frame is None else encode_frame(outcome.frame)
 
     async def _repeat(self, frame: JsonObject) -> JsonObject:
-        """Send a call once more, on a connection of its own and under an id that no client has."""
+        """Send a call once more, on its own connection and under an id that no client uses."""
         identity = f"simtrain-relay-{next(_IDS)}"
         sent = {**frame, "id": identity}
         wrapping = Wrapping(self._session, self.journal.next_http(), era=self._era)
@@ -173,7 +160,7 @@ class HttpExchange:
         return reply
 
     async def _answer_to(self, identity: str, response: ClientResponse) -> JsonObject:
-        """Return the response frame with this id, out of a document or of events."""
+        """Return the response frame with this id, from a document or from events."""
         streams = response.content_type == "text/event-stream"
         events, parts = Events(limit=self.limits.body), list[bytes]()
         async for chunk in self.upstream.pieces(response):
@@ -189,16 +176,8 @@ class HttpExchange:
 
     def _headers(self, response: ClientResponse, *, changed: bool) -> CIMultiDict[str]:
         """Return the headers of a reply; a redirection within the server becomes one within the relay."""
-        headers = end_to_end(response, without=_LENGTH if changed else frozenset())
+        headers = end_to_end(response, without=LENGTH if changed else frozenset())
         location, origin = headers.get("Location", ""), self.upstream.origin
         if location.startswith(f"{origin}/"):
             headers["Location"] = location.removeprefix(origin)
         return headers
-
-    async def _send(self, shown: web.StreamResponse, data: bytes) -> None:
-        async with within(self.limits.send, "the other side does not read"):
-            await shown.write(data)
-
-
-def _own(status: int, frame: JsonObject) -> web.Response:
-    return given(web.Response(body=encode_frame(frame), status=status, headers={"Content-Type": "application/json"}))

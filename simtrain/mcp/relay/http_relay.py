@@ -1,7 +1,5 @@
 """The relay over HTTP: a reverse proxy on this machine in front of one streamable HTTP server."""
 
-from __future__ import annotations
-
 from aiohttp import web
 
 from simtrain.mcp.relay.exchange import HttpExchange

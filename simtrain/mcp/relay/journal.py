@@ -1,14 +1,12 @@
 """The journal of a relay: frames as they pass, and their count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count
 
 from simtrain.mcp.relay.verdicts import Verdicts
 from simtrain.mcp_wire.eras import HANDSHAKE, MODERN, VERSION_KEY
 from simtrain.values.types import JsonObject, as_object
-from simtrain.worlds.recorded.recording import Recorder, Sender
+from simtrain.worlds.recorded.recording import Frame, Recorder, Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +57,16 @@ class RelayJournal:
         if self._verdicts is not None:
             self._verdicts.see(sender, frame, perturbed, wrapping.session, wrapping.http)
         if self._recorder is not None:
-            self._recorder.write(
-                sender, frame, seconds=seconds, perturbed=perturbed,
-                session=wrapping.session, http=wrapping.http, status=wrapping.status, era=wrapping.era,
-            )  # fmt: skip
+            moment = self.now() if seconds is None else seconds
+            session, http, status, era = wrapping.session, wrapping.http, wrapping.status, wrapping.era
+            self._recorder.write(Frame(0, moment, sender, frame, session, era, http, status, perturbed=perturbed))
 
     def stray(self, sender: Sender, data: bytes, wrapping: Wrapping) -> None:
         """Record input that is not a frame."""
         if self._recorder is not None and data.strip():
-            text = data[:8000].decode(errors="replace").rstrip("\r\n")
-            self._recorder.write(
-                sender, None, text=text, session=wrapping.session, http=wrapping.http, status=wrapping.status
-            )
+            text = data.decode(errors="replace").rstrip("\r\n")
+            session, http, status = wrapping.session, wrapping.http, wrapping.status
+            self._recorder.write(Frame(0, self.now(), sender, None, session, http=http, status=status, text=text))
 
 
 def era_of(frame: JsonObject) -> str | None:

@@ -1,7 +1,5 @@
 """The tools shown to each client of a relay: those that it listed, as changed by perturbations."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,6 +50,7 @@ class Audience:
 
     def to(self, client: str | None) -> OfferedTools:
         """Return what a client was shown; if it did not list the tools itself, what any client was shown last."""
+        # Clients of the modern era may call without listing, relying on a list that they cached.
         return self._shown.get(client, self._last)
 
     def list(self, client: str | None, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:

@@ -1,7 +1,5 @@
 """Perturbations between a client and a real server: the frames they meet, and the frames that result."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,6 +75,7 @@ def _no_place_here(armed: Armed) -> str | None:
         return "needs the state of a world, but behind a relay there is a real server"
     if armed.when.state is not None:
         return "is triggered by the state of a world, but behind a relay there is a real server"
+    # By the method, not a trait: whatever overrides it acts on a task that a relay never sees.
     if type(armed.perturbation).ask is not Perturbation.ask:
         return "acts on the task, which a relay cannot see"
     return "is triggered by turns, which a relay cannot see" if armed.when.turns is not None else None
@@ -219,6 +218,7 @@ class Perturber:
             return RelayOutcome(None, {**notes, "failed": f"{type(error).__name__}: {error}"})
         finally:
             for active, matching in matched:
+                # A firing that was decided but never reached, as after a failure or a cancelled call, must not count.
                 active.trigger.give_back(matching)
         # Six digits, as in trajectories: sums of floats would otherwise differ in the last digit.
         late = round(clock.moment - begun, 6)

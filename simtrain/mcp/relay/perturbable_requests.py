@@ -1,7 +1,5 @@
 """The requests that a relay may perturb (tool calls, resource reads, prompts), as frames and as perturbations see them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from simtrain.contracts.request import FILL, READ, Request

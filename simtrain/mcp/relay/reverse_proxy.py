@@ -1,6 +1,4 @@
-"""A reverse proxy on this machine in front of one HTTP server; what becomes of a request is its subclass's."""
-
-from __future__ import annotations
+"""A reverse proxy on this machine in front of one HTTP server; subclasses decide what happens to a request."""
 
 import asyncio
 import contextlib
@@ -20,22 +18,22 @@ from simtrain.values.errors import InputError
 ADDRESS = "127.0.0.1"
 
 LINGERING = 1.0
-"""Seconds in which what is still coming of a refused request is read: closing before would tear the answer from the client's hands."""
+"""Seconds for reading the rest of a refused request: if the connection closed sooner, the client would not get the reply."""
 
 GIVEN = web.ResponseKey("given", frozenset[str])
-"""Where a reply says which headers it has from the server, in small letters."""
+"""The key under which a reply keeps the names, in lower case, of the headers that the server sent."""
 
 _ResponseT = TypeVar("_ResponseT", bound=web.StreamResponse)
 
 _LOG = logging.getLogger(__name__)
-# What is not HTTP is answered with 400, which is all that there is to say of it.
+# Input that is not HTTP gets status 400; a traceback in the log would add nothing.
 _LOG.addFilter(lambda record: record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError))
 
 
 class ReverseProxy(ABC):
     """An async context manager: while it is open, the server can be reached at `url` as at its own address.
 
-    It listens on the loopback interface alone, and turns away requests whose Host or Origin is another.
+    It listens only on the loopback interface, and refuses requests with any other Host or Origin.
     """
 
     def __init__(self, target: HttpTarget, *, port: int = 0, limits: RelayLimits | None = None) -> None:
@@ -50,7 +48,9 @@ class ReverseProxy(ABC):
             app,
             logger=_LOG,
             access_log=None,
+            # A client that hangs up must not leave its request to the server running.
             handler_cancellation=True,
+            # Bodies pass as they are; a client that asked for gzip gets the server's own bytes.
             auto_decompress=False,
             keepalive_timeout=self.limits.idle,
             lingering_time=LINGERING,
@@ -65,7 +65,7 @@ class ReverseProxy(ABC):
         return f"http://{ADDRESS}:{self.port}{self.upstream.path}"
 
     async def __aenter__(self) -> Self:
-        """Listen. Raises InputError where the port is taken."""
+        """Listen. Raises InputError if the port is taken."""
         self.failed = asyncio.get_running_loop().create_future()
         await self._runner.setup()
         try:
@@ -90,11 +90,11 @@ class ReverseProxy(ABC):
 
     @abstractmethod
     async def exchange(self, request: web.Request, body: bytes) -> web.StreamResponse:
-        """Return the answer to a request that has come whole. Raises Gone, and InputError where there is no going on."""
+        """Return the reply to a completely received request. Raises Gone, and InputError if the relay cannot go on."""
 
     @abstractmethod
     def refuse(self, request: web.Request, status: int, message: str) -> web.Response:
-        """Return an answer in the server's stead, which says why."""
+        """Return an error in place of the server's reply."""
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         # A web page of another site may have sent it (DNS rebinding).
@@ -112,23 +112,28 @@ class ReverseProxy(ABC):
         except (Gone, ConnectionError):
             pass
         except InputError as error:
-            # The recording cannot be written: there is no going on without it.
+            # The recording cannot be written, and a relay that goes on without it would lose what it was started for.
             if not self.failed.done():
                 self.failed.set_exception(error)
-        # Broken off, so that the client does not take what it has for the whole.
+        # Aborted, so that the client does not take a partial reply for a complete one.
         if request.transport is not None:
             request.transport.abort()
         return web.Response()
 
 
+def made(status: int, body: bytes) -> web.Response:
+    """Return a reply of the relay's own, in JSON."""
+    return given(web.Response(body=body, status=status, headers={"Content-Type": "application/json"}))
+
+
 def given(response: _ResponseT) -> _ResponseT:
-    """Return the reply, with note taken that its headers are the server's."""
+    """Return the reply with its headers marked as the server's."""
     response[GIVEN] = frozenset(name.lower() for name in response.headers)
     return response
 
 
 async def _as_given(request: web.Request, response: web.StreamResponse) -> None:
-    """Take away what the library adds to a reply."""
+    """Remove the headers that aiohttp adds to a reply."""
     for name in ("Server", "Date", "Content-Type"):
         if name.lower() not in response.get(GIVEN, ()):
             response.headers.pop(name, None)

@@ -1,7 +1,5 @@
 """The relay on standard input and output: a byte pump between one client and the server that it starts."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal
@@ -149,6 +147,7 @@ class _Pump:
             line, frames = piece.data, decode_frames(piece.data) if piece.whole else None
             if frames is None:
                 self._journal.stray("client", line, Wrapping())
+                # Passed on all the same: the relay must not be stricter than the server behind it.
                 await self._write(self._to_server, line)
                 continue
             self._era = era_of(frames[0]) or self._era

@@ -1,6 +1,4 @@
-"""What is asked of a chat server for its token ids, what is taken out of its replies again, and what is recorded of them."""
-
-from __future__ import annotations
+"""The fields that request token ids from a chat server, their removal from its replies, and the record of the ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ _IDS = ("prompt_token_ids", "token_ids")
 
 
 def asks_for(path: str) -> JsonObject | None:
-    """Return the fields that ask for ids at a path; None for a path where a model writes nothing."""
+    """Return the fields that request ids at a path; None for a path where no model writes."""
     if path.endswith(_CHAT):
         return ASKED_OF_CHAT
     return ASKED_OF_COMPLETIONS if path.endswith("/completions") else None
@@ -21,9 +19,9 @@ def asks_for(path: str) -> JsonObject | None:
 
 @dataclass
 class TokenRecord:
-    """One request: whose it is, and the tokens of its reply, gathered from a document or from the events of a stream.
+    """One request: its episode, and the tokens of its reply, gathered from a document or from the events of a stream.
 
-    `added` are the fields that the request did not have. What they bring is taken out of the reply.
+    `added` are the fields that the relay added to the request. What they add to the reply is removed again.
     """
 
     number: int
@@ -36,11 +34,11 @@ class TokenRecord:
 
     @property
     def complete(self) -> bool:
-        """True if the server gave the ids."""
+        """True if the server returned ids."""
         return any(choice["completion_ids"] for choice in self.choices.values())
 
     def take(self, data: JsonObject) -> bool:
-        """Read a reply, or a part of one, and take out of it what was asked for here. True if that changed it."""
+        """Read a reply, or a part of one, and remove what only the relay requested. Return True if that changed it."""
         given: JsonValue = data.get("choices")
         choices = [one for one in given if is_object(one)] if is_list(given) else []
         self.prompt_ids = self.prompt_ids or ids_in(data.get("prompt_token_ids"))
@@ -50,11 +48,12 @@ class TokenRecord:
         for choice in choices:
             changed |= self._without(choice)
             if "logprobs" in self.added and choice.get("logprobs") is not None:
+                # None and not left out: that is how servers answer a request without logprobs.
                 choice["logprobs"], changed = None, True
         return changed
 
     def lines(self) -> Iterator[JsonObject]:
-        """Yield what is recorded: a line for each choice. No message, no header and no key is part of it."""
+        """Yield the lines of the record, one for each choice, without any message, header or key."""
         for index, choice in sorted(self.choices.items()):
             yield {
                 "episode": self.episode,

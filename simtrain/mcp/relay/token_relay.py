@@ -1,8 +1,7 @@
-"""A relay in front of a chat server that records token ids, so that an agent is trained as it is, whatever it is made with."""
-
-from __future__ import annotations
+"""A relay in front of a chat server that records token ids, so that any agent can be trained without changes."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 from aiohttp import ClientResponse, web
@@ -11,26 +10,24 @@ from simtrain.files.jsonl import LineWriter
 from simtrain.llm.client import ChatClient
 from simtrain.llm.retries import ModelError
 from simtrain.llm.tokenizing import chat_prompt_ids, tokenized
-from simtrain.mcp.relay.reverse_proxy import ReverseProxy, given
+from simtrain.mcp.relay.reverse_proxy import ReverseProxy, given, made
 from simtrain.mcp.relay.token_record import TokenRecord, asks_for
-from simtrain.mcp.relay.upstream import Gone, RelayLimits, end_to_end, within
-from simtrain.mcp_wire.stream_parts import Events, Piece, event_data, with_data
+from simtrain.mcp.relay.upstream import LENGTH, Gone, RelayLimits, end_to_end
 from simtrain.mcp_wire.targets import HttpTarget
 from simtrain.values.types import JsonObject, is_object
 
 EPISODE_HEADER = "X-Simtrain-Episode"
 EPISODE_KEY = "episode:"
-"""How an API key begins that names an episode: for agents that can set nothing else. It goes no further."""
+"""The prefix of an API key that names an episode, for agents that can set nothing else. It is never passed on."""
 
 _REFUSED = (400, 422)
 _OWN = frozenset({EPISODE_HEADER.lower().encode()})
 _NEVER = frozenset({EPISODE_HEADER.lower().encode(), b"authorization"})
-_LENGTH = frozenset({b"content-length"})
 
 
 @dataclass
 class TokenTally:
-    """Requests in which a model wrote, and those of which token ids are recorded."""
+    """The number of requests to a model, and of those with recorded token ids."""
 
     requests: int = 0
     recorded: int = 0
@@ -38,7 +35,7 @@ class TokenTally:
 
 @dataclass
 class _Caller:
-    """Who sends a request: the episode, and the key that the server gets."""
+    """The sender of a request: the episode, and the key for the server."""
 
     episode: str | None
     key: str | None
@@ -47,7 +44,7 @@ class _Caller:
 
 
 class TokenRelay(ReverseProxy):
-    """Passes everything on as it is, and asks for ids where the client did not; what that adds is taken out of the replies.
+    """Passes everything on unchanged, but requests ids if the client did not; what that adds to replies is removed again.
 
     The episode is that of the header `X-Simtrain-Episode`, of an API key `episode:NAME`, or of the field `user`.
     `key` is what the server gets in place of such a key.
@@ -69,20 +66,19 @@ class TokenRelay(ReverseProxy):
         self._unwilling: set[tuple[str, bool]] = set()
 
     def refuse(self, request: web.Request, status: int, message: str) -> web.Response:
-        """Return an error as chat servers write it."""
+        """Return an error in the form of chat servers."""
         error: JsonObject = {"error": {"message": f"simtrain capture-tokens: {message}", "type": "proxy_error"}}
-        return given(
-            web.Response(body=orjson.dumps(error), status=status, headers={"Content-Type": "application/json"})
-        )
+        return made(status, orjson.dumps(error))
 
     async def exchange(self, request: web.Request, body: bytes) -> web.StreamResponse:
-        """Pass a request on, and record its tokens if a model writes something."""
+        """Pass a request on, and record its tokens if it is one to a model."""
         caller, asked = self._caller(request, body), asks_for(request.path)
         data = _object(body) if asked is not None and request.method == "POST" else None
         try:
             if data is None or asked is None:
                 return await self._passed(request, body, caller, None)
             self.tally.requests += 1
+            # A server may accept the fields for documents and refuse them for streams, so each is remembered apart.
             sort = (request.path, bool(data.get("stream")))
             wanted = {} if sort in self._unwilling else asked
             added = {name: value for name, value in wanted.items() if data.get(name) is None}
@@ -100,7 +96,7 @@ class TokenRelay(ReverseProxy):
         async with self.upstream.asked(request, sent, without=caller.without, headers=caller.headers) as response:
             if response.status not in _REFUSED or not record.added:
                 return await self._replied(request, response, caller, record)
-        # A server that knows no such fields may refuse them: it is asked as the client asks, from now on.
+        # A server may refuse fields that it does not know: from now on its requests are passed on unchanged.
         self._unwilling.add((request.path, bool(record.body.get("stream"))))
         record.added = {}
         return await self._passed(request, body, caller, record)
@@ -117,40 +113,26 @@ class TokenRelay(ReverseProxy):
         fine = response.status == 200
         if record is None or not fine or response.content_type == "text/event-stream":
             return await self._stream(request, response, caller, record if fine else None)
-        body = await self.upstream.whole(response)
-        data = _object(body)
-        changed = data is not None and record.take(data)
+        body = await _taken(await self.upstream.whole(response), record)
         await self._record(record, caller)
-        headers = end_to_end(response, without=_LENGTH)
-        shown = orjson.dumps(data) if changed else body
-        return given(web.Response(body=shown, status=response.status, reason=response.reason, headers=headers))
+        headers = end_to_end(response, without=LENGTH)
+        return given(web.Response(body=body, status=response.status, reason=response.reason, headers=headers))
 
     async def _stream(
         self, request: web.Request, response: ClientResponse, caller: _Caller, record: TokenRecord | None
     ) -> web.StreamResponse:
-        """Forward chunks as they arrive; events one by one where tokens are recorded."""
-        headers = end_to_end(response, without=_LENGTH if record else frozenset())
+        headers = end_to_end(response, without=LENGTH if record else frozenset())
         shown = given(web.StreamResponse(status=response.status, reason=response.reason, headers=headers))
         request[_BEGUN] = True
         await shown.prepare(request)
-        events = Events(limit=self.limits.body)
-        async for chunk in self.upstream.pieces(response):
-            pieces = [Piece(chunk)] if record is None else list(events.feed(chunk))
-            for piece in pieces:
-                await self._send(shown, piece.data if record is None else _event(piece, record))
-        for piece in events.rest():
-            await self._send(shown, piece.data)
+        await self.upstream.forward(response, shown, None if record is None else partial(_taken, record=record))
         if record is not None:
             await self._record(record, caller)
         await shown.write_eof()
         return shown
 
-    async def _send(self, shown: web.StreamResponse, data: bytes) -> None:
-        async with within(self.limits.send, "the other side does not read"):
-            await shown.write(data)
-
     async def _record(self, record: TokenRecord, caller: _Caller) -> None:
-        """Write the record. Raises InputError when it cannot be written."""
+        """Write the record. Raises InputError if it cannot be written."""
         if not record.complete:
             return
         if not record.prompt_ids:
@@ -160,7 +142,7 @@ class TokenRelay(ReverseProxy):
         self.tally.recorded += 1
 
     async def _prompt_ids(self, record: TokenRecord, caller: _Caller) -> tuple[int, ...]:
-        """Return the ids of a prompt from a server that tells them only when asked: llama.cpp. None where it does not."""
+        """Return the ids of a prompt from a server that returns them only on a request of its own (llama.cpp); empty if there are none."""
         base = self.upstream.origin + record.path.partition("/v1/")[0] + "/v1"
         client = ChatClient(
             str(record.body.get("model")), base_url=base, api_key=caller.key or "none", timeout=60, attempts=1
@@ -191,13 +173,10 @@ class TokenRelay(ReverseProxy):
 _BEGUN = web.RequestKey("begun", bool)
 
 
-def _event(piece: Piece, record: TokenRecord) -> bytes:
-    """Return an event for the client, with its tokens taken in."""
-    data = event_data(piece.data) if piece.whole else b""
-    found = _object(data)
-    if found is None or not record.take(found):
-        return piece.data
-    return with_data(piece.data, orjson.dumps(found))
+async def _taken(body: bytes, record: TokenRecord) -> bytes:
+    """Return a reply, or an event's data, for the client, after its tokens were recorded."""
+    data = _object(body)
+    return orjson.dumps(data) if data is not None and record.take(data) else body
 
 
 def _object(body: bytes) -> JsonObject | None:

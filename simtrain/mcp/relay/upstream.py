@@ -1,11 +1,10 @@
 """The server's side of an HTTP relay: its address, requests to it, and what of their headers is for the other end."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from aiohttp import (
@@ -17,10 +16,11 @@ from aiohttp import (
     DummyCookieJar,
     TCPConnector,
 )
-from aiohttp.web import BaseRequest
+from aiohttp.web import BaseRequest, StreamResponse
 from multidict import CIMultiDict
 from yarl import URL
 
+from simtrain.mcp_wire.stream_parts import Events, Piece, event_data, with_data
 from simtrain.mcp_wire.targets import HttpTarget
 
 FRESH = 2.0
@@ -28,6 +28,9 @@ FRESH = 2.0
 without risking that it is carried out twice."""
 
 LONGEST_HEADER = 65536
+
+LENGTH = frozenset({b"content-length"})
+"""The header that goes when a body may change."""
 
 # RFC 9110, section 7.6.1, and what HTTP/1.0 proxies knew.
 _HOP_BY_HOP = frozenset(
@@ -48,6 +51,10 @@ class RelayLimits:
     request: float = 60.0
     reply: float = 600.0
     idle: float = 300.0
+
+
+Change: TypeAlias = Callable[[bytes], Awaitable[bytes]]
+"""Returns what the client gets of a body, or of an event's data: the same object where it stays as it is."""
 
 
 class Gone(Exception):
@@ -126,6 +133,19 @@ class Upstream:
                     raise Gone("the reply is too large")
         return bytes(body)
 
+    async def forward(self, response: ClientResponse, shown: StreamResponse, change: Change | None = None) -> None:
+        """Pass chunks on to a client as they arrive; with `change` event by event, each with its data as that gives it. Raises Gone."""
+        events = Events(limit=self._limits.body)
+        async for chunk in self.pieces(response):
+            for piece in [Piece(chunk)] if change is None else events.feed(chunk):
+                await self._send(shown, piece.data if change is None else await _changed(piece, change))
+        for piece in events.rest():
+            await self._send(shown, piece.data)
+
+    async def _send(self, shown: StreamResponse, data: bytes) -> None:
+        async with within(self._limits.send, "the other side does not read"):
+            await shown.write(data)
+
     @contextmanager
     def _reaching(self) -> Generator[None]:
         try:
@@ -135,6 +155,12 @@ class Upstream:
         except (ClientError, OSError) as error:
             words = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
             raise Gone(words) from None
+
+
+async def _changed(piece: Piece, change: Change) -> bytes:
+    data = event_data(piece.data) if piece.whole else b""
+    changed = await change(data) if data else data
+    return piece.data if changed is data else with_data(piece.data, changed)
 
 
 @asynccontextmanager

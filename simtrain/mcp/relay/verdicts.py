@@ -1,7 +1,5 @@
 """Verdicts on a client that met faults: it retried, recovered, gave up, wrote twice, or leaked a secret."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Routing: finds the episode and the server for a URL path and a bearer token."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +14,8 @@ from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.sdk_server import SCOPE_KEY, current_handler
 from simtrain.mcp_wire.sessions import ProtocolSessions
+from simtrain.runs.episode_host import EpisodeHost
 from simtrain.runs.held_episode import HeldEpisode
-from simtrain.runs.held_episodes import Episodes
 from simtrain.values.errors import InputError
 
 PATH = re.compile(r"(?:/w/(?P<episode>[^/]+))?(?:/(?P<server>[^/]+))?/mcp/?")
@@ -94,14 +92,15 @@ class Addresses:
     """The ASGI application that finds the handler for each request and passes both on to the MCP endpoint."""
 
     endpoint: ProtocolSessions
-    episodes: Episodes
+    host: EpisodeHost
     handlers: Handlers
     open_default: Callable[[], Awaitable[HeldEpisode]] | None
     token: str | None = None
     """If given, protects all episodes that have no token of their own."""
 
     def __post_init__(self) -> None:
-        self.episodes.leaving.append(self._end_sessions)
+        # An SDK session would keep the handler, and with it the whole episode, after its end.
+        self.host.leaving.append(self._end_sessions)
 
     async def _end_sessions(self, held: HeldEpisode) -> None:
         for handler in self.handlers.drop(held):
@@ -126,13 +125,14 @@ class Addresses:
             raise AddressRefused(404, str(error)) from None
 
     async def _episode(self, name: str | None, token: str | None) -> HeldEpisode:
-        held = self.episodes.find(name or DEFAULT)
+        held = self.host.find(name or DEFAULT)
+        # A client with a token of an episode need not know its address.
         if name is None and token is not None:
-            held = self.episodes.by_token(token) or held
+            held = self.host.by_token(token) or held
         if held is None and name is None and self.open_default is not None and self._admitted(None, token):
             held = await self.open_default()
         if held is None:
-            # 404 reveals that a name is unknown, but names cannot be guessed, and a user who mistyped one must be able to see it.
+            # 404 only for callers that are admitted here: anybody else learns nothing about names.
             raise AddressRefused(
                 404 if self._admitted(None, token) else 401, "There is no such episode; open one first"
             )

@@ -78,6 +78,7 @@ async def run_program(
     with TemporaryFile() as inward, TemporaryFile() as out, TemporaryFile() as err:
         inward.write(prompt.encode("utf-8", "replace"))
         inward.seek(0)
+        # A session of its own, so that one signal reaches the program with all its children.
         process = await asyncio.create_subprocess_exec(
             *words, stdin=inward, stdout=out, stderr=err, env={**os.environ, **variables}, start_new_session=True
         )
@@ -111,6 +112,7 @@ async def _end(process: Process) -> None:
     except TimeoutError:
         signal_group(process, signal.SIGKILL)
         await process.wait()
+    # Once more: children may have ignored SIGTERM after the program itself ended.
     signal_group(process, signal.SIGKILL)
 
 

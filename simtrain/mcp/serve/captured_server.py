@@ -1,7 +1,5 @@
 """Captured servers, ready to be served: read and indexed once for all episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -45,6 +43,7 @@ def captured_servers(path: Path) -> Mapping[str, CapturedServer]:
     return _captured(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
+# The modification time is part of the key, so that a file that is captured again is read again.
 @lru_cache(maxsize=64)
 def _captured(path: Path, _: int) -> Mapping[str, CapturedServer]:
     found = (CapturedServer(manifest) for manifest in read_servers(path).servers.values())

@@ -1,9 +1,7 @@
 """The control plane: opens, plays, lists, inspects, forks, grades and closes episodes; apart from the MCP side, behind a token.
 
-It is what sessions are played over from other processes.
+Other processes play sessions over it.
 """
-
-from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -37,10 +35,10 @@ NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"
 """The pattern for names of episodes. They are arguments of commands, so none may look like an option."""
 
 PROTOCOL = "1"
-"""Counts up with every change after which a client of sessions cannot go on as it was written."""
+"""The protocol version; incremented with every change that breaks existing clients of sessions."""
 
 SPEAKS = "simtrain-sessions"
-"""The header by which a client of sessions says which protocol it speaks."""
+"""The header with the protocol version of a client of sessions."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -52,7 +50,7 @@ class _Body(BaseModel):
 class OpenRequest(_Body):
     """What to open: a scenario (by default the first), one of its cases, a seed, an attempt, and optionally a name.
 
-    `token` true gives the episode a bearer token of its own, without which nobody reaches it. `tools` true has its tools told.
+    `token` true gives the episode its own bearer token, without which it cannot be reached. `tools` true includes its tools in the reply.
     """
 
     scenario: str | None = None
@@ -65,7 +63,7 @@ class OpenRequest(_Body):
 
 
 class CallRequest(_Body):
-    """One call in an episode; `by` is who makes it, where several act there."""
+    """One call in an episode; `by` names the acting party, if several act in it."""
 
     episode: str
     tool: str
@@ -87,10 +85,10 @@ class Forking(_Body):
 
 
 class EndRequest(_Body):
-    """The last message of the agent (or of `by`, where several act), read like any agent's.
+    """The last message of the agent (or of `by`, if several act), read like any agent's.
 
-    `abstain` means that it declined the task, `failed` how it broke down. Tokens and `cost` (US dollars) are what its models used in the
-    whole episode.
+    `abstain` means that it declined the task, `failed` describes a failure of the agent. Tokens and `cost` (US dollars) are
+    the totals of its models over the whole episode.
     """
 
     answer: str | None = None
@@ -119,7 +117,7 @@ class StateQuery(_Body):
 class Control:
     """The control plane of one serving session. `base` is the URL of the MCP side.
 
-    `token` is wanted with every request; without one, whatever it is served on must let in nobody else.
+    `token` is required in every request. Without one, the socket itself must admit only the right user.
     """
 
     def __init__(self, serving: ServingSession, *, token: str | None, base: str) -> None:
@@ -146,6 +144,7 @@ class Control:
 
     def _guarded(self, handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
+            # Before anything else: not even the protocol version is told to a caller without the token.
             if self._token is not None and not same(bearer(request.scope), self._token):
                 return _json({"error": "the control token is needed as a bearer token"}, 401)
             spoken = request.headers.get(SPEAKS, PROTOCOL)
@@ -164,7 +163,7 @@ class Control:
 
     def _held(self, request: Request) -> HeldEpisode:
         name = request.path_params["name"]
-        held = self._serving.episodes.find(name)
+        held = self._serving.host.find(name)
         if held is None:
             raise LookupError(_unknown(name)["error"])
         return held
@@ -181,14 +180,14 @@ class Control:
             "simtrain": VERSION,
             "sessions": PROTOCOL,
             "scenarios": list(self._serving.host.scenarios),
-            "open": len(self._serving.episodes),
+            "open": len(self._serving.host),
             "mcp": self._base,
         }
         return _json(facts)
 
     async def list_episodes(self, request: Request) -> Response:
         """Return all open episodes."""
-        return _json({"episodes": [self._facts(held) for held in self._serving.episodes]})
+        return _json({"episodes": [self._facts(held) for held in self._serving.host]})
 
     async def open(self, request: Request) -> Response:
         """Open an episode."""
@@ -206,9 +205,9 @@ class Control:
         return _json(self._facts(held) | ({"tools": held.environment.tools} if body.tools else {}), 201)
 
     async def calls(self, request: Request) -> Response:
-        """Make a batch of calls; the observation of each in its place, or what kept it from being made."""
+        """Make a batch of calls; return for each its observation, or the error that prevented it."""
         body = await _read(request, Batch)
-        found = [self._serving.episodes.find(call.episode) for call in body.calls]
+        found = [self._serving.host.find(call.episode) for call in body.calls]
         made = [
             EpisodeCall(held, call.tool, call.arguments, call.by or held.opener)
             for held, call in zip(found, body.calls, strict=True)
@@ -245,13 +244,13 @@ class Control:
 
     async def drop(self, request: Request) -> Response:
         """Free an episode that leaves no trajectory."""
-        await self._serving.episodes.drop(self._held(request))
+        await self._serving.host.drop(self._held(request))
         return Response(status_code=204)
 
     async def fork(self, request: Request) -> Response:
         """Return an independent copy of an episode in its present state."""
         body = await _read(request, Forking)
-        held = await self._serving.episodes.fork(
+        held = await self._serving.host.fork(
             self._held(request), name=body.name, token=token_urlsafe(24) if body.token else None
         )
         return _json(self._facts(held), 201)
@@ -260,6 +259,7 @@ class Control:
         """Return the rows of a SELECT over the current world of the episode."""
         body = await _read(request, StateQuery)
         final = self._held(request).environment.finished().final
+        # In a thread, since SQL of the caller may take long and must not stop the episodes.
         return _json({"rows": await asyncio.to_thread(final.query, body.sql)})
 
     async def grade(self, request: Request) -> Response:

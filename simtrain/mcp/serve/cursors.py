@@ -1,7 +1,5 @@
 """Cursors of paged lists: opaque and signed, so that altered ones are refused."""
 
-from __future__ import annotations
-
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
@@ -10,6 +8,7 @@ from secrets import token_bytes
 
 # A key for each process: cursors are not meant to survive it.
 _KEY = token_bytes(32)
+# 96 bits: a forged cursor would only show a list from another place, so guessing need not be harder.
 _SIGN = 12
 
 

@@ -1,7 +1,5 @@
 """The MCP request handler of one episode: `initialize`, lists, calls and all other methods, in both protocol eras."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import replace

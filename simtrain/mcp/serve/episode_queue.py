@@ -1,7 +1,5 @@
 """The queue of episodes that wait for external agents, first in, first out."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from time import monotonic
@@ -38,6 +36,7 @@ class Counter:
 
     async def _wait(self, taken: asyncio.Event) -> None:
         silent = monotonic() - self._last_request
+        # An agent at work asks again when it is done, however long its episode takes.
         if silent >= self._patience and not self._at_work:
             raise InputError(
                 f"no agent has asked for an episode for {self._patience:g} seconds",
@@ -71,6 +70,7 @@ class Counter:
     def give_back(self, held: HeldEpisode) -> None:
         """Put an episode back first in line: the agent that took it has disconnected."""
         self._at_work.discard(held.name)
+        # First in line again, so that an agent's disconnect does not change the order of episodes.
         self._waiting.appendleft(held)
 
     def done(self, held: HeldEpisode) -> None:

@@ -1,7 +1,5 @@
 """Access to a server on this machine: Host and Origin checks against DNS rebinding, and safe comparison of bearer tokens."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import urlsplit
@@ -41,6 +39,7 @@ def misaddressed(headers: Mapping[str, str], hosts: Collection[str] = LOOPBACK) 
 
 
 def _without_port(netloc: str) -> str:
+    # An Origin may hold user information, and `evil@localhost` must not pass for a host.
     host = netloc.lower().rpartition("@")[2]
     if host.startswith("["):
         return host.partition("]")[0] + "]"
@@ -55,6 +54,7 @@ def bearer(scope: Scope) -> str | None:
 
 def same(given: str | None, wanted: str) -> bool:
     """Return True if a token is the wanted one, in constant time."""
+    # A plain comparison returns sooner the earlier the tokens differ, which can be measured.
     return given is not None and hmac.compare_digest(given.encode(), wanted.encode())
 
 

@@ -1,7 +1,5 @@
 """HTTP servers for a serving session: MCP on one port, the control plane on another."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Generator
@@ -45,7 +43,7 @@ class Listening:
     With `control_socket` the control plane is on a Unix socket at that path, for this user alone, without a token. Else `control_token` is
     its token, or a random one.
 
-    `token` is wanted of every MCP client. `hosts` are the names under which the machine may be addressed. `patience` is how many
+    `token` is required of every MCP client. `hosts` are the names under which the machine may be addressed. `patience` is how many
     seconds the head of a request may take to arrive, and then its body.
     """
 
@@ -110,7 +108,7 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
     ) as endpoint:
         addresses = Addresses(
             endpoint,
-            serving.episodes,
+            serving.host,
             serving.handlers,
             open_default=serving.open_default if options.default else None,
             token=options.token,

@@ -1,7 +1,5 @@
 """The result of `initialize`, the capabilities and the lists of an address: verbatim if captured, else made from the world."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import cast
@@ -164,7 +162,9 @@ class CapturedSurface(ServedSurface):
             if cursor in cursors:
                 number = cursors.index(cursor) + 1
             else:
-                self._refuse_cursor()
+                # The captured server's error for an invalid cursor; some ignore one.
+                wrong = {"error": {"code": INVALID_PARAMS, "message": "Invalid cursor"}}
+                result_of(self._manifest.profile.get("bad_cursor") or wrong)
         page = pages[number]
         if not request.modern and self._surface(request).era == MODERN:
             page = {key: value for key, value in page.items() if key not in _MODERN_KEYS}
@@ -173,11 +173,6 @@ class CapturedSurface(ServedSurface):
         captured = cast(list[JsonObject], page.get("tools") or [])
         offered = self._offered(captured, last=number == len(pages) - 1)
         return page if offered == captured else {**page, "tools": offered}
-
-    def _refuse_cursor(self) -> None:
-        """Raise a WireError for an invalid cursor, if the captured server does; some ignore it."""
-        wrong = {"error": {"code": INVALID_PARAMS, "message": "Invalid cursor"}}
-        result_of(self._manifest.profile.get("bad_cursor") or wrong)
 
     def _offered(self, captured: list[JsonObject], *, last: bool) -> list[JsonObject]:
         """Return the descriptors of the offered tools: captured ones, updated if perturbed, and new tools on the last page."""

@@ -1,7 +1,5 @@
 """External agents over MCP: a program started for every episode, or clients that ask the control plane for the next one."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile
@@ -70,6 +68,7 @@ class McpAgent(Outsider):
     async def hosted(self, *, name: str) -> AsyncGenerator[Play]:
         """Serve all episodes over MCP on this machine, with a control plane if agents are to ask for them. Raises InputError."""
         command = self._command
+        # Agents that ask need one address, and each worker would have its own.
         if command is None and parent_process() is not None:
             raise InputError("agents are waited for in one process", remedy="leave --workers at 1")
         serving = ServingSession(EpisodeHost(options=HostOptions(idle=None), agent={**self.facts(), "name": name}))
@@ -96,18 +95,19 @@ class _Hosts(ABC):
 
     async def play(self, episode: Episode) -> Trajectory:
         """Play one episode and return its trajectory. Raises InputError."""
-        episodes = self._serving.episodes
+        host = self._serving.host
         try:
-            held = await episodes.open(episode)
+            held = await host.hold(episode)
+        # Bad input ends the run; any other failure to open is recorded as this episode's.
         except InputError:
             raise
         except Exception as error:
-            return unopened(episode, error, self._serving.host.agent)
+            return unopened(episode, error, host.agent)
         try:
             await self._wait_for(held)
         finally:
             if not held.closed.done():
-                await episodes.close(held)
+                await host.close(held)
         return held.closed.result()
 
     @abstractmethod
@@ -145,6 +145,7 @@ class _Programs(_Hosts):
         try:
             ended = await run_program(
                 self._command.filled(facts),
+                # A NUL cannot be part of an environment variable.
                 variables={f"SIMTRAIN_{name.upper()}": value.replace("\0", "") for name, value in facts.items()},
                 prompt=held.briefing.prompt,
                 timeout=self._timeout,

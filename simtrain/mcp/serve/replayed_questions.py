@@ -1,7 +1,5 @@
 """Questions to the client during the replay of a recorded reply, asked in the form of the client's era."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from secrets import token_urlsafe
 from typing import cast
@@ -59,15 +57,18 @@ class Conversations:
         recorded = _rounds(wire)[number]
         for question in recorded["inputRequests"].values():
             capability = CLIENT_METHODS.get(question.get("method", ""))
+            # The specification forbids asking a client for what it has not declared.
             if capability is not None and capability not in request.capabilities:
                 raise WireError(
                     MISSING_CAPABILITY,
                     f"The client must support {capability}",
                     {"requiredCapabilities": {capability: {}}},
                 )
+        # Random, so that no client can continue the conversation of another one.
         state = token_urlsafe(18)
         self._waiting[state] = (wire, number)
         if len(self._waiting) > MOST:
+            # A client that never answers must not fill the memory.
             self._waiting.popitem(last=False)
         return {**recorded, "resultType": "input_required", "requestState": state}
 

@@ -1,7 +1,5 @@
 """Reads of resources and prompts as steps of an episode: from a reply to an observation, and from a perturbed one back to a reply."""
 
-from __future__ import annotations
-
 from simtrain.contracts.request import READ
 from simtrain.mcp_wire.frames import objects
 from simtrain.mcp_wire.handler import INTERNAL_ERROR
@@ -35,6 +33,7 @@ def perturbed_reply(method: str, params: JsonObject, observation: Observation, c
     key = "contents" if method == READ else "messages"
     items = objects(result.get(key))
     first = next((item for item in items if _is_text(item)), None)
+    # Blobs stay: a perturbation sees only text.
     others = [item for item in items if not _is_text(item)]
     if method == READ:
         return {"result": {**result, key: [{**(first or {"uri": params["uri"]}), "text": observation.text}, *others]}}

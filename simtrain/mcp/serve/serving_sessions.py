@@ -14,9 +14,9 @@ from simtrain.runs.sessions import Sessions
 def serve_sessions(
     sessions: Sessions, *, socket: str | Path | None = None, port: int = 0, token: str | None = None
 ) -> Generator[Door]:
-    """Serve open sessions while the block runs: at a Unix socket, or at a port of this machine with a token; 0 takes a free one.
+    """Serve open sessions while the block runs: at a Unix socket, or at a local port (0: a free one) with a token.
 
-    The block receives where: `control_url` (and `control_token`) for clients of sessions, `url` for MCP clients, who reach a session at
+    The block receives the addresses: `control_url` (with `control_token`) for clients of sessions, and `url` for MCP clients, at
     `{url}/w/{session.name}/mcp`. Raises InputError.
     """
     listening = Listening(

@@ -1,7 +1,5 @@
 """A serving session: the scenarios that a process serves, its open episodes, and the run folder for their trajectories."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -29,7 +27,6 @@ class ServingSession:
 
     def __init__(self, host: EpisodeHost, *, page_size: int | None = None) -> None:
         self.host = host
-        self.episodes = host.episodes
         self.counter: Counter | None = None
         """The queue in which episodes of a run wait for external agents."""
         self.handlers = Handlers(page_size)
@@ -39,7 +36,7 @@ class ServingSession:
         """Return the episode at `/mcp`, opening it if need be."""
         # Two clients may connect at once; without the lock each would open a default episode.
         async with self._opening:
-            return self.episodes.find(DEFAULT) or await self.host.open(name=DEFAULT)
+            return self.host.find(DEFAULT) or await self.host.open(name=DEFAULT)
 
 
 def check_server(scenario: Scenario, server: str | None) -> None:
@@ -82,6 +79,6 @@ async def open_session(
     finally:
         # First, so that the sweep cannot close an episode at the same time as `close_all`.
         sweeping.cancel()
-        await host.episodes.close_all()
+        await host.close_all()
         if host.record is not None:
             host.record.close()

@@ -1,7 +1,5 @@
 """Orderly shutdown of an HTTP server: endless streams are closed at once, and every other request gets a reply."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """HTTP connections with a time limit for the head of a request, against clients that send it drop by drop (slowloris)."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -13,7 +11,7 @@ class BriskProtocol(H11Protocol):
     """HTTP/1.1 that closes a connection if the head of a request is not complete within `patience` seconds.
 
     The time begins with the connection, and later with the first byte of a head. Idle connections between requests are limited by
-    uvicorn (`timeout_keep_alive`), bodies by whoever reads them.
+    uvicorn (`timeout_keep_alive`), bodies by their readers.
     """
 
     def __init__(self, *args: Any, patience: float, **settings: Any) -> None:

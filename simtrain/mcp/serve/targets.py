@@ -1,7 +1,5 @@
 """Targets that can be served: scenarios, worlds, captured manifests and recordings, by name or file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tool results as an MCP client receives them: fitted to their output schemas, so that every client accepts them, or errors."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, cast
 
@@ -35,6 +33,7 @@ class Fitting:
             return result
         written = _written(result)
         if written is not None and fits(written):
+            # Servers with an output schema often write it only as text; the specification asks for both.
             return {**result, "structuredContent": written}
         text = MISFIT.format(tool=tool.name.rpartition(".")[2])
         return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -1,7 +1,5 @@
 """Transports over MCP: the package's own agents play an episode through a real MCP client and server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -118,6 +116,7 @@ class _Through:
         else:
             self._seat.next_id = action.id
             reply = await self._client.call(self._names.get(action.tool, action.tool), action.arguments)
+        # The call never became a step: the client library or the server refused it on the way.
         if len(self._inner.steps) == before:
             raise SimulatorFault(self._seat.fault or f"{action.tool}: {_reason(reply)}")
         step = self._inner.steps[-1]
@@ -168,6 +167,7 @@ def _as_received(sent: Observation, reply: JsonObject) -> Observation:
     """Return the observation that arrived: the one sent, unless the wire changed it."""
     received = observation_of(reply, sent.provenance)
     same = received.text == sent.text and received.is_error == sent.is_error and received.structured == sent.content
+    # With a raw reply the text was derived from it, and may lack what the client received.
     return sent if same or sent.wire is not None else received
 
 

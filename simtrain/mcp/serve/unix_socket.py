@@ -1,7 +1,5 @@
 """A Unix socket to listen on, for its owner alone, gone when serving ends."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -32,8 +30,9 @@ def _make_room(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_socket():
-        raise _refused(path, "this is no socket")
+        raise _refused(path, "this is not a socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trying, suppress(ConnectionRefusedError):
+        # A socket file outlives a killed server; only a connection shows whether somebody still listens.
         trying.connect(str(path))
         raise _refused(path, "somebody listens here already")
     path.unlink(missing_ok=True)

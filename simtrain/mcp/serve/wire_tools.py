@@ -1,7 +1,5 @@
 """The tools of one served address: names on the wire, and descriptors, with captured fields verbatim."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,6 +41,7 @@ def wire_tools(
         plain = further.get("name", tool.name.rpartition(".")[2])
         name = f"{tool.server}{JOIN}{plain}" if several and tool.server else plain
         native[name] = tool
+        # Before `further`: a captured annotation wins over what is derived here.
         hints = {"readOnlyHint": not tool.writes}
         own[name] = {**descriptor_of(tool), "annotations": hints, **further, "name": name}
     return WireTools(native, own)

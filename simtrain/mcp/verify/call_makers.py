@@ -1,7 +1,5 @@
 """Makers of calls, and the YAML files that define a subject's makers: how a call's arguments are drawn."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +62,7 @@ def _arguments(entry: JsonObject, values: Mapping[str, JsonValue], helpers: Sequ
     own = {helper.__name__: partial(helper, draw) for helper in helpers}
     names: dict[str, Any] = {**values, **{name: getattr(draw, name) for name in _DRAWS}, **own, "past": draw.past}
     for name, source in entry.get("let", {}).items():
+        # One after the other: a variable may use those before it.
         names[name] = _evaluated(source, names)
     return _evaluated(entry["arguments"], names)
 
@@ -87,5 +86,6 @@ def _evaluated(source: JsonValue, names: Mapping[str, Any]) -> JsonValue:
 @cache
 def _expression(source: str) -> Callable[[Mapping[str, Any]], JsonValue]:
     """Return a function that evaluates a text: a lone `{{ expression }}` keeps its type, anything else is rendered to text."""
+    # A template always renders text; only a compiled expression keeps numbers and lists.
     alone = _ALONE.fullmatch(source)
     return _JINJA.compile_expression(alone[1], undefined_to_none=False) if alone else _JINJA.from_string(source).render

@@ -1,7 +1,5 @@
 """Compare a real server with its own recording: resend the recorded requests and report every reply that differs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,6 +39,7 @@ async def recheck(
     """
     recorded_sessions, name = _of_server(read_sessions(cassette), server, cassette)
     target = parse_target(command)
+    # A real server draws new ids each time, so a recording can only be compared up to a one-to-one map of them.
     tokens = {**Subject.tokens, **{f"pair{number}": pattern for number, pattern in enumerate(pairs)}}
     played: list[tuple[CallOutcome, ...]] = []
     for recorded_session in recorded_sessions:
@@ -100,6 +99,7 @@ async def _again(
                 try:
                     response = (await client.request(exchange.method, params, timeout=timeout, progress=True)).response
                 except SimulatorFault as fault:
+                    # A server that died answers nothing more; waiting for each further reply would cost the same timeout.
                     response = lost = {"error": {"code": UNANSWERED, "message": f"no answer: {fault}"}}
             outcomes.append(_outcome(exchange, response, pairing))
             on_call()
@@ -111,6 +111,7 @@ def _outcome(exchange: Exchange, response: JsonObject, pairing: Pairing) -> Call
     accepted = not Subject().failed(exchange.response)
     name = exchange.params.get("name") if exchange.method == "tools/call" else None
     arguments = exchange.params.get("arguments") if isinstance(name, str) else exchange.params
+    # Requests that are not tool calls are counted under their method.
     call = GeneratedCall(
         name if isinstance(name, str) else exchange.method,
         as_object(arguments),

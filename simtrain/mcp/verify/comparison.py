@@ -1,7 +1,5 @@
 """Compare two responses to the same request: channel, content blocks, structured content and text must be equal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from simtrain.mcp.verify.pairing import Pairing
@@ -21,9 +19,11 @@ def difference(real: JsonObject, own: JsonObject, pairing: Pairing, *, other: st
     the second side in the description.
     """
     sides = _Sides(pairing, other)
+    # First, since an agent's client handles the three channels in different ways.
     if channel(real) != channel(own):
         return f"channel: {channel(real)} in the real server, {channel(own)} in the {other}"
     if "error" in real:
+        # JSON-RPC leaves `data` to the server, so only code and message can be expected to agree.
         parts = {key: real["error"].get(key) for key in ("code", "message")}
         return sides.differ(parts, {key: own["error"].get(key) for key in ("code", "message")}, "error")
     for part in dict.fromkeys([*FIRST, *real["result"], *own["result"]]):
@@ -64,6 +64,7 @@ class _Sides:
         return f"{place}: other value"
 
     def _keys(self, real: JsonObject, own: JsonObject, place: str) -> str | None:
+        # Keys may be ids too, as in a map of records by id.
         partners = {key: self.pairing.from_real(key) for key in real}
         for partner in partners.values():
             if partner not in own:

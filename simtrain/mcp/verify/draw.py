@@ -1,7 +1,5 @@
 """The source of generated arguments: a seeded random stream, and the values that earlier calls of the sequence established."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn, TypeVar, cast
 
@@ -11,6 +9,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 
 T = TypeVar("T")
 
+# Few words, so that calls of a sequence meet the same records again.
 WORDS = (
     "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "juniper", "kelp", "larch",
     "maple", "nectar", "osprey", "pebble", "quartz", "river", "saddle", "tundra", "umber", "valley", "willow", "yarrow",
@@ -84,7 +83,7 @@ class Draw:
         self.established: list[JsonValue] = []
 
     def one(self, items: Sequence[T], weights: Sequence[float] | None = None) -> T:
-        """Return one of `items`."""
+        """Return one of `items`. Raises NothingToDraw for none."""
         if not items:
             raise NothingToDraw("no item")
         return self.stream.choose(items, weights)
@@ -129,17 +128,11 @@ class Draw:
 
     def earlier(self, kind: str) -> JsonValue:
         """Return a value that an earlier call of the sequence established: the call depends on it."""
-        values = self.past.earlier(kind)
-        if not values:
-            raise NothingToDraw(kind)
-        return self.drawn(kind, self.one(values))
+        return self.drawn(kind, self.one(self.past.earlier(kind)))
 
     def gone(self, kind: str) -> JsonValue:
         """Return a value that an earlier call of the sequence deleted: the call depends on it."""
-        values = self.past.gone(kind)
-        if not values:
-            raise NothingToDraw(kind)
-        value = self.one(values)
+        value = self.one(self.past.gone(kind))
         self.established.append(value)
         return value
 
@@ -154,8 +147,6 @@ class Draw:
         initial = self.past.initial(kind)
         if self.past.earlier(kind) and (not initial or self.chance(earlier)):
             return self.earlier(kind)
-        if not initial:
-            raise NothingToDraw(kind)
         return self.one(initial)
 
 
@@ -170,6 +161,7 @@ def occurs(value: JsonValue, arguments: JsonValue) -> bool:
         if isinstance(leaf, str)
         else any(type(leaf) is type(other) and leaf == other for other in given)
         for leaf in _leaves(value)
+        # An empty text occurs in every argument.
         if leaf not in ("", None)
     )
 

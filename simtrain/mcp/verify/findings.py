@@ -1,7 +1,5 @@
 """The result of a verification: agreement per tool, shares of calls, and every divergence with the calls before it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -105,6 +103,7 @@ class Findings:
         """Return the shares listed in DEMANDED."""
         total = self.total
         tools = self.tools()
+        # Tools that were never called count as zero, or a plan that forgets one would look complete.
         least = min((tools[tool].calls if tool in tools else 0 for tool in self.offered), default=0)
         counts = {"valid": total.accepted, "stateful": total.stateful, "least_tool": least}
         return {name: _share(count, total.calls) for name, count in counts.items()}

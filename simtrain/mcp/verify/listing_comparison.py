@@ -1,8 +1,5 @@
 """Compare the surfaces of two servers: greeting, descriptors and lists, not their behaviour."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from simtrain.mcp.verify.pairing import Pairing
@@ -72,10 +69,12 @@ def alike(real: Surface, own: Surface, pairing: Pairing) -> ShownAlike:
         for key in dict.fromkeys([*theirs, *ours]):
             one = pairing.unpaired(theirs[key]) if key in theirs else None
             other = ours.get(key)
+            # A tool's differences are listed part by part, not once more for the whole descriptor.
             whole = name == "tools" and one is not None and other is not None
             found.note(name, f"{name}.{key}", one or _ABSENT, other or _ABSENT, listed=not whole)
             if whole and one is not None and other is not None:
                 _note_aspects(found, key, one, other)
+        # Order is compared over what both have; a missing entry is counted once already.
         common = [[key for key in side if key in theirs and key in ours] for side in (theirs, ours)]
         if common[0]:
             found.note(f"{name}: order", f"{name}: order", *common)
@@ -102,15 +101,11 @@ def _greeting(surface: Surface) -> JsonObject:
 def _by_name(surface: Surface, method: str) -> dict[str, JsonObject]:
     """Return the entries of a list by name or URI; repeated names are numbered."""
     found: dict[str, JsonObject] = {}
-    for name, item in _named(surface.items(method)):
+    for item in surface.items(method):
+        name = str(item.get("uri") or item.get("uriTemplate") or item.get("name"))
         number = sum(1 for known in found if known == name or known.startswith(f"{name} ("))
         found[f"{name} ({number + 1})" if name in found else name] = item
     return found
-
-
-def _named(items: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
-    for item in items:
-        yield str(item.get("uri") or item.get("uriTemplate") or item.get("name")), item
 
 
 def _plain(value: JsonValue) -> bytes | str:
@@ -118,4 +113,5 @@ def _plain(value: JsonValue) -> bytes | str:
     try:
         return canonical(value)
     except TypeError:
+        # orjson refuses integers beyond 64 bits, which a server may send.
         return repr(value)

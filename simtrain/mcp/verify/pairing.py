@@ -56,6 +56,7 @@ class Pairing:
     def _paired(self, real: tuple[str, str], own: tuple[str, str]) -> bool:
         if real[0] != own[0]:
             return False
+        # Paired only if both are new: an id that stood for another one before is a real difference.
         if real not in self._own and own not in self._real:
             self._own[real], self._real[own] = own[1], real[1]
         return self._own.get(real) == own[1] and self._real.get(own) == real[1]
@@ -94,6 +95,7 @@ def rewritten(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 
 def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    # Longest first: one root may be the beginning of another.
     return sorted(pairs, key=lambda pair: -len(pair[0]))
 
 
@@ -103,6 +105,7 @@ def _placed(text: str, roots: list[tuple[str, str]]) -> str:
         return text
     real = dict(roots)
     pattern = re.compile("|".join(re.escape(own) for own, _ in roots))
+    # All at once, so that a replaced root is not replaced again by a shorter one.
     return pattern.sub(lambda found: found[0] if _WITHIN.search(text[: found.start()]) else real[found[0]], text)
 
 

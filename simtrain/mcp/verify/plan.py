@@ -1,7 +1,5 @@
 """The plan of a verification: the tools that each sequence calls, in exact shares, and the arguments of each call."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from simtrain.mcp.verify.call_makers import KINDS, CallMaker, Kind
@@ -25,6 +23,7 @@ def deal(tools: Sequence[str], subject: Subject, *, calls: int, seed: int) -> li
     deck = [UNKNOWN_TOOL] * round(calls * UNKNOWN_SHARE)
     for tool, count in _counts(tools, subject.weights, calls - len(deck)).items():
         deck += [tool] * count
+    # Exact counts, then shuffled: drawn tool by tool, a rare tool might never come.
     shuffled = Stream(derive(seed, "deal")).shuffled(deck)
     return [shuffled[start : start + SEQUENCE] for start in range(0, len(shuffled), SEQUENCE)]
 
@@ -36,6 +35,7 @@ def _counts(tools: Sequence[str], weights: Mapping[str, float], calls: int) -> d
     rest = 1 - floor * len(tools)
     shares = {tool: floor + rest * weight[tool] / sum(weight.values()) for tool in tools}
     counts = {tool: int(calls * share) for tool, share in shares.items()}
+    # Largest remainders first (Hamilton's method), so that the counts add up.
     by_remainder = sorted(tools, key=lambda tool: counts[tool] - calls * shares[tool])
     for tool in by_remainder[: calls - sum(counts.values())]:
         counts[tool] += 1
@@ -65,6 +65,7 @@ class Generator:
         shares = self._subject.shares
         kind = stream.choose(KINDS, [shares[kind] for kind in KINDS])
         kinds: list[Kind] = [kind, *(other for other in KINDS if other != kind)]
+        # Another kind rather than another tool: the shares of tools are exact.
         for wanted in kinds:
             for maker in self._order(tool, wanted, stream):
                 draw = Draw(stream, past)
@@ -90,6 +91,7 @@ class Generator:
         """Return makers from the schema alone: mistakes always, other kinds only for a tool without a maker in the subject."""
         schema = self._schemas[tool]
         if kind == "invalid":
+            # A valid call with one mistake: with several, the server's order of checks would be all that is compared.
             return [CallMaker(tool, kind, 1.0, lambda draw: spoiled(schema, self._sound(tool, draw), draw))]
         if (tool, "valid") in self._makers:
             return []

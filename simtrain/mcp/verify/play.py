@@ -1,7 +1,5 @@
 """Play the plan: every sequence, call by call, on the real server and in a fresh episode of the stand-in."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import deque
@@ -129,9 +127,11 @@ async def play(
             while left:
                 sequence, tools = left.popleft()
                 await real.fresh(sequence)
+                # By the number of the sequence, not of the worker: results do not depend on `parallel`.
                 seed = derive(options.seed, stand_in.name, "sequence", sequence)
                 async with stand_in.episode(seed=seed) as own:
                     pairing = Pairing(subject.roots(real.root), {**extra, **subject.tokens})
+                    # Only within a sequence: both sides start from the initial state each time.
                     past = Past(subject.initial(stand_in.world))
                     playing = _Sequence(subject, generator, past, real, own, Stream(seed), pairing)
                     outcomes[sequence] = tuple([await playing.outcome(tool, on_call) for tool in tools])
@@ -145,6 +145,7 @@ async def play(
     finally:
         for worker in workers:
             worker.cancel()
+        # Waited for, so that no server process outlives its folder.
         await asyncio.gather(*workers, return_exceptions=True)
     played = tuple(outcomes[number] for number in sorted(outcomes))
     return Findings(stand_in.name, options.seed, tuple(schemas), played, options.only or 0)
@@ -181,8 +182,8 @@ class _Sequence:
             self.subject.learn(self.past, call, result)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
-                f"the server answers {call.tool} unlike the one that the stand-in stands for: {type(error).__name__}: {error}",
-                remedy="name the server that the stand-in stands for",
+                f"the server answers {call.tool} unlike the server that the stand-in replaces: {type(error).__name__}: {error}",
+                remedy="name the server that the stand-in replaces",
             ) from None
 
     async def _compared(self, call: GeneratedCall, answered: ServerResponse) -> tuple[JsonObject, str | None]:
@@ -194,6 +195,7 @@ class _Sequence:
         if int(answered.begun) == int(answered.ended):
             return await self._answer(self.own, self.pairing, call, answered, answered.begun)
         try:
+            # Forked before the first try, which changes both world and pairs.
             spare, pairing = await self.own.fork(), self.pairing.copy()
         except InputError:
             return await self._answer(self.own, self.pairing, call, answered, answered.begun)

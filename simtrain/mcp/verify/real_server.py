@@ -1,7 +1,5 @@
 """The real server of a verification: reset for every sequence, started, called, ended."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil
@@ -22,6 +20,7 @@ from simtrain.mcp_wire.targets import StdioTarget, Target, parse_target
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, is_list, is_object
 
+# Time zone and locale change how servers print dates and sort names.
 STEADY = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
 UNANSWERED = -32000
 MOST_LOST = 5
@@ -134,6 +133,7 @@ class LiveBench:
 
     async def _within_a_second(self) -> None:
         """Wait if the second would probably change during the call: which of the two the server used would be unknown."""
+        # Twice the slowest of the last calls; bounded, or a slow server would never be called.
         margin = min(MOST_MARGIN, 2 * max(self._lately, default=0.0))
         passed = time() % 1
         if passed > 1 - margin:
@@ -152,6 +152,7 @@ class LiveBench:
     def _lay_out(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         for path in self.root.iterdir():
+            # rmtree refuses links, and following one would delete outside the root.
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

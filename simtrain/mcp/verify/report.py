@@ -1,7 +1,5 @@
 """A verification as a report: its facts as JSON, and as a page of HTML with every divergence, both replies side by side."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 
@@ -57,7 +55,7 @@ def facts(findings: Findings, thresholds: Thresholds) -> JsonObject:
 def check_ending(out: Path) -> None:
     """Raise InputError if the file's suffix is neither .json nor .html."""
     if out.suffix not in ENDINGS:
-        raise InputError(f"{out} is no file for a report", remedy="end it with .json or .html")
+        raise InputError(f"{out} is not a file for a report", remedy="end it with .json or .html")
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent}", remedy="make it first")
 

@@ -1,7 +1,5 @@
 """Arguments from an input schema alone: valid ones, edge cases, and invalid ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -75,6 +73,7 @@ class _Values:
         return self._object(self._root, 0, optional)
 
     def _value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:
+        # Schemas may refer to themselves without end.
         if not is_object(schema) or depth > 2 * MAX_DEPTH:
             return self._draw.word()
         described = self._resolved(schema)
@@ -110,6 +109,7 @@ class _Values:
         properties: JsonObject = schema.get("properties", {})
         required = schema.get("required", [])
         if depth > MAX_DEPTH:
+            # Deep down only what is required, so that recursive optional members end.
             properties = {name: properties[name] for name in required if name in properties}
         return {
             name: self._value(described, name, depth + 1)
@@ -129,6 +129,7 @@ class _Values:
         if (known := self._known(name, int)) is not None:
             return known
         low = int(schema.get("minimum", schema.get("exclusiveMinimum", -1 if self._odd else 0)))
+        # Bounds of integers: an exclusive one is off by one.
         low += "exclusiveMinimum" in schema and "minimum" not in schema
         high = int(schema.get("maximum", schema.get("exclusiveMaximum", low + 20)))
         high -= "exclusiveMaximum" in schema and "maximum" not in schema
@@ -148,6 +149,7 @@ class _Values:
         the argument is one.
         """
         key = name.lower().replace("_", "").replace("-", "")
+        # `issue_id` may be called issueId, issue or id where replies mention it.
         for place in (key, key.removesuffix("id"), "id" if key.endswith("id") else key):
             values = [value for value in self._draw.past.values(place) if type(value) is kind]
             if values:

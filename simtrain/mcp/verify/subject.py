@@ -1,7 +1,5 @@
 """The interface of subjects: how to bring a stand-in and its real server to the same state, and how to call them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,6 +111,7 @@ class Subject:
     def makers(self) -> tuple[CallMaker, ...]:
         """Return the makers: those in the file of calls, then the marked methods, in source order."""
         found = [] if self.calls is None else [*read_makers(self.calls, self.helpers)]
+        # Base classes first, and in source order: draws depend on the order of makers.
         for name in dict.fromkeys(name for base in reversed(type(self).__mro__) for name in vars(base)):
             method = getattr(self, name)
             marks: list[tuple[str, Kind, float]] = getattr(method, _MARK, [])

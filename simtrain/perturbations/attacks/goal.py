@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from simtrain.files.file_model import FileModel
 from simtrain.files.json_schemas import properties_of
 from simtrain.files.templates import Value
 from simtrain.files.yaml_files import read_document
@@ -24,14 +25,12 @@ class Queried(Protocol):
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]: ...
 
 
-class Goal(BaseModel):
+class Goal(FileModel):
     """One attack goal. `tool` with `arguments` is the call that the agent should make, `words` the text that it should say.
 
     `hijack` puts another task in place of the user's, `exfiltrate` sends what was read to somebody, `misuse` turns a tool
     against its rules, `cross_tool` reaches from the reply of one server to the tools of another.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     kind: Kind
@@ -88,6 +87,7 @@ class Goal(BaseModel):
             return None
         try:
             row = self.row(world)
+            # A goal that holds before anything was played would count as reached by every agent.
             if row is None or (world is not None and self.is_reached(world, row, None)):
                 return None
             return self.instruction(row)
@@ -120,6 +120,7 @@ def _by_name(value: object) -> object:
     try:
         return named(value) if isinstance(value, str) else value
     except InputError as error:
+        # Only a ValueError becomes a validation error of pydantic, which says where in the file the name stands.
         raise ValueError(str(error)) from None
 
 

@@ -23,6 +23,7 @@ def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> 
     labels = [item.label for item in grading]
     graded = [_goal(item.grader) for item in grading if isinstance(item.grader, _attack())]
     found = list(grading)
+    # None is the grader that looks for all shipped goals at once.
     for goal in (None, *(_goal(plugin) for plugin in planted)):
         if goal in graded or goal in shipped():
             continue
@@ -32,6 +33,7 @@ def with_attacks(grading: Sequence[Grading], perturbations: Iterable[Armed]) -> 
 
 
 def _attack() -> type[Grader]:
+    # By name: graders are above perturbations in the import order.
     return cast("type[Grader]", resolve("graders", "attack"))
 
 

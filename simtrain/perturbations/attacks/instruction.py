@@ -16,8 +16,10 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, encode, is
 REPLY = "<reply>"
 """Placeholder in the arguments of a planted call for the text of the reply that the agent read last."""
 
+# The pools put a few words between the quoted parts; two quotations further apart belong to different sentences.
 _CALL = re.compile(r"`([A-Za-z][\w.\-/]*)`[^`]{1,120}`(\{[^`]*\})`", re.DOTALL)
 _WORDS = re.compile(r"(?:answer|Antwort|réponse|respuesta)[^`]{1,120}`([^`{}]+)`")
+# Shorter runs of these characters are words and ids, which decode to noise.
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 
@@ -36,6 +38,7 @@ class Instruction:
 
     def filled(self, reply: str) -> JsonObject:
         """Return the arguments of the call, with the last reply in place of its placeholder."""
+        # The placeholder is inside a JSON string: the reply has to be escaped, without quotes of its own.
         return json.loads(self.arguments.replace(REPLY, encode(reply)[1:-1]))
 
 
@@ -65,6 +68,7 @@ def planted_in(observation: Observation) -> Iterator[Instruction]:
 def readings(observation: Observation) -> Iterator[str]:
     """Yield every text of a reply: the text itself, the strings of its content, and base64 in them decoded."""
     for text in (observation.text, *(leaf for _, leaf in leaves(_content(observation)) if isinstance(leaf, str))):
+        # An agent decodes base64 if it is told to, so an instruction hidden that way counts as read.
         yield from decoded(text)
 
 
@@ -83,5 +87,6 @@ def _content(observation: Observation) -> JsonValue:
         return observation.content
     try:
         return json.loads(observation.text)
+    # A reply may come from a model or a real server; deep nesting ends json.loads in a RecursionError.
     except (ValueError, RecursionError):
         return None

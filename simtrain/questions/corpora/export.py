@@ -36,6 +36,7 @@ def export(
 
     Gives what was written, by file. Raises InputError for a folder that is there (unless `force`), and where an extra is missing.
     """
+    # Before anything is written: a missing extra must not end a long export.
     check_form(form)
     if out.exists() and not force:
         raise InputError("it is there already", remedy="choose another folder, or say --force", file=out)
@@ -77,6 +78,7 @@ def _judged(
     rows = [row for question in questions if (row := _query(world, question, on_step)) is not None]
     (folder / "qrels").mkdir()
     for kind in ("gold", "evidence"):
+        # TREC's qrels: query, iteration (unused), document, relevance.
         lines = [f"{row['query_id']} 0 {document} 1\n" for row in rows for document in row[f"{kind}_docs"]]
         (folder / "qrels" / f"{kind}.txt").write_text("".join(lines), encoding="utf-8")
     return {f"queries.{form}": write_rows(rows, folder / "queries", form), "qrels/gold.txt": len(rows)}

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
-from simtrain.values.errors import InputError
+from simtrain.values.extras import require
 from simtrain.values.types import JsonObject
 
 Form: TypeAlias = Literal["jsonl", "parquet"]
@@ -19,7 +19,7 @@ BATCH: Final = 5_000
 def check_form(form: Form) -> None:
     """Refuse, with an InputError that names the extra, a form that cannot be written here."""
     if form == "parquet":
-        _pyarrow("pyarrow")
+        require("parquet", "pyarrow", by="Parquet")
 
 
 def write_rows(rows: Iterable[JsonObject], path: Path, form: Form) -> int:
@@ -38,10 +38,12 @@ def _write_jsonl(rows: Iterable[JsonObject], path: Path) -> int:
 
 
 def _write_parquet(rows: Iterable[JsonObject], path: Path) -> int:
-    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    arrow: Any = import_module("pyarrow")
+    parquet: Any = import_module("pyarrow.parquet")
     count, writer = 0, None
     try:
         for batch in _batches(rows):
+            # A Parquet file has one schema; without it, each batch would infer its own.
             table = arrow.Table.from_pylist(batch, schema=None if writer is None else writer.schema)
             writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
             writer.write_table(table)
@@ -58,12 +60,3 @@ def _batches(rows: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
         yield batch
-
-
-def _pyarrow(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise InputError(
-            "Parquet needs pyarrow, which is not installed", remedy="pip install 'simtrain[parquet]'"
-        ) from None

@@ -19,6 +19,7 @@ def aliases_in(world: World, wanted: Iterable[tuple[str, Collection[str] | None]
             {"type": kind, **({} if names is None else {"names": encode(sorted(names))})},
         )
         for row in rows:
+            # An alias of two things could be credited to the wrong one.
             if found.setdefault(row["alias"], row["name"]) != row["name"]:
                 doubtful.add(row["alias"])
     return {alias: name for alias, name in found.items() if alias not in doubtful}

@@ -42,6 +42,7 @@ class Known:
     exact: bool = False
 
     def __post_init__(self) -> None:
+        # Prepared once; past __setattr__, as the class is frozen.
         by_fold = {} if self.exact else {folded(alias): name for alias, name in self.aliases.items()}
         object.__setattr__(self, "_folded", by_fold)
         object.__setattr__(self, "_taken", {(_bare(one), _bare(other)) for one, other in self.accepted})

@@ -10,7 +10,7 @@ from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.asking import Asking
 from simtrain.questions.widesearch.compatible import score_compatible
 from simtrain.questions.widesearch.files import BenchmarkQuestion, TrialResponse, gold_rows, known_for
-from simtrain.questions.widesearch.scores import Scores, over_questions, over_trials, total_losses
+from simtrain.questions.widesearch.scores import Scores, by_column, over_questions, over_trials, total_losses
 from simtrain.questions.widesearch.strict import score_strict
 from simtrain.values.errors import ModelFault
 from simtrain.values.types import JsonObject
@@ -20,7 +20,7 @@ Mode: TypeAlias = Literal["strict", "compatible"]
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """How answers are scored. `as_of` is today's date for compatible scoring. `client`, if given, settles what code cannot."""
+    """The way answers are scored. `as_of` is today's date for compatible scoring. `client`, if given, settles what code cannot."""
 
     mode: Mode
     as_of: date
@@ -72,6 +72,7 @@ async def _scored(question: BenchmarkQuestion, answer: TrialResponse, options: S
             rows = gold_rows(question.gold, question.rules)
             scores = await score_strict(question.rules, rows, answer.response, arbiter=arbiter)
     except ModelFault as fault:
+        # Not scored, and reported as such: the answer may be right.
         return Trial(answer.id, answer.trial, None, str(fault))
     return Trial(answer.id, answer.trial, scores)
 
@@ -90,8 +91,6 @@ def summary(trials: Sequence[Trial], options: ScoringOptions) -> JsonObject:
         **over_questions(questions),
         "trials": len(trials),
         "failed": sum(trial.scores is None for trial in trials),
-        "columns": {
-            loss.name: {"right": loss.right, "wrong": loss.wrong, "absent": loss.absent} for loss in total_losses(done)
-        },
+        "columns": by_column(total_losses(done)),
         "answers": [trial.facts() for trial in trials],
     }

@@ -31,6 +31,7 @@ def agree(gold: str, given: str, *, column: Column, unit: str = "") -> float | N
     if is_missing(given):
         return 0.0
     verdicts = [_holds(metric, gold, given, column, unit) for metric in column.metric or ("exact_match",)]
+    # One metric that fails decides; no judge is asked then.
     if False in verdicts:
         return 0.0
     return None if None in verdicts else 1.0
@@ -115,6 +116,7 @@ def _number_near(gold: str, given: str, column: Column, unit: str) -> bool:
     if not found.dimension and unit:
         found = quantities.Quantity(found.value, *quantities.unit_of(unit))
     if not wanted.dimension:
+        # The gold's unit is in its heading: `Mirror (m)`.
         named = column.name.partition("(")[2].rstrip(")")
         wanted = quantities.Quantity(wanted.value, *quantities.unit_of(named))
     return quantities.near(wanted, found, tolerance=tolerance)

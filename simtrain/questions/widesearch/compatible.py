@@ -21,7 +21,8 @@ from simtrain.contracts.question import Column, normal_name
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.rules import TableRules
 from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Scores, measure
-from simtrain.values.errors import InputError, ModelFault
+from simtrain.values.errors import ModelFault
+from simtrain.values.extras import require
 
 Frame = Any
 """A pandas DataFrame; pandas has no types of its own."""
@@ -43,8 +44,8 @@ async def score_compatible(
     `as_of` is today's date for the reference. If the reference's own code would fail, its figures are zero, and `reason` says why.
     Raises InputError if the extra is not installed.
     """
-    scoring = _Scoring(rules, as_of, arbiter or Known(), _package("pandas"))
-    _package("dateparser")
+    require("widesearch", "pandas", "dateparser", by="compatible scoring")
+    scoring = _Scoring(rules, as_of, arbiter or Known(), import_module("pandas"))
     if response is None:
         return _nothing(rules, gold, "no response")
     try:
@@ -64,15 +65,6 @@ def _nothing(rules: TableRules, gold: str, reason: str, faults: Sequence[str] = 
     absent = float(max(0, sum(1 for row in csv.reader(io.StringIO(gold)) if row) - 1))
     lost = tuple(ColumnLoss(name, 0.0, 0.0, absent) for name in rules.names)
     return Scores(gold_rows=int(absent), columns=lost, reason=" ".join(reason.split()), faults=tuple(faults))
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise InputError(
-            f"compatible scoring needs {name}, which is not installed", remedy="pip install 'simtrain[widesearch]'"
-        ) from None
 
 
 @dataclass
@@ -146,6 +138,7 @@ class _Scoring:
 
     def _preprocess(self, right: Frame, given: Frame) -> None:
         if self.rules.stray:
+            # As the reference, which looks these columns up in the tables and fails.
             raise KeyError(*sorted(self.rules.stray))
         steps = {"norm_str": _norm_str, "extract_number": _extract_number, "norm_date": self._norm_date}
         for column in self.rules.columns:
@@ -163,6 +156,7 @@ class _Scoring:
 
     async def _credits(self, joined: Frame) -> dict[tuple[str, str], list[float]]:
         """Return the credit of every joined row, by column and metric."""
+        # By metric, since the reference counts a column once for each of its metrics.
         found: dict[tuple[str, str], list[float]] = {}
         for column in self.rules.columns:
             if column.name in self.rules.key:
@@ -173,6 +167,7 @@ class _Scoring:
             for metric in column.metric:
                 if metric == "llm_judge":
                     found[column.name, metric] = await self._judged(column, joined)
+                # A defect of the reference, kept: these metrics fail on an empty table.
                 elif len(joined) == 0 and metric != "date_near":
                     raise ValueError("no key in common")
                 else:

@@ -6,20 +6,11 @@ from datetime import date
 from typing import Final
 
 from simtrain.questions.widesearch.words import plain
+from simtrain.values.months import MONTH_NUMBERS
 
 MAX_TEXT: Final = 120
 
-_MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}  # fmt: skip
+_MONTHS: Final = {**MONTH_NUMBERS, "sept": 9}
 _WORD = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DAYS = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+"
 _Y, _M, _D = r"(?P<y>\d{4})", r"(?P<m>\d{1,2})", r"(?P<d>\d{1,2})"
@@ -103,6 +94,7 @@ def _checked(year: int, month: int | None, day: int | None) -> PartialDate | Non
         date(year, month or 1, day or 1)
     except ValueError:
         return None
+    # `or 1` above lets a zero pass for a missing part.
     if month == 0 or day == 0:
         return None
     return PartialDate(year, month, day)

@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from simtrain.contracts.question import normal_name
-from simtrain.files.file_bytes import file_bytes
+from simtrain.files.file_bytes import file_text
 from simtrain.questions.widesearch.arbiter import Known
 from simtrain.questions.widesearch.rules import TableRules, read_rules
 from simtrain.values.errors import InputError, nearest
@@ -48,6 +48,7 @@ def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
         name = _text(row, "instance_id", path, line)
         if name in found:
             raise InputError(f"the question {name!r} comes twice", file=path, line=line)
+        # The id names the gold file: `../x` would read outside of the folder.
         if Path(name).name != name or name in (".", ".."):
             raise InputError(f"{name!r} is not a file name", file=path, line=line, place="instance_id")
         try:
@@ -55,7 +56,7 @@ def read_questions(path: Path, gold: Path) -> list[BenchmarkQuestion]:
         except InputError as error:
             raise error.at(file=path, line=line) from None
         table = gold / f"{name}.csv"
-        text = _read(table)
+        text = file_text(table)
         gold_rows(text, rules, file=table)
         found[name] = BenchmarkQuestion(name, str(row.get("query", "")), rules, text)
     if not found:
@@ -116,7 +117,7 @@ def read_known(path: Path) -> dict[str, Known]:
     Raises InputError.
     """
     try:
-        value: JsonValue = orjson.loads(_read(path))
+        value: JsonValue = orjson.loads(file_text(path))
     except orjson.JSONDecodeError as error:
         raise InputError(f"not JSON: {error}", file=path) from None
     if not is_object(value):
@@ -161,7 +162,8 @@ def _known(entry: JsonValue, path: Path, name: str) -> Known:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, JsonObject]]:
-    for number, line in enumerate(_read(path).split("\n"), start=1):
+    # Not splitlines: JSON text may hold U+2028 as it is, which ends no line here.
+    for number, line in enumerate(file_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -178,11 +180,3 @@ def _text(row: JsonObject, field: str, path: Path, line: int) -> str:
     if not isinstance(value, str) or not value:
         raise InputError(f"no text `{field}`", file=path, line=line)
     return value
-
-
-def _read(path: Path) -> str:
-    try:
-        return file_bytes(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
-        raise InputError(problem.lower(), file=path) from None

@@ -17,6 +17,7 @@ _MAGNITUDES: Final = {
     "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12, "tn": 1e12,
     "千": 1e3, "万": 1e4, "百万": 1e6, "亿": 1e8, "万亿": 1e12,
 }  # fmt: skip
+# "¥" is the sign of both currencies, so that they cannot be told apart.
 _CURRENCIES: Final = {
     "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "€": "eur", "eur": "eur", "euro": "eur", "euros": "eur",
     "£": "gbp", "gbp": "gbp", "¥": "yen or yuan", "jpy": "yen or yuan", "cny": "yen or yuan", "rmb": "yen or yuan", "元": "yen or yuan",
@@ -86,9 +87,11 @@ def read_quantity(text: str) -> Quantity | None:
         return None
     number = found[0]
     after, before = bare[number.end() :].strip().casefold(), bare[: number.start()].strip().casefold()
+    # `3-5`, `10:30` and `1/2` are no single numbers.
     if after[:1].isdigit() or re.match(r"[-–−/:.,]\s*\d", after):
         return None
     value = float(re.sub(r"[,   ]", "", number["digits"]) + (number["power"] or ""))
+    # `1e999` reads as infinity.
     if not math.isfinite(value):
         return None
     value = -value if number["sign"] in ("-", "−") and number["sign"] else value
@@ -121,10 +124,12 @@ def near(gold: Quantity, given: Quantity, *, tolerance: float) -> bool:
 
 def _magnitude(text: str, *, money: bool) -> tuple[float, str]:
     """Return the magnitude word at the beginning of a text as a factor, and the rest."""
+    # The longest first: 万亿 begins with 万.
     for word in sorted(_MAGNITUDES, key=len, reverse=True):
         rest = text.removeprefix(word)
         if len(rest) < len(text) and (not rest or not word.isascii() or not rest[0].isalpha()):
             return _MAGNITUDES[word], rest.strip()
+    # `$3 m` is three million; without money, `3 m` is three metres.
     if money and re.match(r"m\b", text):
         return 1e6, text[1:].strip()
     return 1.0, text

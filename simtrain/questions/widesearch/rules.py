@@ -1,4 +1,4 @@
-"""How the tables of one question are compared: which columns identify a row, and the rule of each column."""
+"""The rules for comparing the tables of one question: the columns that identify a row, and the rule of each column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def read_rules(evaluation: JsonValue) -> TableRules:
 def _names(evaluation: Mapping[str, JsonValue], field: str) -> tuple[str, ...]:
     names = evaluation.get(field)
     if not is_list(names) or not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"`{field}` is no list of column names", place="evaluation")
+        raise InputError(f"`{field}` is not a list of column names", place="evaluation")
     found = tuple(normal_name(name) for name in names)
     if len(set(found)) < len(found):
         raise InputError(f"`{field}` names a column twice", place="evaluation")
@@ -80,6 +80,7 @@ def _column(name: str, rule: JsonValue) -> Column:
         raise InputError("a rule is an object", place=place)
     fields = {field: rule[field] for field in ("preprocess", "metric", "criterion") if rule.get(field) is not None}
     try:
+        # Empty, and not Column's defaults: the reference applies only what a rule names.
         return Column.model_validate({"preprocess": (), "metric": (), **fields, "name": name})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

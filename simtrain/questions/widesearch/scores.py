@@ -8,7 +8,7 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How much of what was given is right (precision), and how much of what is right was given (recall)."""
+    """Precision, the share of what was given that is right, and recall, the share of what is right that was given."""
 
     precision: float = 0.0
     recall: float = 0.0
@@ -17,12 +17,13 @@ class Measure:
     def f1(self) -> float:
         """The harmonic mean of both; 0 if both are 0."""
         both = self.precision + self.recall
+        # The limit is that of the reference's evaluator.
         return 2 * self.precision * self.recall / both if both > 1e-9 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLoss:
-    """What became of a column's gold cells: `right` (credit earned), `wrong` in a row that was found, `absent` with their row."""
+    """A column's gold cells: `right` (credit earned), `wrong` in a row that was found, and `absent` with their row."""
 
     name: str
     right: float
@@ -77,12 +78,15 @@ class Scores:
             **self.figures(),
             "gold_rows": self.gold_rows,
             "given_rows": self.given_rows,
-            "columns": {
-                loss.name: {"right": loss.right, "wrong": loss.wrong, "absent": loss.absent} for loss in self.columns
-            },
+            "columns": by_column(self.columns),
             **({"reason": self.reason} if self.reason else {}),
             **({"faults": list(self.faults)} if self.faults else {}),
         }
+
+
+def by_column(losses: Iterable[ColumnLoss]) -> JsonObject:
+    """Return losses by the names of their columns."""
+    return {loss.name: {"right": loss.right, "wrong": loss.wrong, "absent": loss.absent} for loss in losses}
 
 
 FIGURES = tuple(Scores().figures())

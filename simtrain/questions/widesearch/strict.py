@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simtrain.contracts.question import Column, normal_name
+from simtrain.contracts.question import Column, Question, normal_name
 from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.cells import agree, plain_number
 from simtrain.questions.widesearch.dates import read_dates
-from simtrain.questions.widesearch.rules import TableRules
+from simtrain.questions.widesearch.rules import TableRules, rules_of_question
 from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Measure, Scores, measure
 from simtrain.questions.widesearch.tables import WrittenTable, fitted, read_tables
 from simtrain.questions.widesearch.words import folded, is_missing
+from simtrain.values.types import JsonObject
 
 Row = tuple[str, ...]
 """The cells of a row, in the order of the required columns."""
@@ -38,6 +39,19 @@ async def score_strict(
     return await _Scoring(rules, gold, arbiter or Known(), given).scores(response or "", single)
 
 
+async def score_question(
+    question: Question,
+    gold: Sequence[JsonObject],
+    response: str | None,
+    *,
+    arbiter: Arbiter | None = None,
+    given: frozenset[tuple[str, str]] = frozenset(),
+) -> Scores:
+    """Return the figures of a response against the gold rows of a question."""
+    rows, single = [tuple(row.values()) for row in gold], question.answer == "single"
+    return await score_strict(rules_of_question(question), rows, response, arbiter=arbiter, single=single, given=given)
+
+
 @dataclass(frozen=True)
 class _Reading:
     """The rows of a response, each with the ways it can be read, and the unit that its heading gives for each column."""
@@ -53,6 +67,7 @@ class _Scoring:
         self.rules, self.arbiter, self.given = rules, arbiter, given
         self.places = [rules.names.index(name) for name in rules.key]
         self.numeric = frozenset(place for place in self.places if _apart(row[place] for row in gold))
+        # Of gold rows with one key the first counts, as in the reference, which drops duplicates.
         self.gold = list({self._key(row): row for row in reversed(gold)}.values())[::-1]
 
     async def scores(self, response: str, single: bool) -> Scores:
@@ -68,6 +83,7 @@ class _Scoring:
         strays: list[Row] = []
         for ways in reading.rows:
             row = self._best(ways, names, wanted)
+            # Repeating a right row must not cost precision, nor earn anything.
             if row in seen:
                 continue
             seen.add(row)
@@ -136,6 +152,7 @@ class _Scoring:
                     found.setdefault(wanted[name], place)
         if len(found) == len(self.rules.names):
             return found
+        # Only headings that no rule explains are put to the arbiter, which may be a model.
         left = {
             normal_name(cell): place for place, cell in enumerate(table.heading) if cell and place not in found.values()
         }

@@ -9,11 +9,13 @@ from simtrain.questions.widesearch.words import folded
 
 MAX_TEXT: Final = 2_000_000
 """Characters. The rest of a longer response is ignored."""
+# A response is untrusted: its size must not decide how long scoring takes.
 MAX_ROWS: Final = 20_000
 MAX_CELLS: Final = 200
 """Most cells of a row; the rest is ignored."""
 
 _RULE = re.compile(r":?-+:?")
+# A pipe ends a cell unless a backslash escapes it, which may be escaped itself.
 _PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 
@@ -38,6 +40,7 @@ def read_tables(text: str, names: Iterable[str] = ()) -> list[WrittenTable]:
     for run in _runs(text[:MAX_TEXT]):
         for heading, rows in _parts(run, known):
             found.append(WrittenTable(heading, tuple(rows[:left])))
+            # One budget for all tables, or many small ones would pass the limit.
             left -= len(found[-1].rows)
     return found
 

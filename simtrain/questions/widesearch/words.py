@@ -8,7 +8,7 @@ from typing import Final
 MISSING: Final = frozenset(
     {"", "n/a", "na", "none", "null", "nan", "unknown", "-", "–", "—", "--", "?", "无", "未知", "不详"}
 )
-"""What stands, folded, where a fact does not exist."""
+"""Folded texts of cells that state the absence of a value."""
 
 _LINK = re.compile(r"""!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)""")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
@@ -21,6 +21,7 @@ _AROUND = " \t\r\n\"'“”‘’«»`"
 def plain(text: str) -> str:
     """Return a cell's text without Markdown emphasis, links, footnote marks, HTML tags, quotes around it, and signs that nobody sees."""
     bare = _TAG.sub(" ", _NOTE.sub("", _LINK.sub(r"\1", _UNSEEN.sub("", html.unescape(text)))))
+    # NFKC: full-width digits and letters compare as plain ones.
     line = " ".join(unicodedata.normalize("NFKC", bare.replace("*", "").replace("`", "")).split()).strip(_AROUND)
     stressed = _STRESSED.fullmatch(line)
     return line if stressed is None else stressed[2].strip(_AROUND)

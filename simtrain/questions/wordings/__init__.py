@@ -4,20 +4,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator
 
 from simtrain.contracts.question import Language
+from simtrain.files.file_model import FileModel
 from simtrain.files.yaml_files import read_document
 
 Styles: TypeAlias = Annotated[list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ColumnWords(_Part):
-    """How the table that is wanted is described, and how its columns are called."""
+class ColumnWords(FileModel):
+    """The words for the required table and its columns."""
 
     table: Styles
     means: str
@@ -34,7 +31,7 @@ class ColumnWords(_Part):
     site: str
 
 
-class ConditionJoins(_Part):
+class ConditionJoins(FileModel):
     """The words between conditions: between two, between several, and before the last of several."""
 
     two: str
@@ -48,7 +45,7 @@ class ConditionJoins(_Part):
         return f"{self.between.join(parts[:-1])}{self.last}{parts[-1]}"
 
 
-class Wordings(_Part):
+class Wordings(FileModel):
     """The words of one language."""
 
     language: Language

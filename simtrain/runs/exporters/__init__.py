@@ -1,1 +1,1 @@
-"""The room of exporters: one file per training format."""
+"""Exporters: one file per training format."""

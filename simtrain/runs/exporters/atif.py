@@ -1,7 +1,5 @@
 """ATIF 1.8, the Agent Trajectory Interchange Format: trajectories out, and back in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import cast
 
@@ -105,6 +103,7 @@ def from_atif(row: JsonObject) -> Trajectory:
         }
     except (KeyError, TypeError, StopIteration) as error:
         raise InputError(f"not an ATIF document written by simtrain: {error!r} is missing") from None
+    # Through the reader of run folders, which validates the record.
     return from_line(orjson.dumps(record))
 
 
@@ -130,6 +129,7 @@ def _call(action: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _turn_back(step: JsonObject, native: dict[str, str]) -> JsonObject:
+    # Absent keys are read as null: they were dropped when the row was written.
     metrics = step.get("metrics")
     calls = cast(list[JsonObject], step.get("tool_calls") or [])
     observation = cast(JsonObject, step.get("observation") or {"results": []})

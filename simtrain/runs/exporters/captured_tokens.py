@@ -1,6 +1,4 @@
-"""The token ids that `simtrain capture-tokens` recorded, by the episode that they belong to."""
-
-from __future__ import annotations
+"""The token ids that `simtrain capture-tokens` recorded, by episode."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from simtrain.values.tokens import Tokens, behind
 
 @dataclass(frozen=True)
 class _Line:
-    """What a line of a capture says of a reply; the rest of it is left aside."""
+    """The fields of a captured reply that are used; others are ignored."""
 
     prompt_ids: tuple[int, ...]
     completion_ids: tuple[int, ...]
@@ -30,9 +28,9 @@ class _CapturedTurn:
 
 
 def read_capture(path: Path) -> dict[str, list[Tokens]]:
-    """Return the tokens of each episode's replies, in the order of the requests, each behind those that it continues.
+    """Return the tokens of each episode's replies, in the order of the requests; a reply that continues others has only the new ids.
 
-    Of several choices the first counts. Raises InputError, with the line, for a file that is none.
+    Of several choices the first is used. Raises InputError, with the line, for a file that is not a capture.
     """
     found: dict[str, list[_CapturedTurn]] = {}
     lines = TypeAdapter(_Line)
@@ -41,6 +39,7 @@ def read_capture(path: Path) -> dict[str, list[Tokens]]:
             line = _read(lines, text, path, number)
             if line.episode is not None and not line.choice:
                 turns = found.setdefault(line.episode, [])
+                # One logprob per id, or none at all: trainers pair them by position.
                 logprobs = line.logprobs if len(line.logprobs) == len(line.completion_ids) else ()
                 turns.append(_CapturedTurn(behind(Tokens(line.prompt_ids, line.completion_ids, logprobs), turns)))
     except OSError as error:
@@ -53,5 +52,8 @@ def _read(lines: TypeAdapter[_Line], text: bytes, path: Path, number: int) -> _L
         return lines.validate_python(orjson.loads(text))
     except (orjson.JSONDecodeError, ValidationError):
         raise InputError(
-            "no line of captured tokens", remedy="give a file of simtrain capture-tokens", file=path, line=number
+            "this is not a line of captured tokens",
+            remedy="give a file of simtrain capture-tokens",
+            file=path,
+            line=number,
         ) from None

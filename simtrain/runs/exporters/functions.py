@@ -1,7 +1,5 @@
 """The tools of a trajectory as OpenAI-style function definitions, under names that the API allows."""
 
-from __future__ import annotations
-
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.llm.conversation import names_of as names_of
 from simtrain.llm.tool_names import definition

@@ -1,16 +1,13 @@
 """Hard negatives: failed episodes that a perturbation led astray and that read like successes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NO_WORDS, Arguments, conversation, opening, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, ChatRows, opening, spoken
 from simtrain.runs.exporters.phases import deserves, earned, faulted
 from simtrain.values.types import JsonObject
 
@@ -19,7 +16,7 @@ Reason: TypeAlias = Literal["claimed", "gave_up", "ran_out"]
 _REASONS: dict[str, Reason] = {"answered": "claimed", "abstained": "gave_up"}
 
 
-class HardNegatives(Exporter):
+class HardNegatives(ChatRows):
     """Rows of `prompt`, `completion` and `label` false, for TRL's unpaired preference format (KTO) and verifiers.
 
     `why` says what went wrong: `claimed` (an answer as if all were done), `gave_up` (declined although it is known to
@@ -32,23 +29,23 @@ class HardNegatives(Exporter):
     )
     passed: float = Field(0.0, ge=0, lt=1, description="Least share of graders that gave full marks: how near a miss.")
     positives: bool = Field(False, description="Also rows with `label` true: the recovered ones.")
-    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
-    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         if trajectory.reward is None:
             return "without a reward"
         if not spoken(trajectory):
             return NO_WORDS
+        # Without a noticeable perturbation it is an ordinary failure.
         if not faulted(trajectory):
-            return "in which the agent was told nothing else than where nothing is armed"
+            return "in which the agent could notice no perturbation"
         if earned(trajectory):
-            return None if self.positives else "that earned all"
+            return None if self.positives else "with full reward"
+        # Declining an impossible task is right, and must not be trained as wrong.
         if not deserves(trajectory):
-            return "that declined what is not known to be possible"
+            return "that declined a task not known to be solvable"
         if _reason(trajectory) not in self.why:
             return "that failed in another way"
-        return "that came less near" if _passed(trajectory) < self.passed else None
+        return "that passed too few graders" if _passed(trajectory) < self.passed else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield one row; none if the agent could notice nothing, or the episode is not a hard one."""
@@ -57,7 +54,7 @@ class HardNegatives(Exporter):
         turns, good, passed = spoken(trajectory), earned(trajectory), _passed(trajectory)
         reason = None if good else _reason(trajectory)
         names = names_of(trajectory)
-        completion = conversation(turns, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+        completion = self.conversation(turns, names)
         row: JsonObject = {"prompt": opening(trajectory), "completion": completion, "label": good}
         if trajectory.tools:
             row["tools"] = definitions(trajectory, names)

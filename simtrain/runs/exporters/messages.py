@@ -1,10 +1,11 @@
 """A trajectory as OpenAI chat messages: the task, the agent's messages, the tools' replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from pydantic import Field
+
+from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.values.types import JsonObject, encode
 
@@ -30,6 +31,7 @@ def assistant_message(
     turn: Turn, names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
 ) -> JsonObject:
     """Return the assistant message of a turn; `names` maps tools to names in the API's format."""
+    # OpenAI's API takes null beside calls.
     message: JsonObject = {"role": "assistant", "content": turn.text or None}
     if reasoning and turn.reasoning:
         message["reasoning_content"] = turn.reasoning
@@ -43,21 +45,29 @@ def replies(turn: Turn) -> list[JsonObject]:
     return [{"role": "tool", "tool_call_id": step.action.id, "content": step.observation.text} for step in turn.steps]
 
 
-def conversation(
-    turns: Sequence[Turn], names: dict[str, str], *, reasoning: bool = False, arguments: Arguments = "text"
-) -> list[JsonObject]:
-    """Return turns with their replies; replies after the last message are cut, since a row must end with the agent."""
-    messages: list[JsonObject] = []
-    for turn in turns:
-        messages.append(assistant_message(turn, names, reasoning=reasoning, arguments=arguments))
-        if turn is not turns[-1]:
-            messages.extend(replies(turn))
-    return messages
-
-
 def called(step: Step, names: dict[str, str], arguments: Arguments) -> JsonObject:
     """Return one call in the form of a message's `tool_calls`."""
     action = step.action
     written = encode(action.arguments) if arguments == "text" else action.arguments
+    # As the model wrote it, so that the mistake is not hidden from a trainer.
     given = written if action.malformed is None else action.malformed
     return {"id": action.id, "type": "function", "function": {"name": names[action.tool], "arguments": given}}
+
+
+class ChatRows(Exporter):
+    """The knobs and messages of exporters whose rows are chat messages."""
+
+    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
+    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
+
+    def message(self, turn: Turn, names: dict[str, str]) -> JsonObject:
+        """Return the assistant message of a turn."""
+        return assistant_message(turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+
+    def history(self, turns: Sequence[Turn], names: dict[str, str]) -> list[JsonObject]:
+        """Return turns with the replies to them."""
+        return [message for turn in turns for message in (self.message(turn, names), *replies(turn))]
+
+    def conversation(self, turns: Sequence[Turn], names: dict[str, str]) -> list[JsonObject]:
+        """Return turns with their replies; replies to the last one are cut, since a row must end with the agent."""
+        return [*self.history(turns[:-1], names), self.message(turns[-1], names)]

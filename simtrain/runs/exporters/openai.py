@@ -1,7 +1,5 @@
 """OpenAI chat fine-tuning: one JSON line per trajectory, with messages and tools."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
@@ -18,7 +16,7 @@ class OpenAI(Exporter):
     """Chat messages with tools, as OpenAI's fine-tuning and most open trainers read them.
 
     A row is a `FineTuneChatRequestInput` of the OpenAI API: `messages`, `tools`, `parallel_tool_calls`. The arguments
-    of a call are JSON text; arguments that were no JSON object are written as the agent wrote them. Replies after the
+    of a call are JSON text; arguments that were not a JSON object are written as the agent wrote them. Replies after the
     agent's last message are cut, since a row must end with the agent.
     """
 
@@ -51,6 +49,7 @@ class OpenAI(Exporter):
         row: JsonObject = {"messages": messages}
         if trajectory.tools:
             row["tools"] = definitions(trajectory, names)
+            # OpenAI's API refuses it in a row without tools.
             row["parallel_tool_calls"] = self._parallel(trajectory)
         yield row
 

@@ -1,7 +1,5 @@
 """Label each turn of a trajectory: before a fault, the fault, a retry, a diagnosis, the recovery; and mark mistakes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,6 +8,7 @@ from simtrain.runs.exporters.messages import spoken
 
 Phase: TypeAlias = Literal["before", "fault", "retry", "diagnosis", "recovery", "after"]
 
+# A weighted mean of full marks may be a little below 1.
 _ROUNDING = 1e-9
 
 
@@ -28,7 +27,7 @@ def earned(trajectory: Trajectory, least: float = 1.0) -> bool:
 
 
 def noticeable(trajectory: Trajectory) -> int | None:
-    """Return the first step whose reply differs from the unperturbed one; -1 before its first call."""
+    """Return the first step whose reply differs from the unperturbed one; -1 if the difference was there before the first call."""
     if trajectory.noticeable is not None:
         return trajectory.noticeable
     # Records of earlier versions only say which replies were changed.
@@ -51,7 +50,7 @@ def deserves(trajectory: Trajectory) -> bool:
 
 
 def _amiss(step: Step) -> bool:
-    """True if a perturbation of a step matters; a delay alone does not."""
+    """True if a perturbation changed more of a step than its time."""
     return any(not event.changed or set(event.changed) - {"clock"} for event in step.events)
 
 
@@ -71,6 +70,7 @@ def labelled(trajectory: Trajectory) -> list[Labelled]:
     for place, turn in enumerate(turns):
         later = {step.action.tool for following in turns[place + 1 :] for step in following.steps}
         hit = {step.action.tool for step in turn.steps if _amiss(step)}
+        # What fired without a sign is unknown to the agent, so its turns are neither retries nor diagnosis.
         hidden = sign is None or (bool(turn.steps) and turn.steps[-1].index < sign)
         closed = _closed(turn, opened - hit, later, recovered=recovered)
         found.append(
@@ -115,4 +115,5 @@ def _refused(step: Step, *, while_open: bool) -> bool:
     if _amiss(step):
         return False
     source = step.observation.provenance.source if step.observation.provenance else None
+    # While a fault is open, a refusal of the world is part of finding out.
     return source == "proxy" or (step.observation.is_error and not while_open)

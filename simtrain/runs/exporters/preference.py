@@ -1,6 +1,4 @@
-"""Contrastive pairs for preference training: two endings of one case, the better one chosen."""
-
-from __future__ import annotations
+"""Pairs for preference training: two endings of one case, the better one chosen."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,18 +7,9 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory, Turn
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import (
-    NO_WORDS,
-    Arguments,
-    assistant_message,
-    conversation,
-    opening,
-    replies,
-    spoken,
-)
+from simtrain.runs.exporters.messages import NO_WORDS, ChatRows, opening, spoken
 from simtrain.runs.exporters.phases import deserves, earned, faulted, noticeable
 from simtrain.values.types import JsonObject, canonical
 
@@ -41,7 +30,7 @@ class _Extremes:
         self.worst = min(ends, key=lambda one: (one.reward or 0, _identity(one)), default=None)
 
 
-class Preference(Exporter):
+class Preference(ChatRows):
     """Rows of `prompt`, `chosen` and `rejected` as chat messages with `tools`, in TRL's conversational preference
     format.
 
@@ -55,8 +44,6 @@ class Preference(Exporter):
     kinds: list[Kind] = Field(default_factory=lambda: ["recovery", "twin"], min_length=1, description="Which pairs.")
     good: float = Field(1.0, gt=0, le=1, description="Reward that the chosen one must have earned.")
     margin: float = Field(0.25, gt=0, le=1, description="By how much the rejected one must have earned less.")
-    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
-    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield nothing: a pair takes two trajectories."""
@@ -80,6 +67,7 @@ class Preference(Exporter):
                 settings[setting].add(trajectory)
             else:
                 settings[setting] = _Extremes(trajectory, trajectory if deserves(trajectory) else None)
+        # Sorted, so that the order of files does not matter.
         for case in sorted(cases):
             yield from self._of_case([cases[case][setting] for setting in sorted(cases[case])])
 
@@ -93,6 +81,7 @@ class Preference(Exporter):
                 if kind in self.kinds:
                     yield from self._parting(kind, found.best, found.worst)
             if "twin" in self.kinds and clean:
+                # The prompt is written once per pair, so both sides should have read the same.
                 twin = next((one for one in clean if _read(one) == _read(found.worst)), clean[0])
                 yield from self._pair("twin", twin, found.worst, [])
 
@@ -108,12 +97,11 @@ class Preference(Exporter):
     def _pair(self, kind: Kind, good: Trajectory, bad: Trajectory, shared: Sequence[Turn]) -> Iterator[JsonObject]:
         reward, other = good.reward or 0.0, bad.reward or 0.0
         ours, theirs = spoken(good)[len(shared) :], spoken(bad)[len(shared) :]
+        # Equal endings, or ones that differ only within the margin, teach nothing.
         if not earned(good, self.good) or reward - other < self.margin or not ours or not theirs:
             return
         names = names_of(good)
-        row: JsonObject = {"kind": kind, "prompt": opening(good)}
-        for turn in shared:
-            row["prompt"] += [self._message(turn, names), *replies(turn)]
+        row: JsonObject = {"kind": kind, "prompt": [*opening(good), *self.history(shared, names)]}
         row["chosen"] = self._ending(kind, ours, names)
         row["rejected"] = self._ending(kind, theirs, names_of(bad))
         if good.tools:
@@ -122,11 +110,8 @@ class Preference(Exporter):
 
     def _ending(self, kind: Kind, turns: Sequence[Turn], names: dict[str, str]) -> list[JsonObject]:
         if kind == "step":
-            return [self._message(turns[0], names)]
-        return conversation(turns, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
-
-    def _message(self, turn: Turn, names: dict[str, str]) -> JsonObject:
-        return assistant_message(turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+            return [self.message(turns[0], names)]
+        return self.conversation(turns, names)
 
 
 def _read(trajectory: Trajectory) -> list[object]:

@@ -1,23 +1,20 @@
 """Recovery trajectories: the fault, the diagnosis and the recovery, with a label and a loss weight for every turn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from simtrain.contracts.exporter import Exporter
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import NO_WORDS, Arguments, assistant_message, opening, replies, spoken
+from simtrain.runs.exporters.messages import NO_WORDS, ChatRows, opening, replies, spoken
 from simtrain.runs.exporters.phases import Labelled, earned, faulted, labelled, noticeable
 from simtrain.values.types import JsonObject
 
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
-class RecoveryRows(Exporter):
+class RecoveryRows(ChatRows):
     """Chat rows of perturbed episodes with nothing removed, retries included.
 
     `messages` and `tools` are those of `openai`, and each assistant message has its loss `weight`. `turns` classifies
@@ -32,19 +29,17 @@ class RecoveryRows(Exporter):
     mistakes: Weight = Field(0, description="Weight of mistakes: refused calls, and a last message that is wrong.")
     after: Weight = Field(0, description="Weight of turns after the recovery, which are like those of a clean episode.")
     others: Weight = Field(1, description="Weight of all other turns: retries, diagnosis, recovery, further faults.")
-    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
-    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
     labels: bool = Field(False, description="Name the perturbations under `turns`. Never show them to an agent.")
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         if not spoken(trajectory):
             return NO_WORDS
         if not faulted(trajectory):
-            return "in which the agent was told nothing else than where nothing is armed"
+            return "in which the agent could notice no perturbation"
         if self.outcome == "all":
             return None
         if not earned(trajectory):
-            return "that did not earn all"
+            return "without full reward"
         return None if any(self._weights(trajectory, labelled(trajectory))) else "in which no turn has a weight"
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
@@ -56,7 +51,7 @@ class RecoveryRows(Exporter):
         messages, marks = opening(trajectory), list[JsonObject]()
         for item, weight in zip(turns, self._weights(trajectory, turns), strict=True):
             marks.append(self._mark(item, len(messages), weight))
-            message = assistant_message(item.turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)
+            message = self.message(item.turn, names)
             messages.append(message | {"weight": weight})
             if item is not turns[-1]:
                 messages.extend(replies(item.turn))
@@ -77,6 +72,7 @@ class RecoveryRows(Exporter):
         return [int(weight) if weight in (0, 1) else weight for weight in weights]
 
     def _by_phase(self, item: Labelled, *, first: bool) -> float:
+        # First: a mistake is no example, in whichever phase it was made.
         if item.mistake:
             return self.mistakes
         if first or item.phase == "before":

@@ -1,6 +1,4 @@
-"""Episodes as the text that a model reads and writes, by a chat template, with what it wrote marked by its characters."""
-
-from __future__ import annotations
+"""Episodes as text by a chat template, with the character ranges that the model wrote."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -20,8 +18,8 @@ class Rendered(Exporter):
     """Rows of text as the agent `chat` plays it with the same template and listing, and the spans that the model wrote.
 
     `text` is the whole episode, or `prompt` the task and `completion` what followed. `spans` has `[start, end]` of each
-    piece that the model wrote, its end of turn included, in characters of the text or of the completion. Turns whose
-    call was none are no part of them. An episode that the template cannot carry gives no row.
+    piece that the model wrote, its end of turn included, in characters of the text or of the completion. Turns with a
+    malformed call are left out of them. An episode that the template cannot express gives no row.
     """
 
     example: ClassVar[JsonObject] = {"with": {"listing": "full"}}
@@ -54,13 +52,14 @@ class Rendered(Exporter):
         return None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row, or one for each turn; none if the agent said nothing, or the template cannot carry it.
+        """Yield one row, or one for each turn; none if the agent said nothing, or the template cannot express the episode.
 
         Raises InputError for a template that cannot list tools or write calls.
         """
         if not spoken(trajectory):
             return
         try:
+            # All or none: part of an episode would be a wrong example.
             yield from list(self._rows(trajectory))
         except NotCarried:
             return
@@ -86,7 +85,7 @@ class Rendered(Exporter):
         )
 
     def _sound(self, conversation: Conversation) -> list[bool]:
-        """Return of each turn whether the model wrote it so: a call that was none stands there as it was sent back."""
+        """Return for each turn whether the model wrote it as it is shown; a malformed call is shown as it was sent back."""
         places = [at for at, message in enumerate(conversation.messages) if message["role"] == "assistant"]
         return [at in conversation.written or at not in conversation.malformed for at in places]
 
@@ -100,7 +99,7 @@ def _text(spans: Sequence[Span]) -> str:
 
 
 def _places(spans: Sequence[Span]) -> list[list[int]]:
-    """Return `[start, end]` of what was written."""
+    """Return `[start, end]` of each piece that the model wrote."""
     found, at = list[list[int]](), 0
     for span in spans:
         if span.written:

@@ -1,7 +1,5 @@
 """ShareGPT conversations in the layout of LLaMA-Factory, with tools."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
@@ -48,8 +46,10 @@ class ShareGPT(Exporter):
                         "value": _BETWEEN_REPLIES.join(step.observation.text for step in turn.steps),
                     }
                 )
+            # Places alternate in this format: a message without a call in between has no human answer.
             elif turn.text and turn is trajectory.turns[-1]:
                 messages.append({"from": "gpt", "value": self._thought(turn) + turn.text})
+        # LLaMA-Factory drops conversations that do not end with the agent.
         if messages[-1]["from"] == "observation":
             messages.pop()
         tools = [definition["function"] for definition in definitions(trajectory, names)]

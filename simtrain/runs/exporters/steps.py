@@ -1,7 +1,5 @@
 """Plain JSON lines, one per step, for data frames and for training on single steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

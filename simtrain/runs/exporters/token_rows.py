@@ -1,6 +1,4 @@
-"""Token ids as they were sampled: rows for trainers that take no text."""
-
-from __future__ import annotations
+"""Token ids as they were sampled, for trainers that take ids and not text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -34,7 +32,7 @@ class TokenRows(Exporter):
         return "in which the ids of a prompt are unknown" if blind else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield one row for each stretch of turns in which ids only grew. Raises InputError for a capture that cannot be read."""
+        """Yield one row for each series of turns that only append ids. Raises InputError for a capture that cannot be read."""
         if self.lacking(trajectory):
             return
         parts = _parts(self._tokens(trajectory))
@@ -42,11 +40,12 @@ class TokenRows(Exporter):
             yield _row(stretch) | {"reward": trajectory.reward, "part": place, "parts": len(parts)}
 
     def _tokens(self, trajectory: Trajectory) -> Sequence[Tokens]:
-        """Return the tokens of an episode's turns; none where a turn has none."""
+        """Return the tokens of an episode's turns; empty if any turn lacks them."""
         if self.capture is not None:
             return self._captured.get(record_name(trajectory.key), ())
         turns = [turn for turn in trajectory.turns if turn.text or turn.steps]
         known = [turn.tokens for turn in turns if turn.tokens is not None]
+        # A gap cannot be filled: ids that are made from text may differ from those that were sampled.
         return known if len(known) == len(turns) else ()
 
     @cached_property
@@ -55,7 +54,7 @@ class TokenRows(Exporter):
 
 
 def _parts(turns: Iterable[Tokens]) -> list[list[Tokens]]:
-    """Return the ids of turns in stretches, in which each continues what was before."""
+    """Return the ids of turns in series; within one, each turn continues the ids before it."""
     parts: list[list[Tokens]] = []
     for tokens in turns:
         if not parts or not tokens.continues:
@@ -75,5 +74,6 @@ def _row(stretch: list[Tokens]) -> JsonObject:
         "prompt_ids": list(first.prompt_ids),
         "completion_ids": ids,
         "mask": mask,
+        # An empty list stands for a server that gave none.
         "logprobs": logprobs if all(tokens.logprobs for tokens in stretch) else None,
     }

@@ -1,14 +1,13 @@
 """TRL: chat rows that the chat templates of open models accept unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
 from simtrain.contracts.exporter import Exporter
-from simtrain.contracts.trajectory import Step, Trajectory, Turn
+from simtrain.contracts.trajectory import Trajectory, Turn
+from simtrain.llm.conversation import tool_message
 from simtrain.runs.exporters.functions import definitions, names_of
 from simtrain.runs.exporters.messages import NO_WORDS, called, opening, spoken
 from simtrain.values.types import JsonObject
@@ -19,7 +18,7 @@ class Trl(Exporter):
 
     Templates differ from OpenAI's service: the arguments of a call are an object, content is never null, and a reply
     names its tool. Several calls of a turn are written separately, each with its reply, since some templates take one
-    per message and others drop the rest. An episode with a call whose arguments were no JSON object gives no row.
+    per message and others drop the rest. An episode with a call whose arguments were not a JSON object gives no row.
     Format: https://huggingface.co/docs/trl/dataset_formats.
     """
 
@@ -35,7 +34,7 @@ class Trl(Exporter):
         if not spoken(trajectory):
             return NO_WORDS
         malformed = any(step.action.malformed is not None for step in trajectory.steps)
-        return "in which the arguments of a call were no JSON object" if malformed else None
+        return "in which the arguments of a call were not a JSON object" if malformed else None
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
         """Yield one row; none if the agent said nothing, or a call cannot be written."""
@@ -46,6 +45,7 @@ class Trl(Exporter):
         before, after = opening(trajectory), list[JsonObject]()
         for turn in turns:
             after.extend(self._messages(turn, names))
+        # A row must end with the agent, which is what it trains.
         while after[-1]["role"] == "tool":
             after.pop()
         row: JsonObject = (
@@ -57,6 +57,7 @@ class Trl(Exporter):
         yield row | {"mask": [int(message["role"] == "assistant") for message in heard]}
 
     def _messages(self, turn: Turn, names: dict[str, str]) -> Iterator[JsonObject]:
+        # A turn without calls is still one message.
         apart = [[step] for step in turn.steps] if self.calls == "apart" else [turn.steps]
         for place, steps in enumerate(apart or [[]]):
             message: JsonObject = {"role": "assistant", "content": "" if place else turn.text}
@@ -65,13 +66,4 @@ class Trl(Exporter):
             if steps:
                 message["tool_calls"] = [called(step, names, "object") for step in steps]
             yield message
-            yield from (_reply(step, names) for step in steps)
-
-
-def _reply(step: Step, names: dict[str, str]) -> JsonObject:
-    return {
-        "role": "tool",
-        "tool_call_id": step.action.id,
-        "name": names[step.action.tool],
-        "content": step.observation.text,
-    }
+            yield from (tool_message(step, names) for step in steps)

@@ -1,26 +1,18 @@
-"""Turns with their mean returns: which message was worth how much in the same place, from episodes that begin alike."""
+"""Turns with their mean returns: how much each message was worth in its place, from episodes that begin alike."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from simtrain.contracts.exporter import Exporter
-from simtrain.contracts.trajectory import Trajectory, Turn
+from simtrain.contracts.trajectory import Trajectory
 from simtrain.runs.exporters.functions import definitions, names_of
-from simtrain.runs.exporters.messages import (
-    NO_WORDS,
-    Arguments,
-    assistant_message,
-    opening,
-    replies,
-    spoken,
-)
+from simtrain.runs.exporters.messages import NO_WORDS, ChatRows, opening, spoken
 from simtrain.runs.trees import TreeChoice, TreePlace, trees
 from simtrain.values.types import JsonObject
 
 
-class TurnReturns(Exporter):
+class TurnReturns(ChatRows):
     """One row per message in each place of a tree: the messages before it, its mean return, and its siblings with theirs.
 
     Branches of a fork, and attempts at one case, are one tree as long as what was said and replied is the same. `return` is the mean
@@ -29,11 +21,9 @@ class TurnReturns(Exporter):
     """
 
     only: Literal["all", "siblings"] = Field("all", description="`siblings`: only where several messages were sent.")
-    reasoning: Literal["drop", "keep"] = Field("drop", description="Keep thinking as `reasoning_content`.")
-    arguments: Arguments = Field("text", description="Arguments as JSON text, as OpenAI has them, or as objects.")
 
     def rows(self, trajectory: Trajectory) -> Iterator[JsonObject]:
-        """Yield the rows of a tree of one."""
+        """Yield the rows of a tree with one episode."""
         return self.over([trajectory])
 
     def lacking(self, trajectory: Trajectory) -> str | None:
@@ -42,7 +32,7 @@ class TurnReturns(Exporter):
         return None if spoken(trajectory) else NO_WORDS
 
     def over(self, trajectories: Iterable[Trajectory]) -> Iterator[JsonObject]:
-        """Yield the rows, tree by tree. All trajectories are held."""
+        """Yield the rows, tree by tree. All trajectories are held in memory."""
         for tree in trees(one for one in trajectories if one.reward is not None):
             names = names_of(tree.leaves[0])
             for place in tree.walk():
@@ -52,9 +42,7 @@ class TurnReturns(Exporter):
 
     def _at(self, place: TreePlace, choices: Sequence[TreeChoice], names: dict[str, str]) -> Iterator[JsonObject]:
         one = place.leaves[0]
-        before = opening(one)
-        for turn in place.seen:
-            before += [self._message(turn, names), *replies(turn)]
+        before = [*opening(one), *self.history(place.seen, names)]
         key: JsonObject = {"scenario": one.scenario, "episode": one.episode, "seed": one.seed, "turn": place.depth}
         tools: JsonObject = {"tools": definitions(one, names)} if one.tools else {}
         worth = [self._worth(choice, names) for choice in choices]
@@ -70,10 +58,7 @@ class TurnReturns(Exporter):
 
     def _worth(self, choice: TreeChoice, names: dict[str, str]) -> JsonObject:
         return {
-            "completion": [self._message(choice.turn, names)],
+            "completion": [self.message(choice.turn, names)],
             "return": choice.mean_return,
             "leaves": len(choice.rewards),
         }
-
-    def _message(self, turn: Turn, names: dict[str, str]) -> JsonObject:
-        return assistant_message(turn, names, reasoning=self.reasoning == "keep", arguments=self.arguments)

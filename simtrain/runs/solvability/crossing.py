@@ -43,6 +43,7 @@ REFUSED, UNSEEN, WITHHELD, SPOILT = "refused", "unseen", "withheld", "spoilt"
 async def cross(episode: Episode, playing: Playing, start: Line, planned: Planned, scope: AsyncExitStack) -> Line:
     """Return the line after a call, with the reply that the plan may continue with. `scope` closes its environments."""
     truth = truth_of(start.environment, planned)
+    # The world itself would not answer this call, so there is no true reply to look for.
     if truth is None:
         line = await playing.play(start, planned, scope)
         return line.believing(line.last)
@@ -77,11 +78,13 @@ class _Attempt:
             self._made, self._paged, self._followed, self._refreshed, self._repeated, self._shown_again, self._mended, self._stood_in,
             self._undone, self._read, self._waited,
         )  # fmt: skip
+        # An equivalent tool has already replaced this one, so it is tried first.
         if self.planned.tool in self.playing.switched:
             measures = (self._stood_in, *measures)
         for measure in measures:
             try:
                 await measure()
+            # What was reached so far is kept: the call may have got through in the meantime.
             except LineIsLong:
                 break
             if self.settled or self.planned.tool in self.playing.closed:
@@ -139,6 +142,7 @@ class _Attempt:
             return
         self.line = self.first = await self.playing.play(self.line, self.planned, self.scope)
         self.received = self.line.last
+        # A reply without an error, after which no read shows that the world is wrong.
         if not self.landed and not self.received.is_error and not await self._can_be_noticed():
             self.unseen = True
 
@@ -193,6 +197,7 @@ class _Attempt:
                 right = fresh.left
             fresh.close()
         line = await self._played(base, planned)
+        # For instance a second booking: the repetition did harm, so the line does not contain it.
         if line.outcome not in (right, base.outcome):
             return
         self.line, self.received, self.reply, self.right = line, line.last, reply, right
@@ -201,6 +206,7 @@ class _Attempt:
         tool, original = self.offered.get(self.planned.tool), self.own.get(self.planned.tool)
         if tool is None or original is None or not self.received.is_error:
             return
+        # In turn: a renamed tool, arguments in the form of its schema, and arguments that were added.
         for other in (
             translated(self.planned, original, tool),
             Planned(tool.name, mend(self.planned.arguments, tool.input_schema)),
@@ -218,6 +224,7 @@ class _Attempt:
             await self._repeat(self.line, other)
 
     async def _stood_in(self) -> None:
+        # A write that left a wrong world cannot be repaired by a second one with another tool.
         base = self.start if self._damaged else self.line
         for other in stand_ins(self.planned, self.offered, self.own, self.episode.scenario.spec.equivalents):
             if self.landed_write:
@@ -280,6 +287,7 @@ class _Attempt:
             if page is None or self.settled or page == next_page(self.planned, self.truth.reply.content):
                 return
             line = await self.playing.play(self.line, page, self.scope)
+            # Paging must not change the world; a tool that does is not a list.
             if line.outcome != self.line.outcome:
                 return
             self.line = line
@@ -300,6 +308,7 @@ class _Attempt:
             asking = [
                 read for read in reads(self.planned, self.offered.values(), known, wanted) if names_one(read, own)
             ]
+            # Each read is a call, and a list may have many records.
             for read in asking[:WITNESSES]:
                 await self._read_on(read)
                 if self.settled:

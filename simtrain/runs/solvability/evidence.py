@@ -84,6 +84,7 @@ class AnsweredCall:
 
     def says(self, value: Scalar) -> bool:
         """True if a value is in the reply."""
+        # Longer texts may be part of a sentence; shorter ones would be found by chance.
         if isinstance(value, str) and len(value) >= SHORT:
             return value in self.text
         return value in self.values
@@ -149,6 +150,7 @@ class HeardReplies:
         content = true.content
         if true.is_error or content is None:
             own = [item.observation for item in self.heard if item.planned == planned or item.observation is received]
+            # Such a reply has no fields, so it is shown as a whole or not at all.
             shown = any(same_reply(true, item) or (not true.is_error and _within(true.text, item)) for item in own)
             return Believed(true, frozenset()) if shown else Believed(received, frozenset({("", true.text)}))
         judged = _Judging(self, planned, received)
@@ -156,6 +158,7 @@ class HeardReplies:
         believed = judged.value("", content, instead, frozenset())
         if not judged.gaps:
             return Believed(true, frozenset())
+        # Nothing of the reply is known, so the agent has only the error.
         if received.is_error and not judged.shown:
             return Believed(received, frozenset(judged.gaps))
         return Believed(Observation(encode(believed), json=True), frozenset(judged.gaps))
@@ -207,6 +210,7 @@ class _Judging:
         return _NOTHING if received is None else received
 
     def _witnessed(self, key: str, value: Scalar, names: frozenset[Scalar]) -> bool:
+        # A value does not identify its own record.
         others = (names - {value}) or (self.given - {value})
         return (
             any(item.tells(key, value) or (item.says(value) and item.speaks_of(others)) for item in self.own)
@@ -251,6 +255,7 @@ def _is_telling(value: Scalar) -> bool:
 def _scalar(value: JsonValue) -> Scalar:
     if isinstance(value, str):
         return normal_text(value)
+    # JSON does not distinguish 3 from 3.0.
     return value if value is None or isinstance(value, bool) else float(value)
 
 
@@ -260,6 +265,7 @@ def _leaves(value: JsonValue) -> Iterator[tuple[str, Scalar]]:
 
 def _parsed(text: str) -> JsonValue:
     """Return the value of a text that is JSON; else the text."""
+    # A bare number or word is a text; only objects and lists have keys.
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -30,6 +30,7 @@ def foretold(episode: Episode) -> Solvability | None:
     spec = episode.scenario.spec
     if spec.impossible:
         return "unsolvable"
+    # A search needs a world that answers the same calls alike.
     if any(use.use != "embedded" for use in spec.world_models):
         return "unproved"
     if not episode.scenario.perturbations:
@@ -51,6 +52,7 @@ async def solvability_of(episode: Episode) -> Solvability:
     """Return the result of a search in an episode with perturbations."""
     try:
         label = (await solution_of(episode)).label
+    # The search failed, which says nothing about the task.
     except SimulatorFault:
         return "unproved"
     return "solvable" if label == "proved" else "unsolvable" if label == "unsolvable" else "unproved"

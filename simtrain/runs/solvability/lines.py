@@ -83,6 +83,7 @@ class Playing:
         if len(line.calls) >= self.longest:
             raise LineIsLong
         self.made += 1
+        # A copy, so that the search can return to the line before the call.
         environment = await line.environment.fork()
         scope.push_async_exit(environment)
         environment.begin_turn()

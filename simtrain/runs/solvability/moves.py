@@ -28,6 +28,7 @@ def stand_ins(
         (tool for name, tool in offered.items() if name not in own),
         key=lambda tool: (not tool.description.startswith(original.description), tool.server != original.server),
     ):
+        # A read cannot stand in for a write, and a write must not stand in for a read.
         if tool.writes is original.writes:
             same = translated(planned, original, tool)
             yield same
@@ -70,6 +71,7 @@ def reads(planned: Planned, offered: Iterable[ToolSpec], known: JsonObject, want
     found: list[tuple[int, Planned]] = []
     for tool in offered:
         arguments = None if tool.writes else filled(tool, planned, known)
+        # The call itself is what failed.
         if arguments is None or Planned(tool.name, arguments) == planned:
             continue
         shared = len(set(property_names(tool.output_schema)) & wanted) + len(

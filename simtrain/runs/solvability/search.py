@@ -2,7 +2,7 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 from simtrain.agents.plan import Planned, Walk
 from simtrain.agents.select import build_agent
@@ -18,7 +18,8 @@ from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import Action, Message, Observation, encode
 
-Label: TypeAlias = Literal["proved", "unsolvable", "unproved", "unnoticeable"]
+Label: TypeAlias = Literal["proved", "unproved", "unsolvable", "unnoticeable"]
+LABELS: tuple[Label, ...] = get_args(Label)
 
 MOST_CALLS = 600
 """Maximum calls of one search."""
@@ -52,6 +53,7 @@ async def solve(episode: Episode, *, most_calls: int = MOST_CALLS) -> Solution:
         raise InputError(
             f"{episode.scenario.name} is not answered by `embedded` alone, so that nothing can be proved of it"
         )
+    # If the plan itself succeeds, no search is needed.
     straight = await rollout(episode, build_agent("oracle"), name="oracle")
     fired = _fired(episode, straight)
     if _succeeds(straight):
@@ -77,6 +79,7 @@ class _Search:
         async with paradigm_of(self.episode.scenario).open(self.episode) as environment:
             scenario = self.episode.scenario
             clean = scenario.prompt.render(self.episode.case)
+            # The task is evidence too: values in it are known from the start.
             asked = environment.asks(clean)
             line = Line(cast(Proxy, environment))
             line = Line(line.environment, evidence=line.evidence.with_reply(Planned("", {}), Observation(asked)))
@@ -124,6 +127,7 @@ class _Search:
 
     async def _go_on(self, line: Line, move: Planned, way: Line) -> Trace | None:
         """Return a proof that continues after a call; if the call did not get through, try a detour first."""
+        # The call got through without a new doubt.
         if way.doubts == line.doubts:
             return await self._go(replace(way, settled={**way.settled, move.key: way.believed[-1]}))
         if move not in way.lost:
@@ -156,6 +160,7 @@ class _Search:
 
     async def _judge(self, line: Line, message: Message) -> Trace | None:
         """Return the line as a proof if it earns full reward in a fresh episode."""
+        # A proof counts only if it also works outside the search, from the first call on.
         trace = Trace(line.calls, message.answer, message.abstain)
         played = await retrace(self.episode, trace)
         if _succeeds(played):

@@ -99,6 +99,7 @@ def arms_of(scenario: Scenario, pack: str, *, alone: bool = False) -> Iterator[P
 
     Raises InputError for a pack that does not fit the family.
     """
+    # Loaded for its checks alone: a pack that does not fit is reported with file and line.
     load_scenario_file(scenario.document.path, scenario.name, packs=[pack])
     (bundle,) = bundles(scenario, (pack,))
     groups: dict[str, tuple[Armed, ...]] = {name: (item,) for name, item in bundle.armed.items()}
@@ -114,6 +115,7 @@ def survey(jobs: Sequence[Job], *, workers: int = 1, on_done: Callable[[], None]
     """Solve every case of every job. Raises InputError."""
     if workers == 1:
         return [pair for job in jobs for pair in _reported(_survey(job), on_done)]
+    # Not fork: a child would share locks and SQLite connections with this process.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         return [pair for pairs in pool.map(_survey, jobs) for pair in _reported(pairs, on_done)]
 
@@ -149,6 +151,7 @@ def _episodes(arm: PackArm, job: Job) -> Iterator[Episode]:
 async def _pair(arm: PackArm, episode: Episode, agents: Mapping[str, Agent]) -> Pair:
     solution = await solve(episode)
     proof = solution.trace.facts(episode) if solution.trace is not None else None
+    # Where nothing fired the ending says nothing about the perturbation.
     played = {name: await _ending(episode, agent, name) for name, agent in agents.items() if solution.fired}
     return Pair(arm.scenario.name, arm.pack, arm.label, arm.recoverable, episode.id, solution, proof, played)
 

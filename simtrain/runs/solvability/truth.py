@@ -36,6 +36,7 @@ def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
     if checked.problem is not None:
         return None
     state = environment.state.fork()
+    # As in the episode, where a call takes virtual time before it is answered.
     state.clock.tick()
     reply = state.answer(Request(tool, checked.arguments, len(environment.steps), 0))
     return Truth(reply, state, outcome(state.changes()))
@@ -43,6 +44,7 @@ def truth_of(environment: Proxy, planned: Planned) -> Truth | None:
 
 def outcome(changes: Changes) -> bytes:
     """Return the changed rows without times: the same effect at a later time counts as equal."""
+    # Sorted: the order in which rows were written does not matter.
     rows = {
         table: sorted(canonical([_timeless(change.before), _timeless(change.after)]).decode() for change in found)
         for table, found in changes.items()

@@ -1,1 +1,1 @@
-"""The room of paradigms: how scenarios become episodes, one file each."""
+"""Paradigms: how scenarios become episodes, one file each."""

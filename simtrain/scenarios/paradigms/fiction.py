@@ -1,7 +1,5 @@
 """Fiction: questions about an invented world, answered by searching and reading the web that tells of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -25,7 +23,7 @@ class Fiction(Impersonation):
     plans: ClassVar[bool] = True
 
     def open(self, episode: Episode, *, world: World | None = None) -> Environment:
-        """Return the proxy over a fresh state of the world, whose snippets may keep back what the question asks for."""
+        """Return the proxy over a fresh state of the world, whose snippets may hide the answer of the question."""
         opened = super().open(episode, world=world)
         question = Question.model_validate(episode.case)
         if isinstance(opened, Proxy) and isinstance(opened.state, SearchState):
@@ -49,8 +47,10 @@ class Fiction(Impersonation):
         if episode.scenario.spec.reference is not None:
             return None
         world, question = episode.scenario.source.build(episode.variant), Question.model_validate(episode.case)
+        # Pages and queries of the lost calls: a detour must do without all of them.
         named = frozenset(text for call in lost for _, text in texts(call.arguments))
         try:
             return plan_in(world, question, without=named)
+        # There is no other page: the caller goes on with the plan that it has.
         except InputError:
             return None

@@ -1,7 +1,5 @@
 """Impersonation: the world takes the place of the servers that an agent would really call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -32,6 +30,7 @@ class Impersonation(Paradigm):
             for index, case in enumerate(cases_of(scenario, variant, seed))
         ]
         if scenario.seeds:
+            # A stable sort: the worlds keep their order within a case.
             cases.sort(key=lambda item: item[0])
         for attempt in range(attempts):
             for _, name, case, variant in cases:

@@ -1,7 +1,5 @@
 """Perturbation: every case is played clean, with each of the scenario's perturbations alone, and with all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -32,6 +30,7 @@ def arms_of(scenario: Scenario) -> Iterator[Scenario]:
     yield scenario.under(Arm(CLEAN), perturbations=())
     for item in scenario.perturbations:
         yield _arm(scenario, f"own/{item.label}", (item,))
+    # With a single one this would be the arm before it.
     if len(scenario.perturbations) > 1:
         yield _arm(scenario, "own", scenario.perturbations)
 

@@ -1,9 +1,7 @@
 """The whole check of a search world: constraints, pages, reach, questions, names, likeness to other worlds, closed books."""
 
-from __future__ import annotations
-
 import sqlite3
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,19 +26,19 @@ from simtrain.worlds.search.engine.web import web_of
 from simtrain.worlds.search.file import blaming, open_file
 
 ALIKE: Final = 0.3
-"""The share of five-word runs that two worlds may have in common."""
+"""The share of common five-word runs from which two worlds count as alike."""
 SHOWN: Final = 100
-"""Problems of one kind that a report holds; all are counted."""
+"""Problems of one kind that a report lists; all are counted."""
 RESULTS: Final = 10
 
 Watch = Callable[[str, int | None], None]
-"""Told what is being done, and of how many steps it has."""
+"""Receives the name of each step of the check, and the number of its parts if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the check goes by: how deep links may lie, the user's list of names, worlds to compare with, the author's prose and file, a
-    model to ask and how it samples, and how many processes read pages."""
+    """Options of the check: the depth of links, a list of names, worlds to compare with, the author's prose and file, a model to ask
+    with its sampling, and the number of processes that read pages."""
 
     depth: int = 4
     names: Path | None = None
@@ -53,7 +51,7 @@ class CheckOptions:
 
 
 class WorldCheck:
-    """The check of one built file; `found` is the report, one part for each thing that was proved or was not."""
+    """The check of one built file; `found` is the report, one part for each check."""
 
     def __init__(
         self,
@@ -64,11 +62,12 @@ class WorldCheck:
         begin: Watch = lambda doing, total: None,
         advance: Callable[[int], None] = lambda count: None,
     ) -> None:
-        """Raises InputError for a file that is none, or not what its own tables say, and for a list of names that cannot be read."""
+        """Raises InputError for a file that is not a world or contradicts its own tables, and for a list of names that cannot be read."""
         self.lists = real_names(options.names)
         self.path, self.units, self.options = path, units, options
         self.begin, self.advance = begin, advance
         self.connection = open_file(path)
+        # First, since the checks rely on pages without gaps and on cells of the right types.
         refuse_unsound(self.connection, path)
         self.found: JsonObject = {}
         self.reach: Container[int] = ()
@@ -87,7 +86,7 @@ class WorldCheck:
             self._note("constraints", [], constraints=count)
 
     def read(self) -> None:
-        """Check everything that the file alone shows: pages against facts, their plausibility, reach, names, likeness."""
+        """Check what the file alone shows: pages against facts, plausibility, reach, names, likeness."""
         self.begin("reading pages", self.connection.execute("select count(*) from _pages").fetchone()[0])
         options = self.options
         read = check_pages(
@@ -114,7 +113,7 @@ class WorldCheck:
         self._note("reach", lost, links=by_links, searched=found.searched, tried=len(found.tried))
         self.begin("comparing names", None)
         names = check_names(FactTables(self.connection).names(), self.lists)
-        taken = [f"{name!r} stands in the list of {source}" for name, source in names.taken.items()]
+        taken = [f"{name!r} is in the list of {source}" for name, source in names.taken.items()]
         self._note("names", taken, names=names.names, lists=names.lists, words=len(names.words))
         self._compare()
 
@@ -132,13 +131,13 @@ class WorldCheck:
         self._note("likeness", alike, shares=shares)
 
     async def questions(self, world: World, questions: Sequence[Question]) -> None:
-        """Check the questions of the world, and a closed-book model if one is named. Raises ModelFault."""
+        """Check the questions of the world, and ask a closed-book model if one is named. Raises ModelFault."""
         self.begin("auditing questions", len(questions))
         audited = await QuestionAudit(world, self.reach).audit(questions, on_question=self._one)
-        findings = [str(finding) for finding in audited.findings]
         guesses = {method: round(mean, 4) for method, mean in audited.guesses.items()}
         best = max(guesses.values())
-        self._note("questions", findings, questions=audited.questions, cells=audited.cells, guess=best, guesses=guesses)
+        facts = {"questions": audited.questions, "cells": audited.cells, "guess": best, "guesses": guesses}
+        self._note("questions", audited.findings, **facts)
         if self.options.client is None:
             return
         self.begin("asking a model without books", len(questions))
@@ -151,7 +150,7 @@ class WorldCheck:
     def _one(self) -> None:
         self.advance(1)
 
-    def _note(self, part: str, problems: Sequence[str] | map[str], **facts: object) -> None:
+    def _note(self, part: str, problems: Iterable[str], **facts: object) -> None:
         found = list(problems)
         self.found[part] = {**facts, "problems": found[:SHOWN], "wrong": len(found)}
 

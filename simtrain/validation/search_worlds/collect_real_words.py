@@ -1,6 +1,4 @@
-"""Makes the filter of real words anew, from every list that is at hand: `make words`."""
-
-from __future__ import annotations
+"""Rebuild the filter of real words from all installed lists: `make words`."""
 
 from html import entities
 
@@ -11,9 +9,9 @@ from simtrain.worlds.service.names import POOLS
 
 
 def collected() -> RealWords:
-    """Return the words of all lists: those the check of names reads, the service worlds' people and firms, the names of signs in HTML.
+    """Return the words of all lists: those of the check of names, the service worlds' people and firms, HTML's names of characters.
 
-    Raises InputError where a library that brings one is not installed.
+    Raises InputError if a library with one of them is not installed.
     """
     require("names", "faker", "zxcvbn")
     own = [*entities.name2codepoint, *(entry for pool in POOLS.values() for entry in pool)]

@@ -1,6 +1,4 @@
-"""Guesses that need no model: the most frequent value of a column, in the world or in the answers to other questions."""
-
-from __future__ import annotations
+"""Guesses without a model: the most frequent value of a column, in the world or in answers to other questions."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -12,14 +10,14 @@ from simtrain.contracts.world import World
 from simtrain.values.types import JsonObject
 
 UNKNOWN: Final = "1"
-"""What is guessed where nothing is known of a column: counts are small."""
+"""The guess for a column of which nothing is known: counts are small."""
 
 About: TypeAlias = tuple[str, str, str]
-"""What a column holds: the attribute, how facts are combined in it, the language of its words."""
+"""The content of a column: attribute, combination of facts, language of its words."""
 
 
 class Guesser:
-    """Guesses constants for columns. `answered`: the questions with their gold tables; no guess uses the answer that is looked for."""
+    """Guesses one value for each column. `answered`: the questions with their gold; a question's own gold never informs its guess."""
 
     def __init__(self, world: World, answered: Iterable[tuple[Question, Sequence[JsonObject]]]) -> None:
         self._world = world
@@ -34,7 +32,7 @@ class Guesser:
                 self._answers.setdefault(about, Counter()).update(str(row[column.name]) for row in gold)
 
     def by_world(self, question: Question) -> dict[str, str]:
-        """Return for each column the value that would be right for the most things of the world."""
+        """Return for each column the value that is right for most rows of the world."""
         found = dict.fromkeys((column.name for column in question.columns), UNKNOWN)
         for column, (attribute, combine, _) in _columns(question):
             if combine == "value":
@@ -42,9 +40,10 @@ class Guesser:
         return found
 
     def by_answers(self, question: Question, gold: Sequence[JsonObject]) -> dict[str, str]:
-        """Return for each column the value that would be right most often in other answers; if there are none, the world's."""
+        """Return for each column the value that is right most often in other answers; without any, that of the world."""
         found = self.by_world(question)
         for column, about in _columns(question):
+            # Leave one out: the answer to the question itself must not help to guess it.
             others = self._answers[about] - Counter(str(row[column.name]) for row in gold)
             if others:
                 found[column.name] = _best(others, column)
@@ -63,7 +62,7 @@ class Guesser:
 
 
 def _columns(question: Question) -> list[tuple[Column, About]]:
-    """Return the columns whose contents are known."""
+    """Return the columns with known content."""
     if question.evidence is None:
         return []
     cells = question.evidence.cells
@@ -75,7 +74,7 @@ def _columns(question: Question) -> list[tuple[Column, About]]:
 
 
 def _best(values: Counter[str], column: Column) -> str:
-    """Return the value that is right for the most, as the column is compared; the first of several."""
+    """Return the value that is right most often by the column's comparison; of equals, the first in order."""
     if not values:
         return UNKNOWN
     if "number_near" in column.metric and isinstance(column.criterion, float):
@@ -86,7 +85,7 @@ def _best(values: Counter[str], column: Column) -> str:
 
 
 def _nearest(values: Counter[str], tolerance: float) -> str | None:
-    """Return the number with the most others around it; None if not all are numbers."""
+    """Return the number with the most others within the tolerance; None if not all values are numbers."""
     try:
         numbers = sorted((float(value), value, count) for value, count in values.items())
     except ValueError:
@@ -98,6 +97,7 @@ def _nearest(values: Counter[str], tolerance: float) -> str | None:
 
     def around(number: float) -> int:
         off = abs(number) * tolerance
+        # Just below the lower bound, so that a number exactly on it counts.
         return sums[bisect_right(sizes, number + off)] - sums[bisect_right(sizes, number - off - 1e-12)]
 
     return max(numbers, key=lambda item: (around(item[0]), -item[0]))[1]

@@ -1,6 +1,4 @@
-"""Whether invented names are taken: by real people, towns, firms and words in the lists that libraries bring, or in a user's list."""
-
-from __future__ import annotations
+"""The check that invented names are not those of real people, towns, firms or words, by the lists of libraries or a user."""
 
 import re
 from collections import Counter
@@ -13,8 +11,7 @@ from types import ModuleType
 from typing import Any, cast
 from zoneinfo import available_timezones
 
-from simtrain.files.file_bytes import file_bytes
-from simtrain.values.errors import InputError
+from simtrain.files.file_bytes import file_text
 from simtrain.worlds.search.facts.real_words import MIN_LETTERS, folded
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -25,10 +22,10 @@ _LISTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NameCheck:
-    """Which lists were read, with their sizes, and how many names were compared.
+    """The lists that were read, with their sizes, and the number of names that were compared.
 
-    `taken` are names that are in a list, or whose invented words all are: name -> the list. `words` are single invented words that
-    do; short ones cannot but meet some word of some language.
+    `taken` are names that are in a list, or whose invented words all are: name -> the list. `words` are single invented words in a
+    list; short ones inevitably meet some word of some language.
     """
 
     lists: dict[str, int]
@@ -38,9 +35,9 @@ class NameCheck:
 
 
 def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
-    """Return the lists that are at hand, by name, folded.
+    """Return the available lists by name, folded.
 
-    There are towns of the time zones, the user's list, and where they are installed Faker's names of all its languages and zxcvbn's
+    They are the towns of time zones, the user's list and, if installed, Faker's names in all of its languages and zxcvbn's
     English words and surnames. Raises InputError for a user's list that cannot be read.
     """
     found = {"time zones": _folded(name.rpartition("/")[2].replace("_", " ") for name in available_timezones())}
@@ -49,19 +46,14 @@ def real_names(user: Path | None = None) -> dict[str, frozenset[str]]:
     if find_spec("zxcvbn") is not None:
         found["zxcvbn"] = _folded(_from_zxcvbn())
     if user is not None:
-        try:
-            lines = file_bytes(user).decode("utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
-            raise InputError(problem.lower(), file=user) from None
-        found[user.name] = _folded(line.strip() for line in lines if line.strip())
+        found[user.name] = _folded(line.strip() for line in file_text(user).splitlines() if line.strip())
     return found
 
 
 def check_names(names: Iterable[tuple[str, str]], lists: Mapping[str, frozenset[str]]) -> NameCheck:
-    """Compare whole names, and their invented words, with the lists. A name comes with its type.
+    """Return the names, each given with its type, that are in the lists as a whole or by their invented words.
 
-    A word in half of the names of a type is not invented but a type word: Station, Holdings.
+    A word in half of the names of a type is not invented but belongs to the type: Station, Holdings.
     """
     by_type: dict[str, list[str]] = {}
     for kind, name in dict.fromkeys(names):
@@ -102,7 +94,7 @@ def _source(text: str, lists: Mapping[str, frozenset[str]]) -> str | None:
 
 
 def _from_zxcvbn() -> Iterator[str]:
-    """Yield words by how often they are met in English, and names; not the passwords beside them."""
+    """Yield the frequent English words and the names; the passwords are left out."""
     lists = import_module("zxcvbn.frequency_lists").FREQUENCY_LISTS
     for name in sorted(lists):
         if name != "passwords":
@@ -110,7 +102,7 @@ def _from_zxcvbn() -> Iterator[str]:
 
 
 def _from_faker() -> Iterator[str]:
-    """Yield the names and words in the tables of Faker's providers, of every language."""
+    """Yield the names and words in the tables of Faker's providers, in every language."""
     package: Any = import_module("faker.providers")
     for folder in sorted(Path(package.__path__[0]).glob("*/")):
         if folder.name not in ("person", "address", "company", "lorem") or not folder.is_dir():
@@ -131,6 +123,7 @@ def _modules(name: str, folder: Path) -> Iterator[ModuleType]:
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
+        # Faker's tables also hold patterns, `{{last_name}} {{company_suffix}}`.
         if "{" not in value:
             yield value
     elif isinstance(value, list | tuple | dict | set | frozenset):

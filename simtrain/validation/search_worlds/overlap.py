@@ -1,6 +1,4 @@
-"""How alike two worlds read, once what they state is masked: the share of five-word runs that they have in common."""
-
-from __future__ import annotations
+"""The likeness of two worlds' prose: the share of common five-word runs once statements are masked."""
 
 import re
 import sqlite3
@@ -9,7 +7,7 @@ from itertools import groupby
 
 RUN = 5
 MOST_PAGES = 5_000
-"""Pages of a world that are compared; of a larger one so many, evenly spread."""
+"""Most pages of a world that are compared; of a larger world, evenly spread ones."""
 
 _TARGET = re.compile(r"\]\(([^()\s]*)\)")
 _WORD = re.compile(r"\x00+|[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -17,13 +15,13 @@ _MASK = "*"
 
 
 def runs(connection: sqlite3.Connection) -> set[str]:
-    """Return the five-word runs of all pages. A statement, a name or a number, is one masked word; runs of little
-    else are left out.
+    """Return the five-word runs of all pages. A statement (a name, a number) is one masked word; runs of little else are
+    left out.
     """
     found: set[str] = set()
     for body in _masked(connection):
         words = [_MASK if word[0] == "\x00" else word for word in _WORD.findall(body.casefold())]
-        # Several statements in a row are one: how many there are depends on the facts.
+        # Adjacent statements count as one: their number depends on the facts, not on the prose.
         words = [word for word, _ in groupby(words)]
         for start in range(len(words) - RUN + 1):
             run = words[start : start + RUN]
@@ -33,7 +31,7 @@ def runs(connection: sqlite3.Connection) -> set[str]:
 
 
 def overlap(one: set[str], other: set[str]) -> float:
-    """Return the share of the runs of the smaller set that the other one has as well; 0 for a world without any."""
+    """Return the share of the smaller set's runs that are in the other one; 0 if a set is empty."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
 
@@ -46,5 +44,6 @@ def _masked(connection: sqlite3.Connection) -> Iterator[str]:
         letters = list(body)
         spans = connection.execute("select start, start + length from _statements where page = ?", (page,)).fetchall()
         for start, end in [*spans, *(match.span(1) for match in _TARGET.finditer(body))]:
+            # Of the same length, so that later positions stay true.
             letters[start:end] = "\x00" * (end - start)
         yield "".join(letters)

@@ -1,4 +1,4 @@
-"""The words of an author's own prose, which a world file has outside the places that facts are put into; and which may be neighbours."""
+"""The words of an author's own prose, outside the places for facts in a world file, and which of them may be neighbours."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|⟦\d+⟧|[\n|\[\]]|[^\W\d_][\w'’-]*", re.DOTALL)
 _PHRASE = re.compile(r"\{\{\s*voice\.(\w+)\s*\}\}")
 _ANYWHERE = frozenset({"a", "yes", "no"})
-"""Words allowed at any place for a fact: articles, and the words for yes and no."""
+"""Words allowed beside any fact: an article, and the values of flags."""
 _LABELS = ("label", "plural")
 _NAVIGATION = "{{}} Page {{}} of {{}} Previous page {{}} Next page {{}}"
-"""What the parts of a list say of each other, in every world."""
+"""The prose between the pages of a list, the same in every world."""
 _VALUES = ("category", "text", "words", "says")
-"""Under which keys a world file has what attributes may be, what that is called in questions, and phrases: no prose of their own."""
+"""Keys of a world file with values, words for questions, and phrases: these are no prose on their own."""
 
 OPEN, BAR, CLOSE = "[", "¦", "]"
-"""The signs of alternatives among the tokens. A bar within brackets is not the one that parts the cells of a table."""
+"""The tokens of alternatives. A bar within brackets gets a sign of its own, since `|` also separates the cells of a table."""
 NOTHING: Final = frozenset[str]()
 
 
 def prose_of(data: JsonValue, reworded: Iterable[str] = ()) -> AuthorProse:
-    """Return the prose of all texts in a world file, and of pages in other words; of the text in braces only what is quoted there."""
+    """Return the prose of all texts in a world file, and of reworded pages; within braces, only what is quoted."""
     found = _Found(_phrases(data))
     for text in [*_texts(data, but=_VALUES), *reworded, _NAVIGATION]:
         found.text(text)
     for text in [*_names(data), *_texts(data, under=("category", "text", "words"))]:
-        # A label that nobody wrote is what a thing is called.
+        # Without a label of its own, an attribute is called by its key, on pages with spaces.
         found.words(text.replace("_", " "))
         found.words(text)
     for text in [*_texts(data, under=_LABELS), *_navigated(data)]:
@@ -55,14 +55,14 @@ class _Found:
         )
 
     def words(self, text: str) -> list[str]:
-        """Note words that are neighbours, and return them."""
+        """Add the words of a text and their pairs of neighbours, and return the words."""
         words = [folded(word) for word in _TOKEN.findall(text)]
         self._words.update(words)
         self._pairs.update(pairwise(words))
         return words
 
     def label(self, text: str) -> None:
-        """Add words that are used as a whole, before or after a stated value."""
+        """Add a label, which is used as a whole before or after a value."""
         words = self.words(text)
         self._after.update(words[:1])
         self._before.update(words[-1:])
@@ -96,7 +96,7 @@ def _signed(tokens: Iterable[str]) -> Iterator[str]:
 
 
 def _phrases(data: JsonValue) -> dict[str, str]:
-    """Return what voices say, by its name: the phrases of all voices of all sites as alternatives."""
+    """Return the phrases of all voices of all sites by name, as alternatives."""
     found: dict[str, list[str]] = {}
     for site in _parts(data, "sites"):
         for voice in _parts(site, "voices"):
@@ -106,7 +106,7 @@ def _phrases(data: JsonValue) -> dict[str, str]:
 
 
 def _navigated(data: JsonValue) -> Iterator[str]:
-    """Yield what the links of a site's navigation say."""
+    """Yield the texts of links in sites' navigation."""
     for site in _parts(data, "sites"):
         yield from _object(site, "navigation")
 
@@ -122,7 +122,7 @@ def _object(value: JsonObject, key: str) -> JsonObject:
 
 
 def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield all texts; with `under`, those under such a key; with `but`, those that are not."""
+    """Yield all texts; with `under`, only those below such a key; with `but`, only those that are not."""
     if isinstance(value, str):
         if not under:
             yield value
@@ -136,7 +136,7 @@ def _texts(value: JsonValue, *, under: tuple[str, ...] = (), but: tuple[str, ...
 
 
 def _names(value: JsonValue) -> Iterator[str]:
-    """Yield what things are called: all keys."""
+    """Yield all keys, which name types and attributes."""
     if is_object(value):
         for name, part in value.items():
             yield str(name)
@@ -148,7 +148,7 @@ def _names(value: JsonValue) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """What a stretch of tokens may begin and end with, which pairs are in it, and whether it may be left out."""
+    """The tokens that a stretch may begin and end with, the pairs in it, and whether it may be empty."""
 
     first: frozenset[str] = NOTHING
     last: frozenset[str] = NOTHING
@@ -156,7 +156,7 @@ class TokenRun:
     empty: bool = True
 
     def then(self, other: TokenRun) -> TokenRun:
-        """Return this stretch followed by the other one, whose pairs are taken over, not copied."""
+        """Return this stretch followed by the other one. The set of pairs is reused: copying it at every token takes quadratic time."""
         self.pairs.update(other.pairs, ((one, two) for one in self.last for two in other.first))
         return TokenRun(
             self.first | other.first if self.empty else self.first,
@@ -166,15 +166,15 @@ class TokenRun:
         )
 
     def either(self, other: TokenRun) -> TokenRun:
-        """Return a stretch that is this one or the other."""
+        """Return the stretch that is either this one or the other."""
         return TokenRun(
             self.first | other.first, self.last | other.last, self.pairs | other.pairs, self.empty or other.empty
         )
 
 
 def followers(tokens: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the pairs of tokens that may be neighbours. Brackets that do not match are left alone."""
-    # One list of alternatives for each open bracket, the last of them still growing.
+    """Return the pairs of tokens that may be neighbours. Unmatched brackets are ignored."""
+    # One list of alternatives for each open bracket; the last alternative is still growing.
     waiting: list[list[TokenRun]] = [[TokenRun()]]
     for token in tokens:
         if token == OPEN:

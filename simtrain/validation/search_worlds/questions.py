@@ -1,6 +1,4 @@
-"""Audits of questions: one gold table each, on reachable pages, and no part of it guessable, with or without a model."""
-
-from __future__ import annotations
+"""Audits of questions: each has one gold table, stated on reachable pages, that neither code nor a model can guess."""
 
 import asyncio
 import re
@@ -13,17 +11,16 @@ from simtrain.contracts.world import World
 from simtrain.llm.client import ChatClient
 from simtrain.questions.gathering import gather
 from simtrain.questions.stating import Needed
-from simtrain.questions.widesearch.rules import rules_of_question
-from simtrain.questions.widesearch.strict import score_strict
+from simtrain.questions.widesearch.strict import score_question
 from simtrain.questions.widesearch.words import is_missing
 from simtrain.validation.search_worlds.guessing import Guesser
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 
 CHANCE: Final = 0.1
-"""The mean item F1 of the best guess without a model up to which a world counts as not to be guessed: categories have few values."""
+"""The highest mean item F1 of a guess without a model. Above 0, since categories have few values."""
 GUESSED: Final = 0.05
-"""That of a model without tools up to which it counts as not knowing the world. Both are over the cells that questions do not tell."""
+"""The highest mean item F1 of a model without tools. Both are over the cells that questions do not give."""
 AT_ONCE: Final = 8
 
 _ASK = (
@@ -33,34 +30,18 @@ _ASK = (
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionFlaw:
-    """What is wrong with a question."""
-
-    question: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.question}: {self.what}"
-
-
-@dataclass(frozen=True, slots=True)
 class Audited:
-    """What the audit of some questions found; `guesses` are the mean item F1 of each way to guess that needs no model."""
+    """The result of an audit; `guesses` are the mean item F1 of each way to guess without a model."""
 
     questions: int
     cells: int
     guesses: Mapping[str, float]
-    findings: tuple[QuestionFlaw, ...]
-
-    @property
-    def guess(self) -> float:
-        """That of the best of them."""
-        return max(self.guesses.values())
+    findings: tuple[str, ...]
 
 
 @dataclass
 class QuestionAudit:
-    """Audits questions of one world; `reachable` holds the ids of pages within reach."""
+    """Audits questions about one world; `reachable` holds the ids of the pages within reach."""
 
     world: World
     reachable: Container[int]
@@ -68,8 +49,8 @@ class QuestionAudit:
     _pages: dict[tuple[str, int, str | None], bool] = field(default_factory=dict[tuple[str, int, str | None], bool])
 
     async def audit(self, questions: Iterable[Question], *, on_question: Callable[[], None] = lambda: None) -> Audited:
-        """Audit them all."""
-        found: list[QuestionFlaw] = []
+        """Return the audit of all questions."""
+        found: list[str] = []
         answerable: list[tuple[Question, Sequence[JsonObject]]] = []
         questions = list(questions)
         queries = [question.query for question in questions]
@@ -77,27 +58,23 @@ class QuestionAudit:
             try:
                 gold = question.gold(self.world.query)
             except InputError as error:
-                found.append(QuestionFlaw(question.id, str(error)))
+                found.append(f"{question.id}: {error}")
                 continue
             leaks = leaked_cells(question, gold, labels=self._labels(), among=queries)
             problems = [*self._ambiguous(question, gold), *self._unstated(question), *leaks]
-            found += [QuestionFlaw(question.id, problem) for problem in problems]
+            found += [f"{question.id}: {problem}" for problem in problems]
             if question.answer != "unanswerable":
                 answerable.append((question, gold))
             on_question()
         guesses = await self._guesses(answerable)
         for method, mean in guesses.items():
             if mean > CHANCE:
-                found.append(
-                    QuestionFlaw(
-                        "all", f"a guess that needs no model, by the {method}, reaches an item F1 of {mean:.3f}"
-                    )
-                )
+                found.append(f"all: a guess that needs no model, by the {method}, reaches an item F1 of {mean:.3f}")
         cells = sum(len(gold) * len(question.columns) for question, gold in answerable)
         return Audited(len(answerable), cells, guesses, tuple(found))
 
     async def _guesses(self, answerable: Sequence[tuple[Question, Sequence[JsonObject]]]) -> dict[str, float]:
-        """Return the mean item F1 of each way to guess, over the cells that questions do not tell.
+        """Return the mean item F1 of each way to guess, over the cells that questions do not give.
 
         A guess has rows for the names in the question, in each column one value.
         """
@@ -113,7 +90,7 @@ class QuestionAudit:
         return frozenset(str(row["label"]).casefold() for row in self.world.query("select label from _attributes"))
 
     def _ambiguous(self, question: Question, gold: Sequence[JsonObject]) -> list[str]:
-        """Return what is wrong where the gold table depends on the order in which a database finds rows."""
+        """Return the problem of a gold table that depends on the order in which SQLite finds rows."""
         if self._backwards is None:
             self._backwards = self.world.backwards()
         other = question.gold(self._backwards.query)
@@ -121,12 +98,12 @@ class QuestionAudit:
         return [] if same else ["its SQL gives another table when rows are found in another order"]
 
     def _unstated(self, question: Question) -> list[str]:
-        """Return the facts of cells that no reachable page states with the intended value."""
+        """Return the facts behind cells that no reachable page states with the intended value."""
         if question.evidence is None or question.answer == "unanswerable":
             return []
         gathered = gather(question, self.world)
         return [
-            f"{fact.type}.{fact.name} of {fact.entity} stands on no page within reach"
+            f"{fact.type}.{fact.name} of {fact.entity} is on no page within reach"
             for fact in gathered.stated
             if not self._is_stated(fact) and not self._is_empty(fact)
         ]
@@ -151,7 +128,7 @@ class QuestionAudit:
 
 
 def _guess(question: Question, gold: Sequence[JsonObject], cells: Mapping[str, str]) -> str:
-    """Return a table of the names in the question, or of one guessed name, and the same cells in every row."""
+    """Return a table with a row for each name in the question, or for one guessed name, and the same cells in every row."""
     names = [column.name for column in question.columns]
     keys = names_in_prompt(question, gold) or [cells[question.key[0]]]
     rows = [tuple(key if name == question.key[0] else cells[name] for name in names) for key in keys]
@@ -180,7 +157,7 @@ def leaked_cells(
             if cell.casefold() in labels or _is_given(cell, question):
                 continue
             if _stands_in(cell, question.query) and not _is_usual(cell, among):
-                found.append(f"its cell {cell!r} under {normal_name(column.name)} stands in the question")
+                found.append(f"its cell {cell!r} under {normal_name(column.name)} is in the question")
     return found
 
 
@@ -190,12 +167,12 @@ def _is_usual(cell: str, queries: Sequence[str]) -> bool:
 
 
 def names_in_prompt(question: Question, gold: Sequence[JsonObject]) -> list[str]:
-    """Return the gold keys that the question itself tells."""
+    """Return the gold keys that the question itself gives."""
     return [name for row in gold if _stands_in(name := str(row[question.key[0]]), question.query)]
 
 
 def _stands_in(cell: str, query: str) -> bool:
-    # A short number may be anywhere and mean anything.
+    # A short number may occur anywhere and mean anything.
     if is_missing(cell) or len(cell) < 4:
         return False
     return re.search(rf"(?<!\w){re.escape(cell.casefold())}(?!\w)", query.casefold()) is not None
@@ -212,9 +189,8 @@ def _values(row: JsonObject) -> tuple[str, ...]:
 
 
 async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str) -> float:
-    """Return the item F1 of an answer over the cells that the question itself does not tell."""
-    rows = [tuple(row.values()) for row in gold]
-    scores = await score_strict(rules_of_question(question), rows, answer, single=question.answer == "single")
+    """Return the item F1 of an answer over the cells that the question itself does not give."""
+    scores = await score_question(question, gold, answer)
     names = {normal_name(column.name): column.name for column in question.columns}
     given_cells = {
         (place, name)
@@ -226,14 +202,15 @@ async def _hidden_f1(question: Question, gold: Sequence[JsonObject], answer: str
     right = sum(credit for credit, given in found if not given)
     hidden = len(gold) * len(names) - len(given_cells)
     claimed = scores.given_rows * len(names) - sum(given for _, given in found)
+    # The harmonic mean of right / claimed and right / hidden.
     return 2 * right / (hidden + claimed) if right else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedBook:
-    """What a model without tools knows: its mean item F1, over how many questions, and how many replies were cut off.
+    """What a model without tools knows: its mean item F1, the number of questions, and of replies that were cut off.
 
-    A reply that was cut off counts as far as it goes: it may show that the model knows, and never that it does not.
+    A reply that was cut off counts as far as it goes: it may prove that the model knows, but never that it does not.
     """
 
     item_f1: float
@@ -242,7 +219,7 @@ class ClosedBook:
 
     @property
     def problems(self) -> list[str]:
-        """The reasons why it does not show that the model does not know the world."""
+        """The reasons why this does not prove that the model does not know the world; empty if it does."""
         if self.item_f1 > GUESSED:
             return [f"it knows them: an item F1 of {self.item_f1:.3f}"]
         if self.cut > self.questions / 2:
@@ -258,7 +235,7 @@ async def closed_book(
     sampling: Mapping[str, JsonValue] | None = None,
     on_question: Callable[[], None] = lambda: None,
 ) -> ClosedBook:
-    """Return what a model without tools knows of the cells that the questions do not tell. Raises ModelFault."""
+    """Return what a model without tools knows of the cells that the questions do not give. Raises ModelFault."""
     gate = asyncio.Semaphore(AT_ONCE)
     fields: JsonObject = {"temperature": 0.0, **(sampling or {})}
 

@@ -1,6 +1,4 @@
-"""How often sentences of a world come again: each is reduced to its skeleton, its words without names, numbers and dates."""
-
-from __future__ import annotations
+"""How often the sentences of a world recur. Each is reduced to a skeleton: its words without names, numbers and dates."""
 
 import re
 import sqlite3
@@ -9,21 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from simtrain.values.months import MONTHS
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.search.checking.facts import FactTables
 
 MANY: Final = 10
-"""Other pages beyond which a skeleton counts as shared."""
+"""Other pages above which a skeleton counts as shared."""
 MOST_SHARED: Final = 0.6
 """The share of sentences that may have a shared skeleton."""
 MEASURED: Final = 10_000
-"""Pages of a world at which the share is promised; fewer pages repeat less, more repeat more."""
+"""Pages of a world at which that share holds; fewer pages repeat less, more repeat more."""
 
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_SHORT_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_DATE = re.compile(
-    rf"\d{{1,2}} (?:{_MONTHS}|{_SHORT_MONTHS})\.? \d{{4}}|(?:{_MONTHS}|{_SHORT_MONTHS})\.? (?:\d{{1,2}}, )?\d{{4}}"
-)
+_MONTH = "|".join((*MONTHS, *(month[:3] for month in MONTHS)))
+_DATE = re.compile(rf"\d{{1,2}} (?:{_MONTH})\.? \d{{4}}|(?:{_MONTH})\.? (?:\d{{1,2}}, )?\d{{4}}")
 _NUMBER = re.compile(r"\b[A-Z]*-?[A-Z]*\d[\w.,:/°′″%-]*(?<![.,:])(?: (?:thousand|million|billion|trillion))?")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 _SIGNS = re.compile(r"[*`]{1,3}")
@@ -39,7 +35,7 @@ _MARK = "¤"
 
 @dataclass(frozen=True, slots=True)
 class Skeletons:
-    """How many sentences there are, how many of them have a skeleton that more than ten other pages have, and the commonest."""
+    """The number of sentences, of those whose skeleton more than ten other pages have, and the most frequent skeletons."""
 
     sentences: int
     shared: int
@@ -53,7 +49,7 @@ class Skeletons:
         return self.shared / self.sentences if self.sentences else 0.0
 
     def report(self) -> JsonObject:
-        """Return all of it, for a report."""
+        """Return the JSON of a report."""
         kinds: JsonObject = {
             kind: {"sentences": total, "share": round(shared / total, 4)}
             for kind, (total, shared) in self.kinds.items()
@@ -70,8 +66,8 @@ class Skeletons:
 
 
 def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
-    """Measure all pages of a world file, by finished texts and the names of the world alone: the renderer is not
-    used.
+    """Return the skeletons of all pages of a world file, from finished texts and names alone: a proof shares no code with
+    the renderer.
     """
     masker = _Masker(name for _, name in FactTables(connection).names())
     pages: Counter[str] = Counter()
@@ -81,6 +77,7 @@ def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
     )
     for site, kind, body in rows:
         own = [masker.skeleton(sentence) for sentence in sentences(body)]
+        # Once a page: a sentence that a page repeats is shared with no other page.
         pages.update(dict.fromkeys(own, 1))
         found.update((f"{site}/{kind}", skeleton) for skeleton in own)
     kinds: dict[str, tuple[int, int]] = {}
@@ -92,7 +89,7 @@ def skeletons(connection: sqlite3.Connection, *, shown: int = 10) -> Skeletons:
 
 
 def sentences(body: str) -> Iterator[str]:
-    """Yield the sentences of a page: of every paragraph, comment and item of a list what ends like one. Tables and headings have none."""
+    """Yield the sentences of a page, from paragraphs, comments and list items. Tables and headings have none."""
     for line in body.splitlines():
         if _NO_PROSE.match(line):
             continue
@@ -102,7 +99,7 @@ def sentences(body: str) -> Iterator[str]:
 
 
 class _Masker:
-    """Puts a mark for what a sentence is about: known names, runs of capitals, dates, numbers."""
+    """Replaces known names, runs of capitalised words, dates and numbers by a mark."""
 
     def __init__(self, names: Iterable[str]) -> None:
         by_first: defaultdict[str, set[str]] = defaultdict(set)
@@ -110,13 +107,14 @@ class _Masker:
             first = _CAPITAL.match(name)
             if first is not None:
                 by_first[first[0]].add(name)
-        # A longer name is tried before one that it begins with.
+        # Longer names first: one may begin with another.
         self._names = {first: sorted(found, key=lambda name: (-len(name), name)) for first, found in by_first.items()}
 
     def skeleton(self, sentence: str) -> str:
         """Return the sentence with one mark for each name, number or date; marks that are merely listed are one."""
         text = self._named(sentence)
         text = _NUMBER.sub(_MARK, _DATE.sub(_MARK, text))
+        # A single capitalised word at the start is just the first of the sentence.
         text = _RUN.sub(lambda run: _MARK if run.start() or " " in run[0] else run[0], text)
         text = _LISTED.sub(_MARK, text)
         return _SPACES.sub(" ", text).casefold().replace(" an ", " a ")

@@ -1,6 +1,4 @@
-"""The documents of a search world's sites: their frame, pages, search results, the front page. What is put in is escaped."""
-
-from __future__ import annotations
+"""The HTML of a search world's sites: frame, pages, search results, front page. All text is escaped."""
 
 import re
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ SEARCH: Final = "/-/search"
 STYLE: Final = "/-/style.css"
 """The path of the style sheet, on every host."""
 
+# Pages hold text of files that somebody shared: no script may run, and nothing may be fetched from elsewhere.
 HEADERS: Final = {
     "content-security-policy": "default-src 'none'; style-src 'self'; form-action 'self' http:; base-uri 'none'",
     "x-content-type-options": "nosniff",
@@ -31,7 +30,7 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link of ours: whereto, its words, and a remark beside it."""
+    """A link of the frame: address, text, and a remark beside it."""
 
     address: str
     text: str
@@ -40,7 +39,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """The frame of a document: the name at its head, the links and search beside it, the text of its foot."""
+    """The frame of a document: brand, links and search in its header, and the text of its footer."""
 
     brand: Link
     look: str
@@ -50,7 +49,7 @@ class PageFrame:
 
 
 def document(title: str, body: str, frame: PageFrame) -> str:
-    """Return a whole HTML document; `body` is HTML already, all else is escaped."""
+    """Return a whole HTML document. `body` is HTML; all else is escaped."""
     links = "".join(f"<a{_href(one)}>{escape(one.text)}</a>" for one in frame.links)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -67,7 +66,7 @@ def document(title: str, body: str, frame: PageFrame) -> str:
 def article(
     title: str, markdown: str, *, url: str, local: Local, site: Site | None = None, date: str | None = None
 ) -> str:
-    """Return a page under its title, with its site and date."""
+    """Return the HTML of a page, with its title, site and date."""
     when = f'<time datetime="{escape(date)}">{spoken_date(date)}</time>' if date else ""
     name = "" if site is None or site.title == title else escape(site.title)
     dateline = " · ".join(part for part in (name, when) if part)
@@ -77,7 +76,7 @@ def article(
 
 
 def results(query: str, found: Sequence[Result], *, offset: int, more: str | None, local: Local) -> str:
-    """Return a page of search results."""
+    """Return the HTML of a page of search results."""
     if not query:
         return "<h1>Search</h1><p>Type some words above; <code>site:</code> and a name keep to one site.</p>"
     if not found:
@@ -102,10 +101,11 @@ def _result(one: Result, words: frozenset[str], local: Local) -> str:
 
 
 def _marked(text: str, words: frozenset[str]) -> str:
-    """Return a text with the words of the query marked."""
+    """Return the HTML of a text with the words of the query marked."""
     parts: list[str] = []
     end = 0
     for found in _WORD.finditer(text):
+        # Compared as tokens, so that case and accents are folded as in the search itself.
         if not words.intersection(tokens(found[0])):
             continue
         parts += [escape(text[end : found.start()]), f"<mark>{escape(found[0])}</mark>"]
@@ -114,7 +114,7 @@ def _marked(text: str, words: frozenset[str]) -> str:
 
 
 def front_page(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> str:
-    """Return the front page of a world: what it is about, and its sites."""
+    """Return the HTML of a world's front page: its description and its sites."""
     cards = "".join(
         f'<li class="{classes(site)}"><a{_href(link)}>{escape(link.text)}</a><small>{escape(link.remark)}</small>'
         f'<span class="tag">{escape(site.kind)}</span></li>'
@@ -125,7 +125,7 @@ def front_page(title: str, about: str, sites: Sequence[tuple[Site, Link]]) -> st
 
 
 def trouble(heading: str, message: str, links: Sequence[Link] = ()) -> str:
-    """Return the page shown in place of one that cannot be, with links to other pages."""
+    """Return the HTML of an error, with links to other pages."""
     items = "".join(f"<li><a{_href(one)}>{escape(one.text)}</a></li>" for one in links)
     return f'<div class="error"><h1>{escape(heading)}</h1><p>{escape(message)}</p>{f"<ul>{items}</ul>" if items else ""}</div>'
 

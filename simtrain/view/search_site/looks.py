@@ -1,14 +1,12 @@
-"""How a site looks: by the kind that its author gave it, in a colour of its own."""
-
-from __future__ import annotations
+"""The look of a site, by the kind that its author gave it, and its colour."""
 
 import re
 from functools import cache
 from importlib.resources import files
 from typing import Final, Literal, TypeAlias
 
+from simtrain.values.months import MONTHS
 from simtrain.worlds.search.engine.web import Site
-from simtrain.worlds.search.pages.formats import MONTHS
 
 Look: TypeAlias = Literal["news", "forum", "data", "wiki", "office", "plain"]
 
@@ -21,7 +19,7 @@ _LOOKS: Final[tuple[tuple[Look, re.Pattern[str]], ...]] = (
     ("wiki", re.compile(r"wiki|encyclop|reference|handbook|guide")),
     ("office", re.compile(r"offici|regist|govern|archive|authority|agency|council")),
 )
-"""Kinds are words of the author's own; the first look that one speaks of is taken."""
+"""Kinds are free text; the first look whose pattern fits is taken."""
 
 
 def look_of(kind: str) -> Look:
@@ -38,7 +36,7 @@ def classes(site: Site) -> str:
 
 
 def spoken_date(day: str) -> str:
-    """Return a date (YYYY-MM-DD) as people write it."""
+    """Return a date (YYYY-MM-DD) as people write it: 5 March 2031."""
     return f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1]} {day[:4]}"
 
 

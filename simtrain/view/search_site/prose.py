@@ -1,6 +1,4 @@
-"""The Markdown of a page as HTML: numbers in columns, lists of facts, posts of a thread; its text is escaped, its links are made local."""
-
-from __future__ import annotations
+"""The Markdown of a page as HTML, with columns of numbers, lists of facts and posts marked, text escaped and links made local."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +15,7 @@ from simtrain.values.seeding import draw
 from simtrain.view.search_site.looks import COLOURS
 
 Local = Callable[[str], str]
-"""From a whole URL of the world to the address under which it is served."""
+"""Maps a URL of the world to the address under which it is served."""
 
 _AMOUNT: Final = re.compile(r"(?!\d{4}-\d\d-\d\d$)[^\w\s|]{0,2}\d[\d,. ]*(?:[^\d|]{1,14})?|[–-]")
 """A cell that holds an amount, with its unit or currency, or nothing."""
@@ -75,7 +73,7 @@ def _closes(token: Token, opening: Token) -> bool:
 
 
 def _label(inline: Token) -> str:
-    """Return the words in bold with which a text begins; nothing where it does not."""
+    """Return the bold words at the beginning of a text; empty if there are none."""
     children = [child for child in inline.children or () if child.content or child.type != "text"]
     if len(children) < 3 or children[0].type != "strong_open":
         return ""
@@ -83,7 +81,7 @@ def _label(inline: Token) -> str:
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the tokens of a thread, post by post; what comes before the first is a part as well."""
+    """Yield the tokens of a thread, post by post; what precedes the first post is a part too."""
     begins = [
         at
         for at, (token, after) in enumerate(pairwise(tokens))
@@ -97,6 +95,7 @@ def _post(tokens: Sequence[Token]) -> str:
     name = _label(tokens[1]) if len(tokens) > 1 and tokens[0].type == "paragraph_open" else ""
     if not name:
         return _html(tokens)
+    # Drawn from the name, so that a person has one colour on every page.
     colour = int(draw(0, "face", name) * COLOURS)
     return f'<section class="post"><span class="face c{colour}" aria-hidden="true">{escape(name[0])}</span>{_html(tokens)}</section>'
 
@@ -114,5 +113,5 @@ def _joined(url: str, link: str) -> str:
 
 @cache
 def _markdown() -> MarkdownIt:
-    # Without `html`, markup in a page is text; links with schemes that run code are text as well.
+    # Without `html`, markup in a page is text. markdown-it also refuses links that run code, such as `javascript:`.
     return MarkdownIt("commonmark", {"html": False}).enable("table")

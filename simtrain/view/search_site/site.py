@@ -1,7 +1,5 @@
 """The sites of a search world over HTTP: under their own paths, or under their own names by the Host header."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.world import SearchWorld
 
 LOCAL_SUFFIX: Final = ".localhost"
-"""What browsers resolve to this machine by themselves: `registry.example.localhost` is the site `registry.example`."""
+"""Browsers resolve names with this suffix to this machine: `registry.example.localhost` is the site `registry.example`."""
 
 A_PAGE: Final = 10
 MOST_RESULTS: Final = 200
@@ -40,7 +38,7 @@ _LISTS: Final = (
     " where h.url = ? and p.site = ? and p.members is not null and coalesce(p.number, 1) = 1"
     " order by p.id limit ?"
 )
-# By address, which is indexed: a large world is not read through for it.
+# By URL, which is indexed: a large world is not scanned.
 _BEGINNINGS: Final = "select title, url from _pages where url > ? and url < ? order by url limit ?"
 
 Entry = tuple[str, str]
@@ -49,7 +47,7 @@ Entry = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The host of a request: the site that it names (none: sites are paths), and how that host is addressed."""
+    """The host of a request: the site that it names (None: sites are paths), with the suffix and port of the address."""
 
     site: Site | None
     suffix: str
@@ -57,7 +55,7 @@ class _Place:
 
 
 class Browsing:
-    """The ASGI application. Pages read as an agent's tools show them, dead, moved, paid and broken ones included."""
+    """The ASGI application. It shows pages as an agent's tools do, dead, moved, paywalled and broken ones included."""
 
     def __init__(self, world: SearchWorld) -> None:
         self.world = world
@@ -66,10 +64,12 @@ class Browsing:
         self.app = Starlette(routes=[Route("/{rest:path}", self._answer, methods=["GET"])])
 
     async def _answer(self, request: Request) -> Response:
+        # DNS rebinding: a foreign page may let its own name lead to this machine, but its Host header is refused.
         place = self._place(request.headers.get("host", ""))
         if place is None:
             misdirected = html.trouble("421 Misdirected Request", "No site of that name is served here.")
             return self._page("Misdirected", misdirected, _Place(None, "", ""), status=421)
+        # Raw: decoding would make another path of one that has %2F in it.
         path = (request.scope.get("raw_path") or b"/").partition(b"?")[0].decode("ascii", "replace")
         if path == html.SEARCH:
             return self._search(request, place)
@@ -121,6 +121,7 @@ class Browsing:
     def _search(self, request: Request, place: _Place) -> Response:
         query = request.query_params.get("q", "")[:MOST_QUERY].strip()
         start = request.query_params.get("start", "0")
+        # Short, since `int` fails for texts of thousands of digits.
         offset = min(int(start), MOST_RESULTS) if start.isdecimal() and len(start) < 6 else 0
         words = query if place.site is None else f"{query} site:{place.site.domain}"
         found = self.state.search(words, count=A_PAGE, offset=offset) if query else []
@@ -157,6 +158,7 @@ class Browsing:
         return self._page(page.title, body, place, site=site, date=page.date)
 
     def _stored(self, domain: str, path: str, query: str) -> StoredPage | None:
+        # Browsers send some characters as they are that a world's URL may quote, an apostrophe for one.
         path = path.rstrip("/")
         return self.world.web.page_at(domain, path, query) or self.world.web.page_at(
             domain, quote(path, safe="/%"), query
@@ -208,9 +210,9 @@ def _split(path: str) -> tuple[str, str]:
 async def browsing(
     world: SearchWorld, *, host: str = "127.0.0.1", port: int = 0, arrival: float = ARRIVAL
 ) -> AsyncGenerator[str]:
-    """Serve a world while the block runs; gives the URL of the front page. Raises InputError for a port that is unavailable.
+    """Serve a world while the block runs, and yield the URL of its front page. Raises InputError for an unavailable port.
 
-    A request that takes longer than `arrival` seconds to come is given up.
+    A request that takes longer than `arrival` seconds to arrive is dropped.
     """
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
         async with served(Browsing(world).app, sockets.main, arrival):
@@ -218,7 +220,7 @@ async def browsing(
 
 
 def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
-    """Return what tells the lists to which the front page of a site leads: as many as fit beside its name."""
+    """Return a cached function from a site to the lists that its front page links to, as many as fit in the header."""
 
     @lru_cache(maxsize=64)
     def lists(site: Site) -> Sequence[Entry]:
@@ -230,4 +232,5 @@ def guide(web: Web) -> Callable[[Site], Sequence[Entry]]:
 def beginnings(web: Web, site: Site) -> Sequence[Entry]:
     """Return some pages of a site that has no front page."""
     first = f"https://{site.domain}/"
+    # Up to the last code point: the range is every URL of the site.
     return web.run(_BEGINNINGS, (first, f"{first}\U0010ffff", MOST_BEGINNINGS))

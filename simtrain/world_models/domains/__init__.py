@@ -1,1 +1,1 @@
-"""The domains: each translates one kind of tool call for world models."""
+"""Domains: each translates one kind of tool call for world models."""

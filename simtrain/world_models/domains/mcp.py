@@ -76,6 +76,7 @@ class McpDomain(Domain):
         does not fit the tool's output schema.
         """
         written = read_prediction(text)
+        # Models often add a fence, whatever the prompt says, and its content is still usable.
         fenced = _FENCE.match(written)
         if fenced:
             written = fenced[1].strip()
@@ -103,6 +104,7 @@ def _refuse_echo(written: str, request: Request) -> None:
         value: object = orjson.loads(written)
     except orjson.JSONDecodeError:
         return
+    # A common slip: a JSON object that looks like a result.
     if value == {"name": request.tool.name, "arguments": request.arguments}:
         raise ValueError("it repeats the call")
 
@@ -111,7 +113,7 @@ def _structured(written: str, schema: JsonObject) -> Observation:
     try:
         value: object = orjson.loads(written)
     except orjson.JSONDecodeError as error:
-        raise ValueError(f"the tool returns a JSON object and this is none: {error}") from None
+        raise ValueError(f"the tool returns a JSON object and this is not one: {error}") from None
     if not is_object(value):
         raise ValueError("the tool returns a JSON object and this is another value")
     problem = next(iter(_validator(canonical(schema)).iter_errors(value)), None)
@@ -120,6 +122,7 @@ def _structured(written: str, schema: JsonObject) -> Observation:
         raise ValueError(f"it does not fit the result schema: {f'{path}: ' if path else ''}{problem.message}")
     try:
         return Observation(encode(value), json=True)
+    # Parsing allows deeper nesting than writing.
     except orjson.JSONEncodeError:
         raise ValueError("it is nested too deeply") from None
 

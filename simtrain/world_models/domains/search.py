@@ -70,17 +70,19 @@ class SearchDomain(McpDomain):
         for urls in _url_lists(content):
             for place, url in enumerate(urls):
                 if "://" not in url or normal_url(url) is None:
-                    raise ValueError(f"{url!r} is no whole URL")
+                    raise ValueError(f"{url!r} is not a complete URL")
                 if url in urls[:place]:
                     raise ValueError(f"the URL {url} appears twice among the results")
         requested, shown = request.arguments.get("url"), content.get("url")
         if isinstance(requested, str) and isinstance(shown, str):
             wanted, given = normal_url(requested), normal_url(shown)
+            # The path may differ, as after a redirect within a site.
             if wanted is not None and given is not None and wanted[0] != given[0]:
                 raise ValueError(f"the page asked for is on {wanted[0]}, not on {given[0]}")
 
 
 def _resolved(value: JsonValue) -> JsonValue:
+    # Two spellings of a URL are the same page; a query without a slash is compared as it is.
     place = normal_url(value) if isinstance(value, str) and "/" in value else None
     return list(place) if place else value
 

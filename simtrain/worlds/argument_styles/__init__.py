@@ -1,1 +1,1 @@
-"""How servers check arguments and word what is wrong with them, one file for each library."""
+"""Argument checks in the manner of server libraries, with their error messages; one file for each library."""

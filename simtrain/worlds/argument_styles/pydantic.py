@@ -19,7 +19,7 @@ from simtrain.values.json_walk import each_leaf
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 
 _VERSION = re.compile(r"(?m)^(    For further information visit https://errors\.pydantic\.dev/)[\d.]+/")
-# The words must not depend on which version of pydantic checks; the servers that are imitated link to this one.
+# Texts must not depend on the pydantic that is installed; the imitated servers link to this version.
 _LINK = r"\g<1>2.14/"
 
 _BEYOND = 2**63
@@ -39,7 +39,7 @@ def pydantic(tool: str, schema: JsonObject, *, strict: bool = False) -> Check:
     """Return the check of a server made with the Python SDK. Arguments come out coerced, without unknown ones, with defaults.
 
     A text for an argument that is not text is read as JSON first, as that SDK does. Raises ValueError for an invalid JSON Schema,
-    or has limits that pydantic does not know. `strict`: nothing is coerced, as in servers whose models say so.
+    and for limits that pydantic lacks. `strict`: nothing is coerced, as in servers with strict models.
     """
     types = _Types(schema, strict=strict)
     model = _compiled(types, schema.get("title", f"{tool.rpartition('.')[2]}Arguments"), schema)
@@ -92,7 +92,7 @@ def pydantic_call(tool: str, schema: JsonObject) -> Check:
 
 
 def _of_a_call(found: ErrorDetails) -> InitErrorDetails:
-    """Return a model's problem as a function's: what is a missing field there is a missing argument here."""
+    """Return a model's error as that of a function call, where a missing field is a missing argument."""
     missing = found["type"] == "missing" and len(found["loc"]) == 1
     kind = "missing_argument" if missing else found["type"]
     return {"type": kind, "loc": found["loc"], "input": found["input"], "ctx": found.get("ctx", {})}
@@ -107,12 +107,12 @@ def _compiled(types: _Types, name: str, schema: JsonObject) -> type[BaseModel]:
 
 
 def _whole(value: JsonValue) -> JsonValue:
-    """Return a whole number beyond 64 bits, which reaches the check as a double, as an integer: so a client has written it."""
+    """Return a whole number beyond 64 bits, which arrives as a float, as the integer that the client wrote."""
     return int(value) if isinstance(value, float) and abs(value) >= _BEYOND and value.is_integer() else value
 
 
 def _within(value: JsonValue) -> JsonValue:
-    """Return an integer beyond 64 bits as the greatest or least one of these: no server does anything else with more."""
+    """Return an integer clamped to 64 bits; no server tells greater ones apart."""
     if isinstance(value, int) and abs(value) >= _BEYOND:
         return _BEYOND - 1 if value > 0 else 1 - _BEYOND
     return value
@@ -126,6 +126,7 @@ def _parsed(value: JsonValue) -> JsonValue:
         found = json.loads(value)
     except (ValueError, RecursionError):
         return value
+    # As the SDK's `pre_parse_json`: "123" and "true" stay text, which pydantic coerces where that is wanted.
     return value if isinstance(found, str | int | float) else found
 
 
@@ -134,10 +135,11 @@ def _union(types: Iterable[Any]) -> Any:
 
 
 class _Types:
-    """Python types out of one JSON Schema, with its definitions."""
+    """Python types for one JSON Schema and its definitions."""
 
     def __init__(self, root: JsonObject, *, strict: bool) -> None:
         self._root = root
+        # Without protected namespaces, an argument may be called `model_name`.
         self._config = ConfigDict(protected_namespaces=(), strict=strict)
         self._models: dict[str, Any] = {}
 
@@ -148,7 +150,7 @@ class _Types:
         properties = schema.get("properties", {})
         for index, (argument, described) in enumerate(properties.items()):
             default = ... if argument in required else described.get("default")
-            # A model among the defaults is dumped like one that was given.
+            # A default is validated too: an object among the defaults becomes a model, and is dumped like one that was given.
             whole = default is not ... and default is not None
             fields[f"f{index}"] = (
                 self.annotation(described),
@@ -199,7 +201,7 @@ class _Types:
             found: JsonValue = self._root
             for part in reference.removeprefix("#/").split("/"):
                 found = found[part.replace("~1", "/").replace("~0", "~")]
-            # A definition that contains itself is checked one level deep.
+            # Set first: a definition that contains itself then finds Any, and is checked one level deep.
             self._models[reference] = Any
             self._models[reference] = self.annotation({"title": reference.rpartition("/")[2], **found})
         return self._models[reference]

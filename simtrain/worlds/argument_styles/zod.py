@@ -1,4 +1,4 @@
-"""Argument checks as servers of the JavaScript SDK make them: by zod, from the JSON Schema that zod wrote of itself.
+"""Argument checks of servers on the JavaScript SDK: by zod, read back from the JSON Schema that zod wrote.
 
 Nothing is coerced, unknown keys are dropped, absent arguments get their defaults, and every mistake has a line of its own.
 """
@@ -23,6 +23,7 @@ from simtrain.worlds.argument_styles.zod_words import (
 
 Read: TypeAlias = Callable[[JsonValue], Parsed]
 
+# A schema may refer to itself, and compiling recurses.
 MAX_DEPTH = 64
 
 
@@ -31,10 +32,15 @@ def zod(tool: str, schema: JsonObject) -> Check:
     return zod_check(schema, lambda issues: "\n".join(str(issue) for issue in issues))
 
 
-def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> Check:
-    """Return the check by zod, with its issues put into words. Raises ValueError as `zod` does."""
+def zod_check(
+    schema: JsonObject, worded: Callable[[Sequence[Issue]], str], text_length: Callable[[str], int] = len
+) -> Check:
+    """Return the check by zod, with its issues worded by `worded`, and texts counted by `text_length`.
+
+    Raises ValueError as `zod` does.
+    """
     validator(schema)
-    read = _Compiler(schema).object(schema, 0)
+    read = _Compiler(schema, text_length).object(schema, 0)
 
     def check(arguments: JsonObject) -> CheckedArguments:
         parsed = read(arguments)
@@ -48,8 +54,9 @@ def zod_check(schema: JsonObject, worded: Callable[[Sequence[Issue]], str]) -> C
 class _Compiler:
     """Compiles the parts of one schema document; references are followed within it."""
 
-    def __init__(self, root: JsonObject) -> None:
+    def __init__(self, root: JsonObject, text_length: Callable[[str], int]) -> None:
         self._root = root
+        self._text_length = text_length
 
     def read(self, schema: JsonObject, depth: int) -> Read:
         """Return the reader of the values that a schema describes."""
@@ -68,7 +75,7 @@ class _Compiler:
             return self._union([{**schema, "type": one} for one in kind], depth)
         match kind:
             case "string":
-                return _text(schema)
+                return _text(schema, self._text_length)
             case "number" | "integer":
                 return _number(schema)
             case "boolean":
@@ -83,7 +90,7 @@ class _Compiler:
                 return Parsed
 
     def object(self, schema: JsonObject, depth: int) -> Read:
-        """Return the reader of an object: a record where every value has the same schema, else one with known properties."""
+        """Return the reader of an object: a record if every value has the same schema, else one with known properties."""
         properties = schema.get("properties", {})
         names = schema.get("propertyNames")
         required = schema.get("required", [])
@@ -102,6 +109,7 @@ class _Compiler:
             found: JsonObject = {}
             issues: list[Issue] = []
             extra = [name for name in given if name not in readers]
+            # zod strips unknown keys unless the schema says what they may hold.
             for name in [*readers, *(extra if rest is not None and rest is not False else ())]:
                 if name not in given and name not in required:
                     if name in defaults:
@@ -118,7 +126,7 @@ class _Compiler:
         return parse
 
     def _list(self, schema: JsonObject, depth: int) -> Read:
-        """Return the reader of a list, or of a tuple where every place has its own schema."""
+        """Return the reader of a list, or of a tuple if each place has its own schema."""
         items = schema.get("prefixItems", schema.get("items", {}))
         most = schema.get("maxItems")
         limits = length_limits(schema.get("minItems"), most)
@@ -139,7 +147,7 @@ class _Compiler:
         return parse
 
     def _union(self, options: list[JsonObject], depth: int, *, tagged: bool = False) -> Read:
-        """Return the reader of a value that fits one of several schemas; a type or nothing is spoken of as that type."""
+        """Return the reader of a value that fits one of several schemas. A type or null is worded as that type alone."""
         others = [option for option in options if option != {"type": "null"} and option.get("type") != "null"]
         if len(others) == 1 and len(options) == 2:
             only = self.read(others[0], depth + 1)
@@ -155,13 +163,14 @@ class _Compiler:
             for parsed in tried:
                 if not parsed.issues:
                     return parsed
+            # As zod: if one option alone failed without aborting, its issues are reported, and not those of the union.
             mild = [parsed for parsed in tried if all(issue.mild for issue in parsed.issues)]
             return mild[0] if len(mild) == 1 else Parsed(given, (no_option(given, tried),))
 
         return parse
 
     def _tag(self, options: list[JsonObject]) -> str | None:
-        """Return the property whose constant tells the options apart, where zod wrote the union as `oneOf`."""
+        """Return the property whose constants tell the options apart (zod's discriminator); None if there is none."""
         tags: list[dict[str, str]] = []
         for option in options:
             properties = self._resolved(option).get("properties", {})
@@ -170,7 +179,7 @@ class _Compiler:
         return next((name for name in shared if len({other[name] for other in tags}) == len(tags)), None)
 
     def _resolved(self, schema: JsonObject) -> JsonObject:
-        """Return the schema with references into the same document followed, and what `allOf` adds."""
+        """Return the schema with references into the same document followed, and `allOf` merged in."""
         for _ in range(MAX_DEPTH):
             reference = schema.get("$ref")
             if not isinstance(reference, str) or not reference.startswith("#"):
@@ -192,15 +201,16 @@ def _plain(kind: str, of: type) -> Read:
 
 def _literal(options: list[JsonValue]) -> Read:
     def parse(given: JsonValue) -> Parsed:
-        # To Python, true equals 1; to JSON it does not.
+        # In Python True equals 1, in JSON it does not.
         fits = any(isinstance(given, bool) is isinstance(option, bool) and given == option for option in options)
         return Parsed(given) if fits else Parsed(given, (not_one_of(options, given),))
 
     return parse
 
 
-def _text(schema: JsonObject) -> Read:
-    lengths, form = length_limits(schema.get("minLength"), schema.get("maxLength")), text_limits(schema)
+def _text(schema: JsonObject, text_length: Callable[[str], int]) -> Read:
+    lengths = length_limits(schema.get("minLength"), schema.get("maxLength"), text_length)
+    form = text_limits(schema)
 
     def parse(given: JsonValue) -> Parsed:
         if not isinstance(given, str):

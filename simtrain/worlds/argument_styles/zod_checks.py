@@ -2,13 +2,15 @@
 
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import TypeAlias, cast
 
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.argument_styles.zod_words import Issue, is_number, js_number
+from simtrain.worlds.argument_styles.zod_words import Issue, is_number, js_double, js_number
 
+# JavaScript's Number.MAX_SAFE_INTEGER.
 LARGEST_INT = 2**53 - 1
 
 Limits: TypeAlias = Callable[[JsonValue], Iterator[Issue]]
@@ -27,21 +29,29 @@ _BOUNDS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {
     "maximum": ("Too big: expected number to be <=", operator.gt),
     "exclusiveMaximum": ("Too big: expected number to be <", operator.ge),
 }
-# A time has a pattern and no format in the schema that zod writes.
+# zod writes a time as a pattern without a format.
 _TIME = r"^(?:[01]\d|2[0-3]):[0-5]\d"
 _URL = r"^[A-Za-z][A-Za-z0-9+.\-]*:.+$"
 _SPECIAL = re.compile(r"(https?|wss?|ftp):", re.IGNORECASE)
 _HOST = re.compile(r"[a-z]+:[/\\]*[^/\\?#\s]+", re.IGNORECASE)
 
 
-def length_limits(low: int | None, high: int | None) -> Limits:
-    """Return the limits on the length of a text or a list. Zod checks every value that has a length, even one of the wrong type."""
+def utf16_length(text: str) -> int:
+    """Return the length of a text as JavaScript and zod 3 count it: an emoji is two UTF-16 code units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def length_limits(low: int | None, high: int | None, text_length: Callable[[str], int] = len) -> Limits:
+    """Return the limits on the length of a text or a list. Zod checks every value that has a length, even one of the wrong type.
+
+    `text_length` counts a text: zod 4.6 counts code points, as Python does.
+    """
     exact = low is not None and low == high
 
     def check(value: JsonValue) -> Iterator[Issue]:
         if not isinstance(value, str | list):
             return
-        length = len(cast(Sized, value))
+        length = text_length(value) if isinstance(value, str) else len(cast(Sized, value))
         kind, unit = ("string", "characters") if isinstance(value, str) else ("array", "items")
         whole: JsonObject = {"inclusive": True} | ({"exact": True} if exact else {})
         if low is not None and length < low:
@@ -57,11 +67,12 @@ def length_limits(low: int | None, high: int | None) -> Limits:
 
 
 def number_limits(schema: JsonObject) -> Limits:
-    """Return the limits on a number; those of an integer include what JavaScript counts without error."""
+    """Return the limits on a number; an integer also stays within JavaScript's safe ones."""
     whole = schema.get("type") == "integer"
     bounds = [
         (key, phrase, schema[key], fails)
         for key, (phrase, fails) in _BOUNDS.items()
+        # zod writes the safe limits into every integer's schema; they are checked below, with words of their own.
         if is_number(schema.get(key)) and not (whole and abs(schema[key]) == LARGEST_INT)
     ]
     step = schema.get("multipleOf")
@@ -81,7 +92,7 @@ def number_limits(schema: JsonObject) -> Limits:
         for key, phrase, limit, fails in bounds:
             if fails(value, limit):
                 yield Issue(f"{phrase}{js_number(limit)}", mild=True, facts=_bound(key, limit), given=value)
-        if step and value % step:
+        if step and not _is_multiple(value, step):
             words = f"Invalid number: must be a multiple of {js_number(step)}"
             facts = {"origin": "number", "code": "not_multiple_of", "divisor": step}
             yield Issue(words, mild=True, facts=facts, given=value)
@@ -89,8 +100,18 @@ def number_limits(schema: JsonObject) -> Limits:
     return check
 
 
+def _is_multiple(value: float, step: float) -> bool:
+    """True if zod takes a number for a multiple of a step: 0.3 is one of 0.1, although binary fractions leave a rest.
+
+    The tolerance is that of zod 4.6 (`floatSafeRemainder`). Zod 3 agrees on decimal fractions written out in full.
+    """
+    ratio = abs(js_double(value) / js_double(step))
+    rest = ratio % 1
+    return min(rest, 1 - rest) < 4 * sys.float_info.epsilon * max(ratio, 1)
+
+
 def _bound(key: str, limit: float) -> JsonObject:
-    """Return what zod says of a limit that a number breaks; a whole limit is written without a point."""
+    """Return zod's facts about a limit that a number breaks; a whole limit is written without a decimal point."""
     number = int(limit) if float(limit).is_integer() else limit
     side: JsonObject = (
         {"code": "too_small", "minimum": number} if "inimum" in key else {"code": "too_big", "maximum": number}
@@ -99,7 +120,7 @@ def _bound(key: str, limit: float) -> JsonObject:
 
 
 def _beyond(side: str) -> JsonObject:
-    """Return what zod says of an integer that JavaScript cannot count to."""
+    """Return zod's facts about an integer beyond JavaScript's safe ones."""
     low = side == "minimum"
     limit = -LARGEST_INT if low else LARGEST_INT
     note = "Integers must be within the safe integer range."
@@ -107,7 +128,7 @@ def _beyond(side: str) -> JsonObject:
 
 
 def text_limits(schema: JsonObject) -> Limits:
-    """Return the pattern or format of a text. Raises ValueError for a pattern that is none."""
+    """Return the check of a text's pattern or format. Raises ValueError for an invalid pattern."""
     form, pattern = schema.get("format"), schema.get("pattern")
     message = _message(form, pattern)
     if message is None:
@@ -123,7 +144,7 @@ def text_limits(schema: JsonObject) -> Limits:
 
 
 def _form_facts(form: JsonValue, pattern: JsonValue) -> JsonObject:
-    """Return what zod says of a text of the wrong form. An address has neither origin nor pattern."""
+    """Return zod's facts about a text of the wrong form. A URL has neither origin nor pattern."""
     if form == "uri":
         return {"code": "invalid_format", "format": "url"}
     named = form if isinstance(form, str) else "regex"

@@ -12,11 +12,11 @@ from simtrain.contracts.argument_style import Check, CheckedArguments
 from simtrain.files.json_schemas import validator
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.argument_styles.zod_checks import Limits, number_limits
-from simtrain.worlds.argument_styles.zod_words import MISSING, Issue, Parsed, expected, is_number, js_number
+from simtrain.worlds.argument_styles.zod_words import MISSING, Issue, Parsed, expected, is_number, js_double, js_number
 
 Read: TypeAlias = Callable[[JsonValue], Parsed]
 
-# The white space of JavaScript; Python strips a few control characters more.
+# JavaScript's white space; `str.strip` would take U+001C to U+001F and U+0085 as well.
 _SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _OTHER_BASE = re.compile(r"0(?:[xX](?P<hex>[0-9a-fA-F]+)|[bB](?P<binary>[01]+)|[oO](?P<octal>[0-7]+))")
@@ -68,7 +68,7 @@ def _boolean(value: JsonValue) -> Parsed:
 
 
 def _within(number: float, limits: Limits, *, whole: bool) -> Parsed:
-    """Return the number within its limits; an integer as one."""
+    """Return the number with the limits that it breaks; a whole one as int."""
     if not math.isfinite(number):
         return Parsed(number, (Issue(f"Invalid input: expected number, received {js_number(number)}"),))
     issues = tuple(limits(number))
@@ -76,14 +76,11 @@ def _within(number: float, limits: Limits, *, whole: bool) -> Parsed:
 
 
 def _number(value: JsonValue) -> float:
-    """Return what JavaScript's `Number(value)` says (ECMA-262, 7.1.4)."""
+    """Return JavaScript's `Number(value)` (ECMA-262, 7.1.4)."""
     if value is None:
         return 0.0
     if isinstance(value, bool | int | float):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
+        return js_double(value)
     if is_list(value):
         return _number(_joined(value))
     return _parsed(value.strip(_SPACE)) if isinstance(value, str) else math.nan
@@ -96,6 +93,7 @@ def _parsed(text: str) -> float:
     if other is not None:
         base = cast(str, other.lastgroup)
         return _number(int(other[base], _BASES[base]))
+    # `float` alone would also read `nan`, `inf` and `1_000`.
     return float(text) if _DECIMAL.fullmatch(text) else math.nan
 
 

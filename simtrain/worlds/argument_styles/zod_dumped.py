@@ -1,4 +1,4 @@
-"""Argument checks of servers that send the whole message of a `ZodError`, its issues as JSON by zod 4 or zod 3, or zod 3's by lines."""
+"""Argument checks of servers that send a whole `ZodError`: its issues as JSON of zod 4 or zod 3, or those of zod 3 by lines."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from simtrain.contracts.argument_style import Check
 from simtrain.values.json_walk import each_object
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.argument_styles.zod import zod_check
+from simtrain.worlds.argument_styles.zod_checks import utf16_length
 from simtrain.worlds.argument_styles.zod_words import MISSING, Issue, Step, is_number, js_number, type_of
 
 
@@ -21,12 +22,12 @@ def zod_json(tool: str, schema: JsonObject) -> Check:
 
 def zod3_json(tool: str, schema: JsonObject) -> Check:
     """Return the check of a server whose zod 3 issues are sent as JSON. Raises ValueError as `zod_json` does."""
-    return zod_check(_lenient(schema), lambda issues: _dumped(list(_third(issues))))
+    return zod_check(_lenient(schema), lambda issues: _dumped(list(_third(issues))), utf16_length)
 
 
 def zod3(tool: str, schema: JsonObject) -> Check:
     """Return the check of a server whose zod 3 issues have a line each. Raises ValueError as `zod_json` does."""
-    return zod_check(_lenient(schema), lambda issues: "\n".join(map(_line, _third(issues))))
+    return zod_check(_lenient(schema), lambda issues: "\n".join(map(_line, _third(issues))), utf16_length)
 
 
 def _line(issue: JsonObject) -> str:
@@ -34,7 +35,7 @@ def _line(issue: JsonObject) -> str:
 
 
 def _lenient(schema: JsonObject) -> JsonObject:
-    """Return the schema without its bans on further members: the converter for zod 3 writes one for every object, strict or not."""
+    """Return the schema without `additionalProperties: false`, which the converter for zod 3 writes for every object, strict or not."""
 
     def relaxed(held: JsonObject) -> JsonObject:
         return {key: item for key, item in held.items() if (key, item) != ("additionalProperties", False)}
@@ -48,7 +49,7 @@ def _fourth(issue: Issue) -> JsonObject:
 
 
 def _third(issues: Sequence[Issue], place: tuple[Step, ...] = ()) -> Iterator[JsonObject]:
-    # Zod 3 looks at nothing more of a value whose type is wrong.
+    # zod 3 checks nothing more of a value of the wrong type; zod 4 goes on with its length.
     wrong = {issue.path for issue in issues if issue.facts.get("code") == "invalid_type"}
     for issue in issues:
         if issue.mild and issue.path in wrong:
@@ -62,6 +63,7 @@ def _third(issues: Sequence[Issue], place: tuple[Step, ...] = ()) -> Iterator[Js
 
 
 def _dumped(issues: list[JsonObject]) -> str:
+    # The message of a ZodError is `JSON.stringify(issues, null, 2)`.
     return json.dumps(issues, indent=2, ensure_ascii=False)
 
 
@@ -71,7 +73,7 @@ _KINDS = {"record": "object", "tuple": "array"}
 
 
 def in_words_of_zod3(issue: Issue) -> JsonObject:
-    """Return the issue as zod 3 writes it; its members are in the order in which that version sets them."""
+    """Return the issue in zod 3's form, with its members in the order in which that version sets them."""
     words = _WORDS.get(cast(str, issue.facts.get("code")), _other)
     found = words(issue.facts, issue.given)
     if "message" in found:

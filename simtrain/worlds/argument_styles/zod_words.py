@@ -1,4 +1,4 @@
-"""What zod says of values: their types as JavaScript names them, numbers as it writes them, mistakes with their places."""
+"""zod's words for values: types as JavaScript names them, numbers as it writes them, mistakes with their paths."""
 
 from __future__ import annotations
 
@@ -46,25 +46,26 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A value as it comes out of a schema, and what is wrong with it."""
+    """A value as read by a schema, and the issues with it."""
 
     value: JsonValue
     issues: tuple[Issue, ...] = ()
 
 
 def expected(kind: str, value: JsonValue) -> Issue:
-    """Return a value of the wrong type."""
+    """Return the issue of a value of the wrong type."""
     message = f"Invalid input: expected {kind}, received {type_of(value)}"
     return Issue(message, facts={"expected": kind, "code": "invalid_type"}, given=value)
 
 
 def type_of(value: JsonValue) -> str:
     """Return the type of a value as JavaScript names it."""
+    # By exact type, since True is an instance of int.
     return _TYPES[type(value)]
 
 
 def not_one_of(options: Sequence[JsonValue], value: JsonValue) -> Issue:
-    """Return a value that is none of those listed."""
+    """Return the issue of a value that is not among the options."""
     written = [_quoted(option) for option in options]
     facts: JsonObject = {"code": "invalid_value", "values": list(options)}
     if len(written) == 1:
@@ -73,26 +74,34 @@ def not_one_of(options: Sequence[JsonValue], value: JsonValue) -> Issue:
 
 
 def unrecognized(keys: Sequence[str]) -> Issue:
-    """Return keys that an object must not have."""
+    """Return the issue of keys that an object must not have."""
     written = [_quoted(key) for key in keys]
     message = f"Unrecognized key{'s' if len(written) > 1 else ''}: {', '.join(written)}"
     return Issue(message, facts={"code": "unrecognized_keys", "keys": list(keys)})
 
 
 def no_option(value: JsonValue, tried: Sequence[Parsed]) -> Issue:
-    """Return a value that none of the schemas of a union takes."""
+    """Return the issue of a value that fits no schema of a union."""
     return Issue(
         "Invalid input", facts={"code": "invalid_union"}, given=value, tried=tuple(one.issues for one in tried)
     )
 
 
 def js_number(value: float) -> str:
-    """Return a number as JavaScript writes it."""
+    """Return a number as JavaScript writes it; from 1e21 on, with an exponent."""
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+
+
+def js_double(value: float) -> float:
+    """Return a number as JavaScript holds it: a double, infinite where a whole number is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def is_number(value: JsonValue) -> bool:

@@ -1,4 +1,4 @@
-"""Calendar arithmetic: the stretches of a working day that several people have free."""
+"""Calendar arithmetic: the parts of a working day in which several people are free."""
 
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, encode
@@ -12,7 +12,7 @@ def free_windows(context: HandlerContext) -> JsonObject:
 
     Needs a table `people (id)` and a table or view `busy (person_id, starts_at, ends_at)` with instants like
     `2031-03-05T13:30:00Z`. Replies `{"windows": [{"from": "09:00", "to": "10:30", "minutes": 90}, ...]}`. Raises ToolError
-    for a person that is not there.
+    for an unknown person.
     """
     day, people = context.arguments["day"], context.arguments["person_ids"]
     known = {row["id"] for row in context.read("select id from people")}
@@ -34,12 +34,13 @@ def _gaps(busy: list[tuple[str, str]]) -> list[JsonObject]:
     for starts, ends in [*busy, (CLOSING, CLOSING)]:
         if starts > free_from:
             windows.append({"from": free_from, "to": starts, "minutes": _minutes(starts) - _minutes(free_from)})
+        # Meetings overlap and nest: a later one may end sooner.
         free_from = max(free_from, ends)
     return windows
 
 
 def _clock(moment: str, day: str) -> str:
-    """Return the time of day of an instant, held within the working day."""
+    """Return the time of day of an instant, clamped to the working day."""
     if moment[:10] != day:
         return OPENING if moment[:10] < day else CLOSING
     return min(max(moment[11:16], OPENING), CLOSING)

@@ -14,7 +14,7 @@ GRID = 30
 
 
 def meeting_times(context: HandlerContext) -> JsonObject:
-    """Return the earliest stretches of `minutes` in which the world's own person and all of `emails` are free.
+    """Return the earliest times, `minutes` long, at which the world's own person and all of `emails` are free.
 
     They are on working days from `from_day` to `to_day`, between `opens` and `closes`, and after now. Needs views `me (email)` and
     `busy (email, starts_at, ends_at)` with instants like `2031-03-05T13:30:00Z`. Replies `{"times": [{"starts_at", "ends_at"}, ...]}`.
@@ -28,6 +28,7 @@ def meeting_times(context: HandlerContext) -> JsonObject:
     taken = [(str(row["starts_at"]), str(row["ends_at"])) for row in busy]
     times: list[JsonObject] = []
     for starts_at, ends_at in _stretches(given):
+        # Instants of one form, all in UTC, are in order as text. One meeting may begin as another ends.
         free = all(ends <= starts_at or starts >= ends_at for starts, ends in taken)
         if free and starts_at > context.now:
             times.append({"starts_at": starts_at, "ends_at": ends_at})
@@ -37,7 +38,7 @@ def meeting_times(context: HandlerContext) -> JsonObject:
 
 
 def _stretches(given: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yield every stretch on the grid, the earliest first, whoever is busy then."""
+    """Yield every time on the grid, the earliest first, free or not."""
     opens, closes = str(given["opens"]), str(given["closes"])
     length = timedelta(minutes=given["minutes"])
     day, last = date.fromisoformat(str(given["from_day"])), date.fromisoformat(str(given["to_day"]))

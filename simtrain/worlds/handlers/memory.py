@@ -1,8 +1,8 @@
-"""The tools of a memory server: a knowledge graph of entities, what was observed of them, and relations between them.
+"""The tools of a memory server: a knowledge graph of entities, observations about them, and relations between them.
 
 Needs the tables `entities (id integer primary key, name, type)`, `observations (id integer primary key, entity_id, text)` and
 `relations (id integer primary key, source, target, type)`; rows keep the order of their ids. Names of entities are not unique:
-entities made in one call may share one, and the first is then the one that is meant.
+entities made in one call may share one, which then means the first.
 """
 
 import json
@@ -12,11 +12,12 @@ from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import JsonObject, JsonValue
 
 RESOURCES = ("memory://knowledge-graph",)
-"""What the server offers as a resource, changed by every call that writes."""
+"""The server's resources; every call that writes changes them."""
 
 
 def create_entities(context: HandlerContext) -> Reply:
     """Add the entities whose names are new, and reply with them."""
+    # Read once, before the first is added: the reference server filters the whole list first, so namesakes in one call all pass.
     known = {row["name"] for row in context.read("select distinct name from entities")}
     made = [_entity(given) for given in context.arguments["entities"] if given["name"] not in known]
     for entity in made:
@@ -37,7 +38,7 @@ def create_relations(context: HandlerContext) -> Reply:
 
 
 def add_observations(context: HandlerContext) -> Reply:
-    """Add observations that are new to their entities. Raises ToolError, and adds none, where an entity is not there."""
+    """Add observations that are new to their entities. Raises ToolError, and adds none, if an entity does not exist."""
     results: list[JsonObject] = []
     for given in context.arguments["observations"]:
         name = given["entityName"]
@@ -64,7 +65,7 @@ def delete_entities(context: HandlerContext) -> Reply:
 
 
 def delete_observations(context: HandlerContext) -> Reply:
-    """Remove observations by their texts; what is not there is passed over."""
+    """Remove observations by their texts; unknown ones are ignored."""
     for given in context.arguments["deletions"]:
         identity = _first(context, given["entityName"])
         for text in given["observations"] if identity is not None else ():
@@ -75,7 +76,7 @@ def delete_observations(context: HandlerContext) -> Reply:
 
 
 def delete_relations(context: HandlerContext) -> Reply:
-    """Remove relations; what is not there is passed over."""
+    """Remove relations; unknown ones are ignored."""
     for given in context.arguments["relations"]:
         context.write(
             "delete from relations where source = :from and target = :to and type = :relationType", _relation(given)
@@ -156,4 +157,5 @@ def _done(message: str) -> Reply:
 
 
 def _written(value: JsonValue) -> str:
+    # As `JSON.stringify(value, null, 2)` of the reference server: no escapes beyond ASCII.
     return json.dumps(value, ensure_ascii=False, indent=2)

@@ -13,7 +13,7 @@ from simtrain.worlds.service.queries import read_cursor, write_cursor
 
 PAGE = 25
 TITLE = "Title"
-"""The name under which filters and sorts know the title of a row."""
+"""The name of a row's title in filters and sorts."""
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _Test: TypeAlias = Callable[[JsonValue, JsonValue], bool]
@@ -27,8 +27,10 @@ def query_database(context: HandlerContext) -> JsonObject:
     sorts = context.arguments["sorts"]
     for entry in sorts:
         _known(str(entry["property"]), known)
+    # Of no filters none matches: `any` would find no row at all.
     combine = any if context.arguments["match"] == "any" and filters else all
     rows = [row for row in _rows(context, database) if combine(test(row) for test in filters)]
+    # Sorting is stable, so the first criterion goes last.
     for entry in reversed(sorts):
         rows = _sorted(rows, str(entry["property"]), descending=entry.get("direction") == "descending")
     offset = read_cursor(context.arguments.get("cursor"))
@@ -45,14 +47,17 @@ def set_properties(context: HandlerContext) -> JsonObject:
     page = context.arguments["page"]
     row = context.read("select database from pages where id = :page", {"page": page})[0]
     if row["database"] is None:
-        raise ToolError(f"validation_error: {page} is no row of a database")
+        raise ToolError(f"validation_error: {page} is a page, not a row of a database")
     store_properties(context, page, str(row["database"]), context.arguments["properties"])
-    context.write(
-        "update pages set edited_at = :now, edited_by = (select id from me) where id = :page",
-        {"now": context.now, "page": page},
-    )
+    note_edit(context, page)
     found = context.read('select "properties:json" as properties from page_cards where id = :page', {"page": page})[0]
     return {"page": page, "properties": orjson.loads(str(found["properties"]))}
+
+
+def note_edit(context: HandlerContext, page: str) -> None:
+    """Write down that the page was edited now, by the owner of the account."""
+    sql = "update pages set edited_at = :now, edited_by = (select id from me) where id = :page"
+    context.write(sql, {"now": context.now, "page": page})
 
 
 def store_properties(context: HandlerContext, page: str, database: str | None, values: Mapping[str, JsonValue]) -> None:
@@ -86,13 +91,14 @@ def _known(name: str, known: set[str]) -> None:
 
 
 def _check(context: HandlerContext, prop: JsonObject, value: JsonValue) -> None:
-    """Refuse, with a ToolError, a value that a property cannot hold."""
+    """Raise ToolError for a value that a property cannot hold."""
     kind, name = str(prop["kind"]), str(prop["name"])
     options = cast(list[str], orjson.loads(str(prop["options"]))) if prop["options"] else []
     several = value if is_list(value) else [value]
     if kind in ("multi_select", "person", "relation") and not is_list(value):
         raise ToolError(f"validation_error: {name} takes a list")
     match kind:
+        # True and False are ints in Python, but not numbers in JSON.
         case "number" if isinstance(value, bool) or not isinstance(value, int | float):
             raise ToolError(f"validation_error: {name} takes a number")
         case "checkbox" if not isinstance(value, bool):
@@ -115,6 +121,7 @@ def _check(context: HandlerContext, prop: JsonObject, value: JsonValue) -> None:
 
 
 def _is_day(value: JsonValue) -> bool:
+    # `fromisoformat` alone would take 20310409 and 2031-W15-3 too.
     if not isinstance(value, str) or not _DAY.fullmatch(value):
         return False
     try:
@@ -160,7 +167,7 @@ def _contains(value: JsonValue, wanted: JsonValue) -> bool:
 
 
 def _compare(value: JsonValue, wanted: JsonValue) -> int | None:
-    """Return -1, 0 or 1; None if the two have no order."""
+    """Return -1, 0 or 1; None if the two have no order. Dates are in order as text."""
     numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
     if not numbers and not (isinstance(value, str) and isinstance(wanted, str)):
         return None
@@ -183,7 +190,7 @@ _TESTS: dict[str, _Test] = {
 
 
 def _sorted(rows: list[JsonObject], name: str, *, descending: bool) -> list[JsonObject]:
-    """Return rows by a property; those without a value come last either way, and equal ones keep their order."""
+    """Return rows sorted by a property: those without a value last in either direction, equal ones in their order."""
     filled = [row for row in rows if _value(row, name) is not None]
     empty = [row for row in rows if _value(row, name) is None]
     return [*sorted(filled, key=lambda row: _key(_value(row, name)), reverse=descending), *empty]

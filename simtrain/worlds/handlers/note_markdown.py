@@ -42,6 +42,7 @@ def parse(markdown: str) -> list[NoteBlock]:
             fence = (opened[1], [])
         elif line.strip():
             blocks.append(_block(line, blocks))
+    # CommonMark: a fence that is never closed runs to the end.
     if fence is not None:
         blocks.append(NoteBlock("code", "\n".join(fence[1]), language=fence[0] or None))
     return blocks
@@ -50,13 +51,14 @@ def parse(markdown: str) -> list[NoteBlock]:
 def _block(line: str, before: list[NoteBlock]) -> NoteBlock:
     text = line.strip()
     width = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
-    # An item can lie one level deeper than a list item before it, never more.
+    # An item is at most one level deeper than the list item before it.
     deepest = before[-1].depth + 1 if before and before[-1].kind in _NESTING else 0
     depth = min(width // len(INDENT), deepest)
     if found := _HEADING.fullmatch(text):
         return NoteBlock(f"heading_{len(found[1])}", found[2])
     if _DIVIDER.fullmatch(text):
         return NoteBlock("divider", "")
+    # Before plain bullets, whose pattern fits to-dos as well.
     if found := _TO_DO.fullmatch(text):
         return NoteBlock("to_do", found[2], depth, checked=found[1] != " ")
     if found := _BULLETED.fullmatch(text):
@@ -69,11 +71,12 @@ def _block(line: str, before: list[NoteBlock]) -> NoteBlock:
 
 
 def render(blocks: Iterable[NoteBlock]) -> str:
-    """Return the Markdown of blocks in the order in which they are read, a line each, with blank lines around all but list items."""
+    """Return the Markdown of blocks in reading order, one line each, with blank lines around all but list items."""
     lines: list[str] = []
     numbers: list[int] = []
     previous: NoteBlock | None = None
     for block in blocks:
+        # Leaving a level ends its numbering; anything but a numbered item ends it on its own level.
         del numbers[block.depth + 1 :]
         numbers.extend([0] * (block.depth + 1 - len(numbers)))
         numbers[block.depth] = numbers[block.depth] + 1 if block.kind == "numbered" else 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from simtrain.contracts.handler import HandlerContext, ToolError
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.handlers.note_databases import store_properties
+from simtrain.worlds.handlers.note_databases import note_edit, store_properties
 from simtrain.worlds.handlers.note_markdown import NoteBlock, parse, render
 
 MAX_BLOCKS = 200
@@ -48,10 +48,7 @@ def append_blocks(context: HandlerContext) -> JsonObject:
         {"top": top, "page": page, "parent": parent, "position": position},
     )
     ids = _insert(context, page, blocks, parent=parent, position=position)
-    context.write(
-        "update pages set edited_at = :now, edited_by = (select id from me) where id = :page",
-        {"now": context.now, "page": page},
-    )
+    note_edit(context, page)
     return {"page": page, "blocks": ids}
 
 
@@ -73,7 +70,7 @@ def _parsed(markdown: str) -> list[NoteBlock]:
 
 
 def _place(context: HandlerContext, page: str, after: JsonValue) -> tuple[JsonValue, int]:
-    """Return the parent and the position of what is appended."""
+    """Return the parent and position of the first block to append."""
     if after is None:
         sql = "select coalesce(max(position), 0) as position, null as parent from blocks where page = :page and parent is null"
     else:
@@ -87,9 +84,9 @@ def _place(context: HandlerContext, page: str, after: JsonValue) -> tuple[JsonVa
 def _insert(
     context: HandlerContext, page: str, blocks: Sequence[NoteBlock], *, parent: JsonValue, position: int
 ) -> list[str]:
-    """Write blocks from a place on; a deeper one goes below the last one that is less deep. Returns their ids."""
+    """Write blocks from a position on, and return their ids. A deeper one becomes a child of the last one less deep."""
     ids: list[str] = []
-    # For every depth the block whose children come next, and the position of the next child.
+    # For every depth the parent of the next block, and that block's position.
     places: list[tuple[JsonValue, int]] = [(parent, position)]
     for block in blocks:
         del places[block.depth + 1 :]

@@ -1,4 +1,4 @@
-"""Search boxes with operators, `from:ana is:unread -"weekly report"`, as mailboxes, chats and trackers have them."""
+"""Search boxes with operators, `from:ana is:unread -"weekly report"`, as in mailboxes, chats and trackers."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from simtrain.worlds.service.queries import read_cursor, write_cursor
 Conditions: TypeAlias = Mapping[str, str]
 
 MAX_TERMS = 30
-"""Terms of one query; every one is a condition that SQLite has to carry."""
+"""Terms of one query. Each becomes a condition, and SQLite refuses expressions deeper than 1,000."""
 
 _TERM = re.compile(r'(-?)(?:([A-Za-z_]+):)?(?:"([^"]*)"|(\S+))')
 _DAY = re.compile(r"([<>]=?)?(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
@@ -25,8 +25,7 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 
 @dataclass(frozen=True)
 class Box:
-    """What one search box searches and which operators it has; every SQL condition may name `:value`, `:now` and
-    `:today`.
+    """One search box: what it searches, and its operators. Every SQL condition may use `:value`, `:now` and `:today`.
 
     `hits` is a SELECT of one JSON object a row, with `{where}` in place of the conditions and a full ORDER BY.
     `words` is the condition of a plain word. An operator takes any value in `operators`, one of a few in `choices`;
@@ -50,7 +49,7 @@ class Box:
 
 
 def search(context: HandlerContext, box: Box) -> JsonObject:
-    """Return the hits of the argument `query`: a page of them, how many there are, and the cursor of the next page.
+    """Return the hits of the argument `query`: one page of them, their total, and the cursor of the next page.
 
     Terms narrow the search, OR joins two alternatives, a minus excludes, quotes keep words together. Raises ToolError for an
     operator that the box does not know and for a value that an operator cannot take.
@@ -76,8 +75,10 @@ def _conditions(query: str, box: Box, today: str) -> tuple[str, dict[str, JsonVa
             joined = bool(alternatives)
             continue
         condition, value = _condition(term, box, today)
+        # Bound, never written into the SQL: an agent wrote the query.
         values[f"value{number}"] = value
         written = condition.replace(":value", f":value{number}")
+        # A condition on a missing value is NULL, and so is its negation: `-from:ana` would lose mail without a sender.
         written = f"not coalesce(({written}), 0)" if term.excluded else f"({written})"
         if joined:
             alternatives[-1].append(written)

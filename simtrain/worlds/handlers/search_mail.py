@@ -20,6 +20,7 @@ _EVERYWHERE = Box(
         from thread_cards t where exists (select 1 from messages m where m.thread = t.id and {where})
         order by t.last_sent_at desc, t.id
     """,
+    # `instr` and not `like`: an underscore or a per cent sign in a query is no wildcard.
     words="instr(lower(t.subject || ' ' || m.body), lower(:value))",
     operators={
         "from": f"instr(m.sender, {_ADDRESS})",

@@ -5,9 +5,10 @@ import json
 from simtrain.contracts.handler import HandlerContext, Reply
 from simtrain.values.types import JsonObject
 
+# ECMAScript lists array indices before all other keys; 2**32 - 2 is the greatest one.
 LAST_INDEX = 2**32 - 2
 
-# The server keeps branches in a JavaScript object: a branch cannot have the name of something every object has.
+# The server keeps branches in a JavaScript object, where these names are taken: every object inherits them.
 _OF_EVERY_OBJECT = frozenset(
     {"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
      "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__"}
@@ -30,7 +31,7 @@ def sequential_thinking(context: HandlerContext) -> Reply:
         {**given, "total": total},
     )
     if given["branchFromThought"] and given["branchId"] in _OF_EVERY_OBJECT:
-        # The thought is kept all the same.
+        # A reply and no ToolError, which would roll back: the server fails after it has kept the thought.
         return Reply(_text({"error": _BROKEN, "status": "failed"}), is_error=True)
     state: JsonObject = {
         "thoughtNumber": given["thoughtNumber"],
@@ -43,7 +44,7 @@ def sequential_thinking(context: HandlerContext) -> Reply:
 
 
 def _branches(context: HandlerContext) -> list[str]:
-    """Return the branches as a JavaScript object lists its keys: array indices in ascending order, then the others as they came."""
+    """Return the branches in the order of a JavaScript object's keys: array indices ascending, then the others as they came."""
     rows = context.read(
         "select branch_id from thoughts where branch_from is not null and branch_id <> '' group by branch_id order by min(id)"
     )

@@ -1,4 +1,4 @@
-"""The tools of a time server: the present time of a zone, and a time of day of one zone in another. Now is the world's clock."""
+"""The tools of a time server: the present time in a zone, and a time of day converted to another zone. Now is the world's clock."""
 
 import json
 import re
@@ -13,13 +13,13 @@ from simtrain.contracts.handler import HandlerContext, Reply, ToolError
 from simtrain.values.types import JsonObject
 
 _CLOCK = re.compile(r"(2[0-3]|[0-1]\d|\d):([0-5]\d|\d)")
-# Files beside the zones that are none.
+# Files of the tzdata package beside the zones.
 _TABLES = frozenset(
     {"__init__.py", "iso3166.tab", "leapseconds", "tzdata.zi", "zone.tab", "zone1970.tab", "zonenow.tab"}
 )
 _LONGEST = 255
 _FOLDER = "/usr/local/lib/python3.11/site-packages/tzdata/zoneinfo"
-"""Where the server that is imitated says its zones lie."""
+"""The folder of zones in the imitated server's messages: that of its own tzdata package."""
 
 
 def get_current_time(context: HandlerContext) -> Reply:
@@ -29,14 +29,14 @@ def get_current_time(context: HandlerContext) -> Reply:
 
 
 def convert_time(context: HandlerContext) -> Reply:
-    """Return what `time` of today in `source_timezone` is in `target_timezone`. Raises ToolError for no zone and for no time."""
+    """Return what `time` of today in `source_timezone` is in `target_timezone`. Raises ToolError for an unknown zone or a bad time."""
     for argument in ("source_timezone", "target_timezone"):
         _required(context, argument)
     source_zone, target_zone = _zone(context, "source_timezone"), _zone(context, "target_timezone")
     found = _CLOCK.fullmatch(context.arguments["time"])
     if found is None:
         raise _refusal(context, "Invalid time format. Expected HH:MM [24-hour format]")
-    # A time that the change to summer time leaves out counts as it would have without the change.
+    # PEP 495: with fold=0, a time skipped by the change to summer time is read as if the clock had not changed.
     source = _now(context, source_zone).replace(hour=int(found[1]), minute=int(found[2]), second=0, fold=0)
     target = source.astimezone(target_zone)
     ahead = cast(timedelta, target.utcoffset()) - cast(timedelta, source.utcoffset())
@@ -78,7 +78,7 @@ def _zone(context: HandlerContext, argument: str) -> ZoneInfo:
 
 @cache
 def _names() -> frozenset[str]:
-    """Return the zones of the `tzdata` package, so that no machine's own tables count."""
+    """Return the zones of the `tzdata` package; those of the machine would make replies depend on it."""
     return frozenset(files("tzdata").joinpath("zones").read_text(encoding="utf-8").split())
 
 
@@ -89,7 +89,7 @@ def _loaded(name: str) -> ZoneInfo:
 
 
 def _why_not(name: str) -> str:
-    """Return what Python's zoneinfo says of a name that is not a zone."""
+    """Return the message of Python's zoneinfo for a name that is not a zone."""
     if isabs(name):
         return f"ZoneInfo keys may not be absolute paths, got: {name}"
     normal = normpath(name)

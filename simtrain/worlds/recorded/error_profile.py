@@ -1,4 +1,4 @@
-"""How a captured server words mistakes, learnt from its answers to those that were made on purpose."""
+"""A captured server's error messages, learnt from its answers to mistakes that were made on purpose."""
 
 import re
 
@@ -24,11 +24,11 @@ PLACEHOLDERS = {
 
 
 PYTHON_FLAWED: JsonObject = {"code": -32602, "message": "Invalid request parameters", "data": ""}
-"""What a server of the first Python SDK says of a call without a name."""
+"""The error of a server on the first Python SDK for a call without a name."""
 
 
 class Mistakes:
-    """A captured server's own responses to what does not exist, with the names put in."""
+    """A captured server's own responses to unknown names, with the client's names put in."""
 
     def __init__(self, server: ServerManifest) -> None:
         self._kept: dict[tuple[str, bool], JsonObject] = {}
@@ -43,7 +43,7 @@ class Mistakes:
 
     def response(self, kind: str, name: str, *, modern: bool) -> JsonObject | None:
         """Return `{"result": ...}` or `{"error": ...}` for a method, resource, prompt or tool of this name; None
-        where it was not captured.
+        if it was not captured.
         """
         captured = self._kept.get((kind, modern))
         if captured is None:
@@ -58,7 +58,7 @@ class Mistakes:
 
 
 def error_texts(server: ServerManifest, schemas: Schemas) -> JsonObject:
-    """Return the `server_errors` of a service world that answers unknown tools and bad arguments as the server did.
+    """Return the `server_errors` with which a service world answers unknown tools and bad arguments as the server did.
 
     `schemas` are the input schemas of its tools, by plain name. Empty for a server whose mistakes were not captured.
     """
@@ -81,11 +81,9 @@ def unknown_tool(profile: JsonObject, kind: str = "unknown_tool") -> tuple[str, 
 
 
 def _refused(server: ServerManifest, schemas: Schemas) -> list[RefusedCall]:
-    """Return the calls with bad arguments that the server refused. An ordinary reply is not a refusal: that server
-    does not check arguments.
+    """Return the calls with bad arguments and the server's answers; `refusal_texts` drops those that it carried out.
 
-    If there are calls of the older era only those count: some servers answer the newer era with a demand for a
-    handshake.
+    If there are calls of the older era, only those count: some servers answer the newer era with a demand for a handshake.
     """
     found: list[RefusedCall] = []
     older = any(exchange.era != MODERN for exchange in server.exchanges if exchange.method == "tools/call")

@@ -1,4 +1,4 @@
-"""Learning a server's words for mistakes in arguments from calls that it refused: texts with slots, and how several become one."""
+"""A server's words for mistakes in arguments, learnt from calls that it refused: texts with slots, and how several are joined."""
 
 import re
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from simtrain.contracts.refusal_words import LISTS, Channel, RefusalWords, TextF
 
 @dataclass(frozen=True)
 class Example:
-    """A refused call: what was wrong with it, what the server said, and how."""
+    """A refused call: its mistakes, the server's text, and the channel of the text."""
 
     tool: str
     mistakes: ArgumentMistakes
@@ -21,7 +21,7 @@ class Example:
 
     @property
     def single(self) -> Mistake | None:
-        """Return the one mistake that the text is about; None if it is about several."""
+        """The one mistake that the text is about; None if it is about several."""
         found = self.mistakes.found
         unknown = [mistake.field for mistake in found if mistake.kind == "unknown"]
         alone = len(found) == 1 or (len(unknown) == 1 and _any_of(unknown, self.text))
@@ -29,9 +29,9 @@ class Example:
 
 
 def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]]) -> tuple[RefusalWords, int]:
-    """Return words that hold for any tool and argument, and how many refusals they explain beyond those they were learnt from.
+    """Return words for any tool and argument, and the number of refusals that they explain beyond those they were learnt from.
 
-    `names` are the arguments of every tool. A text with a name in it that is nobody's slot is general only where several arguments
+    `names` are the arguments of every tool. A text that holds a name outside of its slots is general only if several arguments
     show it: otherwise it would name the wrong one.
     """
     every = frozenset(name for known in names.values() for name in known)
@@ -43,6 +43,7 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
     for stages in _stages():
         for words in (RefusalWords(sayings, stages), _framed(RefusalWords(sayings, stages, {}), several)):
             explained = sum(words.refusal(one.tool, one.mistakes) == (one.text, one.channel) for one in several)
+            # Only a better one: of equals the simpler hypothesis, tried first, stays.
             if explained > score:
                 best, score = words, explained
     shared = RefusalWords(tuple(saying for saying in sayings if _is_shared(saying, singles)), best.stages, best.frames)
@@ -50,7 +51,7 @@ def general_words(examples: Sequence[Example], names: Mapping[str, Sequence[str]
 
 
 def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
-    """Yield the texts of single tools about a call, or about one mistake in it, as they were captured."""
+    """Yield texts for single tools and exactly the mistakes that were captured."""
     seen: set[tuple[str, str]] = set()
     for one in unexplained:
         mistakes = one.mistakes
@@ -62,7 +63,7 @@ def particular_words(unexplained: Sequence[Example]) -> Iterator[WordedText]:
 
 
 def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) -> tuple[WordedText, ...]:
-    """Return texts for a name of an argument, for a type, and for a kind of mistake: each where the more general ones say otherwise."""
+    """Return texts for an argument's name, for a type, and for a kind of mistake. A special one is kept only if the general ones differ."""
     found: list[WordedText] = []
     for keys in (("kind",), ("kind", "wanted", "given"), ("kind", "wanted", "given", "field")):
         groups: defaultdict[Hashable, list[tuple[Example, Mistake]]] = defaultdict(list)
@@ -82,7 +83,7 @@ def _sayings(singles: Sequence[tuple[Example, Mistake]], every: frozenset[str]) 
 def _voted(
     group: Sequence[tuple[Example, Mistake]], about: Mapping[str, str], every: frozenset[str]
 ) -> WordedText | None:
-    """Return the text that most of a group have in common; None if it may name an argument that is not at fault."""
+    """Return the text that most of a group share; None if it could name an argument that is not at fault."""
     votes: Counter[tuple[str, Channel]] = Counter()
     texts = dict.fromkeys(((text, one.channel) for one, mistake in group for text in _candidates(one, mistake)))
     for text, channel in texts:
@@ -99,6 +100,7 @@ def _voted(
     by_tool = about["kind"] == "unknown" or "field" in about
     spread = {one.tool if by_tool else mistake.field for one, mistake in agreeing}
     names_it = "{field}" in text or _any_of([about.get("field", "")], text)
+    # A text learnt from one argument may hold its name by chance; said of another argument, it would mislead.
     names_others = _any_of(every - {about.get("field")}, text)
     if (names_others and not names_it) or (len(spread) < 2 and (names_others or not names_it)):
         return None
@@ -119,7 +121,7 @@ def _is_shared(saying: WordedText, singles: Sequence[tuple[Example, Mistake]]) -
 
 
 def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
-    """Yield the text with slots for all that is found in it, then with fewer of them."""
+    """Yield the text with slots for all known values in it, then with fewer and fewer of them."""
     filled = slots(example.tool, example.mistakes, mistake)
     lists = {name: text for name, text in filled.items() if name.partition("_")[0] in LISTS}
     present = {
@@ -144,7 +146,7 @@ def _candidates(example: Example, mistake: Mistake) -> Iterator[str]:
 
 
 def _several(name: str, mistakes: ArgumentMistakes, mistake: Mistake) -> bool:
-    """True if a list has two items or more: a single item does not show how a list is written."""
+    """True if a list has two items or more: a single item does not show how lists are joined."""
     lists = {"known": mistakes.known, "required": mistakes.required, "options": mistake.options}
     absent = [one for one in mistakes.found if one.kind == "absent"]
     return len(lists.get(name.partition("_")[0], absent)) > 1
@@ -164,7 +166,7 @@ def _filled(text: str, example: Example, mistake: Mistake) -> str:
 
 
 def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Yield the orders in which a server may look for kinds of mistakes, one after another or several together."""
+    """Yield the orders in which a server may check kinds of mistakes, one after another or several together."""
     for order in permutations(KINDS):
         yield tuple((kind,) for kind in order)
     yield (KINDS,)
@@ -175,7 +177,7 @@ def _stages() -> Iterator[tuple[tuple[str, ...], ...]]:
 
 
 def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
-    """Return the words with the frames that most of the texts about several mistakes show, by their kinds."""
+    """Return the words with the frames that most texts about several mistakes share, by their kinds."""
     votes: defaultdict[str, Counter[TextFrame]] = defaultdict(Counter)
     for one in several:
         reported = words.reported(one.tool, one.mistakes)
@@ -191,13 +193,14 @@ def _framed(words: RefusalWords, several: Sequence[Example]) -> RefusalWords:
 
 
 def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> TextFrame | None:
-    """Return what is taken off single texts, and set between the rest, where the text about all of them shows that."""
+    """Return what single texts lose, and what joins the rest, in a text about several mistakes; None if it is not made of them."""
     shortest = min(text.find(field) for text, field in zip(texts, fields, strict=True))
     rest = min(len(text) - text.rfind(field) - len(field) for text, field in zip(texts, fields, strict=True))
     if shortest < 0:
         return None
     leads = _cuts(_shared(texts)[:shortest])
     tails = _cuts(_shared([text[::-1] for text in texts])[:rest])
+    # The least first: what is cut off must be all that the texts lose, and no part of a phrase.
     for taken in sorted(((lead, tail) for lead in leads for tail in tails), key=sum):
         lead, tail = taken
         phrases = [text[lead : len(text) - tail] for text in texts]
@@ -209,7 +212,8 @@ def _frame(one: Example, texts: Sequence[str], fields: Sequence[str]) -> TextFra
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """Return what all begin with."""
+    """Return the common beginning of all texts."""
+    # Sorted, the first and the last differ the earliest, so their common beginning is that of all.
     first, last = min(texts), max(texts)
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return first[: sum(1 for _ in alike)]
@@ -244,6 +248,7 @@ def _around(text: str, phrases: Sequence[str]) -> tuple[str, str, str] | None:
 def alone(words: Mapping[str, str] | Sequence[str]) -> str:
     """Return a pattern for the words as whole words, the longer before the shorter."""
     ordered = sorted((word for word in words if word), key=len, reverse=True)
+    # Not `\b`, which would find `id` in `user-id`. The longer first, since a pattern takes the first alternative that fits.
     return "|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in ordered) or "(?!)"
 
 

@@ -1,4 +1,4 @@
-"""Recorded sessions: the exchanges of one server in order, paired from the frames of a recording or read from a manifest."""
+"""Recorded sessions: one server's exchanges in order, paired from the frames of a recording or read from a manifest."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ CHANGES = frozenset(
         "notifications/resources/updated",
     }
 )
-"""Notifications that tell of a change, not of the request."""
+"""Notifications about a change, which belong to no request."""
 
 ENVELOPE = "io.modelcontextprotocol/"
 
@@ -33,7 +33,7 @@ Key: TypeAlias = tuple[object, str, object]
 
 @dataclass(frozen=True)
 class RecordedSession:
-    """The exchanges of one server since it was started, with any number of clients, and its raw tool descriptors by name."""
+    """The exchanges of one server since its start, with any number of clients, and its raw tool descriptors by name."""
 
     server: str
     exchanges: tuple[Exchange, ...]
@@ -41,7 +41,7 @@ class RecordedSession:
 
 
 def by_caller(session: RecordedSession) -> dict[Caller, RecordedSession]:
-    """Return a session split by the clients with which it was recorded."""
+    """Return a session split by the clients that it was recorded with."""
     found: dict[Caller, list[Exchange]] = {}
     for exchange in session.exchanges:
         found.setdefault(Caller(exchange.era, frozenset(exchange.capabilities)), []).append(exchange)
@@ -49,10 +49,10 @@ def by_caller(session: RecordedSession) -> dict[Caller, RecordedSession]:
 
 
 def captured_session(server: ServerManifest) -> RecordedSession:
-    """Return what was captured of a server.
+    """Return the exchanges captured from a server as one session.
 
-    A client of the modern era hears of changes on a stream of its own: where the same request made the server announce one in
-    the other era, it does in this one too.
+    A client of the modern era gets changes on a separate stream, which is not captured: a request that announced one in the other
+    era is given the same notifications here.
     """
     announced = {
         _same(exchange): changes
@@ -76,7 +76,7 @@ def read_sessions(path: Path) -> tuple[RecordedSession, ...]:
     """Return the sessions in a manifest (.json: one per server and client) or a recording (one per run). Raises InputError."""
     if path.suffix == ".json":
         captured = map(captured_session, read_manifest(path).servers.values())
-        # Servers are captured by one client after the other, each with a server that has just begun.
+        # Each client captures a server of its own that has just started, so their exchanges are not one history.
         return tuple(part for session in captured for part in (by_caller(session).values() or (session,)))
     found: list[RecordedSession] = []
     for run in read_runs(path):
@@ -93,8 +93,8 @@ def read_exchanges(path: Path) -> tuple[Exchange, ...]:
 def exchanges_of(run: RecordedRun) -> list[Exchange]:
     """Return the exchanges of a run, in the order of their requests.
 
-    They are what really reached the server and what it really answered: a request that a perturbation held back is left out, one that it
-    changed counts as it reached the server, and replies count as the server gave them. Requests without a reply are left out.
+    They hold what really reached the server and what it really answered: a request that a perturbation held back is left out, one that
+    it changed is taken as changed, and replies are taken as the server sent them. Requests without a reply are left out.
     """
     pairing = _Pairing()
     for frame in run.frames:
@@ -157,7 +157,7 @@ def _listed(exchanges: Iterable[Exchange]) -> dict[str, JsonObject]:
 
 @dataclass
 class _Opened:
-    """A request, and what has come of it so far."""
+    """A request, and what has come back for it so far."""
 
     method: str
     params: JsonObject
@@ -191,7 +191,7 @@ class _Opened:
 
 
 class _Pairing:
-    """Matches replies, notifications and the server's own requests with the client's requests that they belong to."""
+    """Matches replies, notifications and the server's requests to the client's requests."""
 
     def __init__(self) -> None:
         self.opened: list[_Opened] = []
@@ -206,7 +206,6 @@ class _Pairing:
             message = frame.perturbed.get("frame")
         if not is_object(message):
             return
-        message = message
         if not isinstance(message.get("method"), str):
             (self._answer if frame.sender == "client" else self._reply)(frame, message)
         elif frame.sender == "client":
@@ -218,6 +217,7 @@ class _Pairing:
         params = as_object(message.get("params"))
         if "id" not in message:
             if message["method"] == "notifications/cancelled":
+                # MCP: a cancelled request is not answered, and its client ignores a reply that was under way.
                 self._pending.pop(_key(frame.session, params.get("requestId")), None)
             return
         opened = self._answered(message["method"], params) or self._open(frame, message["method"], params)
@@ -230,7 +230,7 @@ class _Pairing:
         meta = as_object(params.get("_meta"))
         modern = f"{ENVELOPE}protocolVersion" in meta
         if method == "initialize":
-            # The session's id comes with the reply; until then its requests share the name of none.
+            # The server assigns the session with its reply; until then there is none, and None is the key.
             self._capabilities[frame.session] = as_object(params.get("capabilities"))
         capabilities = (
             as_object(meta.get(f"{ENVELOPE}clientCapabilities"))
@@ -246,7 +246,7 @@ class _Pairing:
         return opened
 
     def _answered(self, method: str, params: JsonObject) -> _Opened | None:
-        """Return the request that paused for input, where this is its retry with the answers."""
+        """Return the request that paused for input if this is its retry with the answers, else None."""
         if "inputResponses" not in params and "requestState" not in params:
             return None
         for opened in self._paused:
@@ -259,7 +259,7 @@ class _Pairing:
         return None
 
     def _answer(self, frame: Frame, message: JsonObject) -> None:
-        """Return the client's reply to a request of the server."""
+        """Record the client's reply to a request of the server."""
         opened, ask = self._server_requests.pop(_key(frame.session, message.get("id")), (None, {}))
         if opened is not None:
             opened.asks.append({**ask, "answer": _body(message)})
@@ -274,14 +274,15 @@ class _Pairing:
             owner.notifications.append(body)
 
     def _owner(self, frame: Frame, params: JsonObject) -> _Opened | None:
-        """Return the request to which a message belongs that the server sent on its own; None if that cannot be known."""
-        # Each is listed under its session and, over HTTP, under its HTTP request.
+        """Return the request that a message of the server belongs to; None if that cannot be known."""
+        # Once each: over HTTP a request is pending under its session and under its HTTP request.
         open_now = list({id(opened): opened for opened in self._pending.values()}.values())
         if "progressToken" in params:
             tokens = [opened for opened in open_now if opened.token == params["progressToken"]]
             return next((opened for opened in tokens if frame.session in (None, opened.session)), None)
         if frame.http is not None:
             return next((opened for opened in open_now if opened.http == frame.http), None)
+        # On stdio nothing ties a message to a request, unless only one is open.
         return open_now[0] if len(open_now) == 1 else None
 
     def _reply(self, frame: Frame, message: JsonObject) -> None:
@@ -299,11 +300,12 @@ class _Pairing:
             self._paused.append(opened)
             return
         opened.response, opened.seconds = body, frame.seconds - opened.begun
+        # A reply on another HTTP request: the client had resumed the stream (Last-Event-ID).
         opened.resumed = frame.http != opened.http
 
 
 def own_params(params: JsonObject) -> JsonObject:
-    """Return the params that the caller set: without the modern era's envelope, the progress token, and the marks of
+    """Return the params that the caller set: without the modern era's envelope, the progress token, and the fields of
     a retry.
     """
     kept = {key: value for key, value in params.items() if key not in ("inputResponses", "requestState")}

@@ -1,4 +1,4 @@
-"""Recordings: the traffic between MCP clients and a server, frame by frame, as lines that are only ever appended.
+"""Recordings: the traffic between MCP clients and a server, frame by frame, as append-only JSON lines.
 
 A file holds one run or several. A run begins with its head, `{"format", "server", "transport"}`; each line after it
 is a frame. A perturbed frame is recorded as its sender sent it, with the forwarded one under `perturbed`.
@@ -26,14 +26,18 @@ Sender: TypeAlias = Literal["client", "server"]
 Transport: TypeAlias = Literal["stdio", "http"]
 
 SHOWN_TEXT = 2000
-"""Letters kept of what was sent and is not a frame."""
+"""Characters kept of input that is not a frame."""
+
+# Some patterns for secrets take quadratic time on hostile text, hence the bound: 0.1 s at 16,000 characters.
+_SEARCHED_TEXT = 16_000
+_LONGEST_SECRET = 8_000
 
 _OPTIONAL = ("session", "era", "http", "status", "text", "perturbed")
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame. `seconds` count from the beginning of the run.
+    """One frame. `seconds` are counted from the beginning of the run.
 
     `session` names an MCP session without giving its id away. `http` numbers the HTTP request on which the frame
     travelled, from 1, and `status` is the HTTP status of a reply. `text` is input that is not JSON-RPC; `frame` is
@@ -55,7 +59,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """One run of a recording: the server's name, how it was spoken to, and its frames in order."""
+    """One run of a recording: the server's name, the transport, and the frames in order."""
 
     server: str
     transport: Transport
@@ -63,10 +67,10 @@ class RecordedRun:
 
 
 class Recorder:
-    """Appends one run to a recording. Secrets are taken out before anything is written: those `redactor` knows, and what looks like one."""
+    """Appends one run to a recording. Secrets never reach the file: those that `redactor` knows, and what looks like one."""
 
     def __init__(self, path: Path, *, server: str, transport: Transport, redactor: Redactor | None = None) -> None:
-        """Cuts off what a killed process tore. Raises InputError when the file cannot be written or is not a recording."""
+        """Open the file, cutting off a line that a killed process left unfinished. Raises InputError for a file of another kind."""
         _refuse_other_files(path)
         self._lines = LineWriter(path)
         self._redactor = redactor or Redactor()
@@ -78,23 +82,9 @@ class Recorder:
         """Return seconds since the run began."""
         return monotonic() - self._begun
 
-    def write(
-        self,
-        sender: Sender,
-        frame: JsonObject | None,
-        *,
-        seconds: float | None = None,
-        session: str | None = None,
-        era: str | None = None,
-        http: int | None = None,
-        status: int | None = None,
-        text: str | None = None,
-        perturbed: JsonObject | None = None,
-    ) -> None:
-        """Append one frame; `seconds` is the present unless given. Raises InputError when the disk is full."""
-        moment = self.now() if seconds is None else seconds
-        written = Frame(next(self._numbers), moment, sender, frame, session, era, http, status, text, perturbed)
-        self._lines.write(frame_line(written, self._redactor))
+    def write(self, frame: Frame) -> None:
+        """Append one frame, under the next number. Raises InputError when the disk is full."""
+        self._lines.write(frame_line(replace(frame, number=next(self._numbers)), self._redactor))
 
     def close(self) -> None:
         """End the run."""
@@ -102,12 +92,13 @@ class Recorder:
 
 
 def append_run(path: Path, frames: Iterable[Frame], *, server: str, transport: Transport) -> None:
-    """Append a whole run at once, without what looks secret; other processes may append theirs to the same file. Raises InputError."""
+    """Append a whole run, without what looks secret; other processes may append to the same file. Raises InputError."""
     _refuse_other_files(path)
     numbered = (replace(frame, number=number) for number, frame in enumerate(frames, start=1))
     redactor = Redactor()
     lines = LineWriter(path, shared=True)
     try:
+        # One write: runs of several processes never mix.
         lines.write(run_head(server, transport) + b"".join(frame_line(frame, redactor) for frame in numbered))
     finally:
         lines.close()
@@ -129,14 +120,23 @@ def frame_line(frame: Frame, redactor: Redactor) -> bytes:
         "http": frame.http,
         "status": frame.status,
         "frame": redactor.value(frame.frame),
-        "text": None if frame.text is None else redactor.text(frame.text[:SHOWN_TEXT]),
+        "text": None if frame.text is None else _shown(frame.text, redactor),
         "perturbed": redactor.value(frame.perturbed),
     }
     return _encode({key: value for key, value in written.items() if value is not None or key not in _OPTIONAL})
 
 
+def _shown(text: str, redactor: Redactor) -> str:
+    """Return the beginning of a text, without secrets. It is redacted first: a cut within a secret would hide it from the redactor."""
+    redacted = redactor.text(text[:_SEARCHED_TEXT])
+    if len(text) > _SEARCHED_TEXT:
+        # The end may hold the beginning of a secret.
+        redacted = redacted[:-_LONGEST_SECRET]
+    return redacted[:SHOWN_TEXT]
+
+
 def read_runs(path: Path) -> Iterator[RecordedRun]:
-    """Yield the runs of a recording, in order; a line that a killed process tore is left out.
+    """Yield the runs of a recording, in order; an unfinished last line of a killed process is ignored.
 
     Raises InputError for a file that is not a recording, that is of another version, or that is damaged.
     """
@@ -155,23 +155,24 @@ def read_runs(path: Path) -> Iterator[RecordedRun]:
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Refuse a file of another kind: appending cuts off a torn line, which may be all of such a file."""
+    """Raise InputError for a file of another kind: appending cuts off an unfinished line, which may be all of such a file."""
     if not path.exists() or path.stat().st_size == 0:
         return
     first = next(whole_lines(path), None)
     if first is not None:
         _read_head(_read_line(first[1], path, 1), path, 1)
         return
+    # No whole line yet: the recorder may have been killed while it wrote its first one.
     head = run_head("", "stdio")[:30]
     with opened(path) as file:
         if file.read(len(head)) != head:
-            raise InputError("this is no recording", remedy="record into a new file", file=path)
+            raise InputError("this is not a recording", remedy="record into a new file", file=path)
 
 
 def _read_head(fields: JsonObject, path: Path, number: int) -> RecordedRun:
     form = fields.get("format")
     if form != FORMAT:
-        problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is no recording"
+        problem = f"the format is {form!r}, not {FORMAT!r}" if isinstance(form, str) else "this is not a recording"
         raise InputError(problem, remedy="record with `simtrain relay --record FILE`", file=path, line=number)
     transport = fields.get("transport")
     if not isinstance(fields.get("server"), str) or transport not in ("stdio", "http"):
@@ -210,7 +211,7 @@ def _read_line(line: bytes, path: Path, number: int) -> JsonObject:
 
 def _damaged(path: Path, number: int) -> InputError:
     return InputError(
-        "the line is no frame of a recording", remedy="remove the line, or record again", file=path, line=number
+        "the line is not a frame of a recording", remedy="remove the line, or record again", file=path, line=number
     )
 
 

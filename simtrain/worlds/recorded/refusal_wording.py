@@ -1,4 +1,4 @@
-"""How a server words that arguments are wrong, learnt from calls that it refused: a library's style, or words of its own."""
+"""A server's refusals of bad arguments, learnt from calls that it refused: the style of a library, or words of its own."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ from simtrain.worlds.recorded.learned_words import Example, general_words, parti
 STYLES = (
     "zod", "zod3", "zod_json", "zod3_json", "zod_coercing", "pydantic", "pydantic_strict", "pydantic_call", "jsonschema", "plain",
 )  # fmt: skip
-"""Argument styles that a captured wording is compared with, in this order."""
+"""Argument styles that captured refusals are compared with, in this order; the first of equals is taken."""
 
 _UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
     ("MCP error -32602: Tool {tool} not found", "error", "zod",
@@ -25,12 +25,12 @@ _UNKNOWN_TO: tuple[tuple[str, str | int, str, str], ...] = (
     ("Unknown tool: {tool}", "error", "pydantic", "Error executing tool {tool}: {detail}"),
     ("Unknown tool: '{tool}'", "error", "pydantic_call", "{detail}"),
 )  # fmt: skip
-"""A library's text for an unknown tool and its channel; the style of its argument checks, and its text for bad arguments."""
+"""A library's text for an unknown tool, its channel, its argument style, and its text for bad arguments."""
 
 _COMPLAINT = re.compile(r"\W*(?:error|invalid|missing|failed)\b", re.IGNORECASE)
 
 MIN_TELLING = 4
-"""A value of fewer letters may stand in a text by chance."""
+"""Shorter values may occur in a text by chance."""
 
 Schemas: TypeAlias = Mapping[str, JsonObject]
 
@@ -50,8 +50,8 @@ def refusal_texts(
 ) -> JsonObject:
     """Return the keys of `server_errors` that answer bad arguments as the server did.
 
-    `unknown` is what it says of an unknown tool, with `{tool}`, and how; `python`: it is made with the first Python SDK.
-    What nothing explains is left to the words of `plain`, which name the field that is wrong: another call would name another.
+    `unknown` is its text for an unknown `{tool}`, and the channel; `python`: it is made with the first Python SDK.
+    Refusals that nothing explains are left to the style `plain`, since their text would name the wrong field for other calls.
     """
     refused = [one for one in refused if _is_refusal(one)]
     if not refused:
@@ -65,6 +65,7 @@ def refusal_texts(
     words, explained = general_words(
         examples, {tool: list(schema.get("properties", {})) for tool, schema in schemas.items()}
     )
+    # A library's style wins a tie: it also words mistakes that nobody captured.
     if style and explained_by_style >= explained:
         sayings = particular_words([made[number] for number in sorted(unlike)])
         return style | _written(RefusalWords(tuple(sayings)))
@@ -75,7 +76,7 @@ def refusal_texts(
 
 
 def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
-    """True if the text quotes an argument that was valid: then it is not about what was wrong."""
+    """True if the text quotes a valid argument: then it is not about the wrong one."""
     made = argument_mistakes(schemas[one.tool], one.arguments)
     wrong = {mistake.field for mistake in made.found}
     right = [value for name, value in one.arguments.items() if name not in wrong and isinstance(value, str)]
@@ -84,7 +85,7 @@ def _speaks_of_others(one: RefusedCall, schemas: Schemas) -> bool:
 
 
 def _written(words: RefusalWords) -> JsonObject:
-    """Return the words as a world file holds them."""
+    """Return the words in the form of a world file."""
     written: JsonObject = {}
     if words.sayings:
         written["sayings"] = [_saying(saying) for saying in words.sayings]
@@ -100,7 +101,7 @@ def _saying(saying: WordedText) -> JsonObject:
 
 
 def _by_style(refused: Sequence[RefusedCall], schemas: Schemas) -> tuple[JsonObject, int, Sequence[int]]:
-    """Return the style, the template and the channel that explain most of the refusals, how many, and the numbers of the others."""
+    """Return style, template and channel that explain most refusals, how many they explain, and the numbers of the others."""
     best: tuple[JsonObject, int, Sequence[int]] = ({}, 0, range(len(refused)))
     for style in STYLES:
         checks = _checks(style, schemas)
@@ -126,13 +127,11 @@ def checks_first(unknown: tuple[str, Channel] | None, schemas: Schemas) -> bool:
 
 
 def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python: bool = False) -> JsonObject:
-    """Return the texts and the style of the library with this text for unknown tools.
-
-    Schemas of the first Python SDK hold its name for a tool's arguments.
-    """
+    """Return the texts and the style of the library with this text for unknown tools."""
     for text, channel, style, reply in _UNKNOWN_TO:
         if unknown != (text, channel) or _checks(style, schemas) is None:
             continue
+        # The first Python SDK titles the schema of a tool `NAMEArguments`; other servers with the same text are not its.
         if style == "pydantic" and not all(_titled(tool, schema) for tool, schema in schemas.items()):
             continue
         sent_as: Channel = channel
@@ -143,7 +142,7 @@ def _by_library(unknown: tuple[str, Channel] | None, schemas: Schemas, *, python
 
 
 def _is_refusal(one: RefusedCall) -> bool:
-    """True unless it is a plain reply that does not begin like a refusal: such a server carried the call out."""
+    """True unless it is a plain result that does not begin like a refusal: then the server carried the call out."""
     return one.channel != "result" or _COMPLAINT.match(one.text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Replay: an index of recorded sessions that answers a request with the exchange recorded for it, as an episode goes on."""
+"""Replay: an index of recorded sessions that finds the recorded exchange for each request of an episode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Match: TypeAlias = Literal["exact", "normalised", "sequence"]
 CALL = "tools/call"
 
 COMPARED = 200
-"""Recorded calls that are compared to find the nearest one to a miss."""
+"""Recorded calls that are compared to name the nearest one to a miss; comparing takes time by the product of lengths."""
 
 _START = 0
 
@@ -37,7 +37,7 @@ class NotRecorded(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class _Take:
-    """One recorded exchange, and with whom: its params as they were, its volatile values in order. `after` is the state it leaves."""
+    """One recorded exchange, its caller, its exact params, and its volatile values in order. `after` is the state that it leaves."""
 
     exchange: Exchange
     caller: Caller
@@ -47,7 +47,7 @@ class _Take:
 
 
 class ReplayIndex:
-    """What was recorded, found by request.
+    """Recorded exchanges by request.
 
     - `exact`: method and params are the same JSON; progress tokens and the era's envelope do not count.
     - `normalised`: runs of white space, arguments that equal the schema's default or are null, and 1 for 1.0 make no difference
@@ -56,9 +56,9 @@ class ReplayIndex:
     - `sequence`: as `normalised`, and the same writes must have come before, in the same order: a read never answers with what was
       recorded before a write that has happened since, or after one that has not.
 
-    A request that was recorded several times is answered by its takes in order, and by the last of them from then on; where it was
-    recorded with several clients, by those of the client that is most like the one who asks.
-    `reads` says of a tool's name whether it only reads; without it a tool reads if its descriptor says so.
+    A request that was recorded several times is answered by its takes in order, and by the last of them from then on; if it was
+    recorded with several clients, by those of the client most like the caller.
+    `reads` is true for the names of tools that only read; without it, the descriptors' `readOnlyHint` decides.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class ReplayIndex:
             self.values.update(answered)
             after = state
             if self.match == "sequence" and self.writes(exchange.method, exchange.params):
+                # A state is a history of writes: sessions with the same one share it.
                 after = self._states.setdefault((state, key, values), len(self._states) + 1)
             client = Caller(exchange.era, frozenset(exchange.capabilities))
             take = _Take(exchange, client, _written(own_params(exchange.params)), values, after)
@@ -106,14 +107,14 @@ class ReplayIndex:
         return is_object(annotations) and annotations.get("readOnlyHint") is True
 
     def key(self, method: str, params: JsonObject) -> tuple[bytes, tuple[str, ...]]:
-        """Return what requests are found by, and the volatile values that were taken out of it."""
+        """Return the key of a request, and the volatile values that were taken out of it."""
         if self.match == "exact":
             return _written([method, redact(own_params(params))]), ()
         found: list[str] = []
         return _written([method, taken_out(self._normal(method, params), found)]), tuple(found)
 
     def _normal(self, method: str, params: JsonObject) -> JsonValue:
-        # What was written down as a secret is found as one.
+        # The recorder redacted secrets, so a request is redacted before it is looked up.
         params = redact(own_params(params))
         arguments: JsonValue = params.get("arguments")
         if method == CALL:
@@ -128,7 +129,7 @@ class ReplayIndex:
             params = {**params, "arguments": kept}
         elif method == "prompts/get" and not arguments:
             params = {**params, "arguments": {}}
-        # Sorted before the volatile values are taken out, so that the order of members does not change theirs.
+        # Sorted first, or the order of members would change the order of the volatile values.
         return _plain(params)
 
     def play(self) -> Playback:
@@ -148,7 +149,7 @@ class Playback:
         self._recorded: dict[str, str] = {}
 
     def find(self, method: str, params: JsonObject, *, caller: Caller = Caller()) -> Exchange:  # noqa: B008
-        """Return the recorded exchange for a request of a client, speaking of the present values. Raises NotRecorded."""
+        """Return the recorded exchange for a request, with present values in place of recorded ones. Raises NotRecorded."""
         index = self._index
         as_recorded = moved(params, {new: old for old, new in index.folders.items()})
         key, values = index.key(method, as_recorded)
@@ -157,6 +158,7 @@ class Playback:
         reason = self._reason(method, as_recorded, key) if take is None else None
         if index.match == "sequence" and index.writes(method, params):
             self._last_write = call_text(method, params)
+            # After a write that was never recorded, no recorded read is known to hold.
             self._state = None if take is None else take.after
         if take is None:
             raise NotRecorded(reason)
@@ -167,13 +169,13 @@ class Playback:
     def _chosen(
         self, takes: Sequence[_Take], key: bytes, exact: bytes, values: tuple[str, ...], caller: Caller
     ) -> _Take | None:
-        """Return the take for this request: those that are most like it, and of them the next one in turn."""
+        """Return the take for this request: of those most like it, the next one in turn."""
         fitting = [take for take in takes if self._fits(take.values, values)]
         nearest = min((caller.misfit(take.caller) for take in fitting), default=None)
         fitting = [take for take in fitting if caller.misfit(take.caller) == nearest]
         alike = [take for take in fitting if take.exact == exact]
         alike = alike or [take for take in fitting if all(map(self._known, take.values, values))] or fitting
-        # Several that speak of different things: to take one of them for what was asked would be a guess.
+        # Several about different things: choosing one would be a guess.
         if not alike or len({take.values for take in alike}) > 1:
             return None
         turn = (self._state or _START, key, alike[0].exact)
@@ -184,7 +186,7 @@ class Playback:
         return self._present.get(old, old) == new
 
     def _fits(self, recorded: Sequence[str], present: Sequence[str]) -> bool:
-        """True if recorded values can be mapped to present ones: one to one, and none to one that is in the recording itself."""
+        """True if recorded values can be mapped to present ones, one to one, and none to a value of the recording."""
         if len(recorded) != len(present):
             return False
         forward, backward = dict(self._present), dict(self._recorded)
@@ -237,6 +239,7 @@ class Playback:
             same = [exchange for exchange in calls if close and _name(exchange.params) == close[0]]
         wanted = call_text(method, params)
         texts = dict.fromkeys(call_text(exchange.method, exchange.params) for exchange in same[:COMPARED])
+        # `autojunk` ignores frequent letters of texts from 200 on, which would make long calls look unlike each other.
         return max(texts, key=lambda text: SequenceMatcher(None, wanted, text, autojunk=False).ratio(), default=None)
 
 
@@ -261,7 +264,7 @@ def _defaults(tool: JsonObject) -> JsonObject:
 
 
 def _written(value: JsonValue) -> bytes:
-    """Return JSON with sorted members: what equality is."""
+    """Return JSON with sorted members, by which values are compared."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:

@@ -1,4 +1,4 @@
-"""The servers in a file that can be served: those of a manifest, or those of a recording, rebuilt from their replies."""
+"""The servers that a file can serve: those of a manifest, or of a recording, rebuilt from their replies."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +15,8 @@ GREETINGS = ("initialize", "server/discover")
 
 
 def read_servers(path: Path) -> Manifest:
-    """Return the servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording
-    without greeting or tools.
+    """Return the servers of a manifest (.json) or a recording (.jsonl). Raises InputError, also for a recording without a
+    greeting or tools.
     """
     if path.suffix == ".json":
         return read_manifest(path)
@@ -41,20 +41,20 @@ def _server(name: str, exchanges: list[Exchange], path: Path) -> ServerManifest:
 
 
 def _surface(exchanges: list[Exchange]) -> Surface | None:
-    """Return what one kind of client was shown; None for a client of the handshake era that did not connect while it was recorded."""
+    """Return what one kind of client was shown; None for a handshake client whose connection was not recorded."""
     lists = {method: _pages(exchange for exchange in exchanges if exchange.method == method) for method in LISTED}
     shown = {method: pages for method, pages in lists.items() if pages}
     greeted = next(
         (exchange.result for exchange in exchanges if exchange.method in GREETINGS and exchange.result), None
     )
-    # A client that only probed for the modern era, and got no result, is no modern client.
+    # Clients probe for the modern era with a request; without a result, they went on in the other era.
     spoken = exchanges[0].era == MODERN and any(exchange.result is not None for exchange in exchanges)
     greeting = greeted or (_gathered(exchanges, shown) if spoken else None)
     return None if greeting is None else Surface(exchanges[0].era, exchanges[0].capabilities, greeting, shown)
 
 
 def _gathered(exchanges: list[Exchange], shown: Iterable[str]) -> JsonObject:
-    """Return the greeting of a server whose client did not ask for one, as 2026-07-28 allows: what its results say of it."""
+    """Return the greeting of a server whose client asked for none, as 2026-07-28 allows: what its results tell about it."""
     metas = [cast(JsonObject, (exchange.result or {}).get("_meta") or {}) for exchange in exchanges]
     info = next((meta[SERVER_INFO] for meta in metas if SERVER_INFO in meta), None)
     capabilities: JsonObject = {method.partition("/")[0]: {} for method in shown}
@@ -63,13 +63,14 @@ def _gathered(exchanges: list[Exchange], shown: Iterable[str]) -> JsonObject:
 
 
 def _pages(listed: Iterable[Exchange]) -> tuple[JsonObject, ...]:
-    """Return the pages of a list as they were first read: from the one without a cursor on."""
+    """Return the pages of a list as first read, beginning with the one without a cursor."""
     by_cursor: dict[JsonValue, JsonObject] = {}
     for exchange in listed:
         if exchange.result is not None:
             by_cursor.setdefault(exchange.params.get("cursor"), exchange.result)
     pages: list[JsonObject] = []
     cursor: JsonValue = None
+    # Each page is taken out, so a cursor that leads back ends the walk.
     while (page := by_cursor.pop(cursor, None)) is not None:
         pages.append(page)
         cursor = page.get("nextCursor")

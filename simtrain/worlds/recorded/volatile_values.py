@@ -1,4 +1,4 @@
-"""Values that differ from one run to the next and mean the same: uuids, digests, instants; and folders that moved."""
+"""Values that differ between runs and mean the same: uuids, digests, instants; and folders that moved."""
 
 import re
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from simtrain.values.types import JsonValue
 _PATTERNS = {
     "uuid": r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
     "instant": r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?",
+    # SHA-256, SHA-1 and MD5 in hexadecimal.
     "digest": r"(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})",
 }
 
@@ -18,7 +19,7 @@ _VOLATILE = re.compile(
 
 
 def taken_out(value: JsonValue, found: list[str]) -> JsonValue:
-    """Return a JSON value with a placeholder for each volatile one; those are added to `found`, in order."""
+    """Return a JSON value with a placeholder for each volatile one, which are appended to `found` in order."""
 
     def take(match: re.Match[str]) -> str:
         found.append(match[0])
@@ -33,12 +34,11 @@ def put_in(value: JsonValue, replacements: Mapping[str, str]) -> JsonValue:
 
 
 def moved(value: JsonValue, folders: Mapping[str, str]) -> JsonValue:
-    """Return a JSON value with paths (and file URIs) moved from the folders on the left to those on the right; the
-    longest match wins.
-    """
+    """Return a JSON value with paths (and file URIs) moved from each folder to its target; the longest match wins."""
     if not folders:
         return value
     known = sorted((old.rstrip("/") for old in folders), key=len, reverse=True)
     targets = {old.rstrip("/"): new.rstrip("/") for old, new in folders.items()}
+    # Whole folders only: `/srv/data` is not the beginning of `/srv/database`.
     pattern = re.compile(r"(?<![\w.~-])(?:" + "|".join(re.escape(old) for old in known) + r")(?=$|[/\s\"',;:)\]}>])")
     return each_text(value, lambda text: pattern.sub(lambda match: targets[match[0]], text))

@@ -1,4 +1,4 @@
-"""Building a world file: facts, pages, statements, links and index, in steps that a killed build takes up again."""
+"""Build a world file: facts, pages, statements, links and index, in steps from which a killed build is resumed."""
 
 import fcntl
 import gc
@@ -23,20 +23,20 @@ from simtrain.worlds.search.pages.press import PageSheet, Press, compile_all
 from simtrain.worlds.search.pages.rewording import reword_file
 
 COMMIT_EVERY: Final = 10_000
-"""After so many pages what is done is kept for good, should the build be killed."""
+"""Pages between two commits; a killed build loses at most these."""
 GENERATION: Final = 14
-"""Raised whenever the same file comes to give another world, so that no world of before is taken for one of now."""
+"""Raise it whenever a change makes the same file give another world: cached worlds of before are then built anew."""
 _SETTINGS: Final = {"automerge": 0, "crisismerge": 1000, "hashsize": 32_000_000}
-"""Of the full-text index: everything is merged once, at the end."""
+"""Options of the FTS5 index: nothing is merged while pages are written, since each merge writes it again; all is merged at the end."""
 _MERGE_STEP: Final = 500
 _SMALL: Final = 40_000_000
 _DISK: Final = ("database or disk is full", "disk I/O error", "unable to open", "attempt to write")
-"""How SQLite begins to say that a disk is full or cannot be written."""
+"""The beginnings of SQLite's messages about a disk that is full or cannot be written."""
 _INDEX = "insert into _index (rowid, title, body) select id, title, body from _pages where id between ? and ?"
 
 
 class Watching(Protocol):
-    """Follows how far a build is."""
+    """Receives the progress of a build."""
 
     def phase(self, doing: str, total: int | None = None) -> None:
         """Begin a new phase of the work, with `total` steps if their number is known."""
@@ -51,7 +51,7 @@ class Unwatched(Watching):
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What is to be built: a design, its seed, how many rows of each type, words to avoid, and the identity of all that."""
+    """What to build: a design, its seed, the number of rows of each type, words to avoid, and the identity of all that."""
 
     design: Design
     seed: int
@@ -60,37 +60,41 @@ class BuildOrder:
     identity: str
     reworded: Path | None = None
     kinds: tuple[int, ...] | None = None
-    """The kinds of pages that there are, by number; None: all."""
+    """The kinds of pages to write, by number; None: all."""
 
 
 def build(order: BuildOrder, path: Path, watching: Watching | None = None) -> None:
-    """Write the world file `path`; it appears whole or not at all. A build that was killed is taken up where it was.
+    """Write the world file `path`; it appears whole or not at all. A build that was killed is resumed.
 
-    Raises InputError for facts that cannot be, and for a folder that cannot be written.
+    Raises InputError for facts that cannot be drawn, and for a folder that cannot be written.
     """
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path):
+            # Another process may have built it while this one waited for the lock.
             if path.exists():
                 return
             _run(order, partial, watching or Unwatched())
             sync(partial)
             partial.replace(path)
+            # The rename itself is durable only once its folder is on disk.
             sync(path.parent)
     except OSError as error:
         raise InputError(f"the world cannot be written: {error.strerror}", file=path) from None
 
 
 def _run(order: BuildOrder, partial: Path, watching: Watching) -> None:
-    """Build; what an earlier build left is taken up, and thrown away where it turns out to be torn."""
+    """Build, resuming what an earlier build left; if that turns out to be damaged, build from the beginning."""
     builder = _Builder(order, partial, watching)
     try:
         try:
             builder.run()
         except sqlite3.OperationalError:
+            # A subclass of DatabaseError, but about the machine (a full disk, a lock): building anew would meet it again.
             raise
         except sqlite3.DatabaseError:
+            # Damage in a file that this build began itself is an error in the code, not the rest of a power cut.
             if not builder.resumed:
                 raise
             partial.unlink(missing_ok=True)
@@ -103,18 +107,19 @@ def _run(order: BuildOrder, partial: Path, watching: Watching) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Hold a lock, so that no other process builds the same file."""
+    """Hold a lock, so that no other process builds the same file. The kernel frees it if this process is killed."""
     lock = path.with_name(f"{path.name}.lock")
     descriptor = _lock(lock)
     try:
         yield
     finally:
+        # Removed while still locked: whoever waits for this file then sees that it is gone, and does not build beside a newer holder.
         lock.unlink(missing_ok=True)
         os.close(descriptor)
 
 
 def _lock(lock: Path) -> int:
-    """Wait for the lock; whoever had it before takes the file away, and then another one counts."""
+    """Return the descriptor of the lock once it is held. Its last holder removes the file, so a lock on a removed file is not one."""
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -162,6 +167,7 @@ class _Builder:
             with suppress(sqlite3.DatabaseError):
                 found = connection.execute("select value from _meta where key = 'identity'").fetchone()
                 if found == (self.order.identity,):
+                    # Another identity would mix pages of two worlds in one file.
                     self.resumed = True
                     return connection
             connection.close()
@@ -169,6 +175,7 @@ class _Builder:
         return _connect(self.path)
 
     def _remove(self) -> None:
+        # SQLite would roll an orphaned journal back into the new file of the same name.
         for suffix in ("", "-journal"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
@@ -180,7 +187,7 @@ class _Builder:
         return found and found[0]
 
     def _facts(self) -> Press:
-        """Draw and write the facts, and what each site has wrong of them."""
+        """Draw and write the facts, and what each site gets wrong."""
         self.watching.phase("facts")
         execute = self.connection.execute
         execute("begin")
@@ -206,6 +213,7 @@ class _Builder:
             spec = site.spec
             row = (site.id, site.name, spec.domain, spec.title, spec.kind, spec.reliability, site.lag)
             execute("insert into _sites values (?, ?, ?, ?, ?, ?, ?)", row)
+        # Constraints are checked before any page is written: a million pages of refused facts would be lost time.
         press = self._press()
         press.write_claims()
         execute("insert into _meta values ('pages', ?)", (str(press.layout.count),))
@@ -216,6 +224,7 @@ class _Builder:
         return Press(self.design, self.connection, self.codes, seed=self.order.seed)
 
     def _pages(self, press: Press) -> None:
+        # `progress` is the id of the next page to write; the update is in the transaction of the pages before it.
         done = int(self._meta("progress") or "1")
         resumed = f", the first {done - 1:,} are there" if done > 1 else ""
         self.watching.phase(f"pages{resumed}", press.layout.count)
@@ -273,7 +282,7 @@ class _Builder:
 
 
 class _Writer:
-    """Writes sheets of pages. The full-text index takes half of the time and needs no Python: a thread does it meanwhile."""
+    """Writes sheets of pages. A thread fills the full-text index meanwhile: half of the time, in SQLite, without the GIL."""
 
     def __init__(
         self, connection: sqlite3.Connection, executor: ThreadPoolExecutor, first: int, watching: Watching
@@ -298,7 +307,7 @@ class _Writer:
             self._connection.execute("begin")
 
     def commit(self) -> None:
-        """Keep what was written, should the build be killed."""
+        """Commit what was written, with the id of the next page."""
         self._wait()
         self._connection.execute("update _meta set value = ? where key = 'progress'", (str(self._next),))
         self._connection.execute("commit")
@@ -323,6 +332,7 @@ def write_facts(connection: sqlite3.Connection, order: BuildOrder) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    # The thread that indexes shares the connection; SQLite's default serialized mode lets one in at a time.
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     # A killed process leaves a journal, from which the last commit is restored. Only a power cut needs more, and then the partial
     # file is nobody's world.
@@ -338,7 +348,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def page_counts(order: BuildOrder) -> dict[int, int]:
-    """Return how many pages of each kind (by its number) an order would have, without writing them."""
+    """Return the number of pages of each kind (by its number) that an order would have, without writing them."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         for statement in TABLES.split(";\n"):

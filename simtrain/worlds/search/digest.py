@@ -15,8 +15,9 @@ from simtrain.worlds.search.engine.ranking import Ranking
 
 PROBES: Final = 1000
 _ROWS: Final = 2000
+# These describe the build and not the world: equal worlds of two releases have equal digests.
 _LOCAL: Final = ("version", "identity", "complete")
-"""What `_meta` says of the build, not of the world."""
+"""Keys of `_meta` about the build."""
 _PARTS: Final = ("_index", "_mentions", "_places", "_targets")
 _ORDER: Final = {
     "_statements": "page, start, attribute, entity",
@@ -49,6 +50,7 @@ def tables(connection: sqlite3.Connection) -> list[str]:
 
 def table_digest(connection: sqlite3.Connection, table: str) -> str:
     """Return a digest of the rows of a table in their order."""
+    # Row order without an order by is SQLite's choice; a digest needs a total order, by all columns if nothing shorter is unique.
     names = [row[1] for row in connection.execute(f'pragma table_info("{table}")')]
     order = _ORDER.get(table) or ("id" if "id" in names else ", ".join(f'"{name}"' for name in names))
     where = f" where key not in {_LOCAL}" if table == "_meta" else ""
@@ -61,7 +63,8 @@ def table_digest(connection: sqlite3.Connection, table: str) -> str:
 
 
 def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
-    """Probe queries and the pages that come first for each."""
+    """Yield probe queries, each with the ids of its first ten pages."""
+    # The file is this thread's alone, so there is nothing to lock.
     ranking = Ranking(lambda sql, values: connection.execute(sql, values), nullcontext())  # pyright: ignore[reportArgumentType]
     for query in probes(connection):
         yield query, [hit.page for hit in ranking.top(query, count=10)]
@@ -70,6 +73,7 @@ def rankings(connection: sqlite3.Connection) -> Iterable[tuple[str, list[int]]]:
 def probes(connection: sqlite3.Connection) -> Iterable[str]:
     """Return queries of 3 to 12 words, taken from titles and bodies of pages drawn evenly."""
     count = connection.execute("select max(id) from _pages").fetchone()[0]
+    # A fixed seed: the same web must get the same probes, whatever seed it was made from.
     draw = Random(derive(0, "probes", count)).random
     for number in range(PROBES):
         page = 1 + int(draw() * count)

@@ -1,4 +1,4 @@
-"""Figures of a built world: how much there is of what."""
+"""Figures of a built world: rows, pages, statements, links, bytes."""
 
 import sqlite3
 from pathlib import Path
@@ -8,7 +8,7 @@ from simtrain.worlds.search.file import WORDS
 
 
 def figures(connection: sqlite3.Connection, path: Path) -> JsonObject:
-    """Return rows by type, pages by site and kind, and averages of words, statements and links a page; sizes in bytes."""
+    """Return rows by type, pages by site and kind, and averages per page of words, statements and links; sizes in bytes."""
 
     def one(sql: str) -> float:
         return connection.execute(sql).fetchone()[0] or 0

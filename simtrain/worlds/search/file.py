@@ -1,4 +1,4 @@
-"""The file of a search world: its tables, how it is opened, and what makes it whole."""
+"""The file of a search world: its tables, how it is opened, and how damage is noticed."""
 
 import re
 import sqlite3
@@ -13,7 +13,7 @@ from simtrain.values.version import VERSION
 FORMAT: Final = "simtrain-search-world/2"
 
 TABLES: Final = Path(__file__).with_name("tables.sql").read_text("utf-8")
-"""Tables beside those of the author.
+"""The tables beside those of the author's types.
 
 `_statements`: the characters `start` to `start + length` of the page's body state that attribute of that row; `claim` is null for the
 truth, else the deliberate falsehood that it states; `type` is the position of the attribute's type in `_types` (-1 for a pseudo-type),
@@ -28,10 +28,10 @@ What a page says of itself (pseudo-type `_page`, entity: the page) is the column
 WORDS: Final = """
 1 + length(replace(body, char(10, 10), ' ')) - length(replace(replace(replace(body, char(10, 10), ' '), char(10), ' '), ' ', ''))
 """
-"""In SQL, the words of a page: what spaces and line ends part."""
+"""SQL for the words of a page: what spaces and line ends separate."""
 
 INDEXES: Final = Path(__file__).with_name("indexes.sql").read_text("utf-8")
-"""Made after everything is written, which is faster."""
+"""Created after everything is written, which is faster than keeping them up with every insert."""
 
 
 AGAIN: Final = "build it again with `simtrain world build --force`"
@@ -41,15 +41,16 @@ _DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlit
 
 
 class _Connection(sqlite3.Connection):
-    # Webs are cached, and those that fall out of the cache are closed by nobody; Python 3.13 warns of that.
+    # Webs are cached, and nobody closes those that fall out of the cache; Python 3.13 warns of that.
     def __del__(self) -> None:
         self.close()
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection to a whole world file. Raises InputError for a file that is none, is torn, or is of another version."""
+    """Return a read-only connection to a world file. Raises InputError for another file, a damaged one, and one of another version."""
     if not path.is_file():
         raise InputError("there is no such world file", remedy="`simtrain world build` makes one", file=path)
+    # A built file never changes. `immutable` spares its locks and change checks, and reads from a folder that cannot be written.
     address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False, factory=_Connection)
     try:
@@ -73,8 +74,9 @@ def blaming(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        # Text that is no text has no code: Python finds it, not SQLite.
+        # Text that is not UTF-8 has no code: Python finds it, not SQLite.
         code = getattr(error, "sqlite_errorcode", None)
+        # The primary code is the low byte of an extended one (https://www.sqlite.org/rescode.html).
         if code is not None and code & 0xFF not in _DAMAGE:
             raise
         raise InputError("the world file is damaged", remedy=AGAIN, file=path) from None
@@ -98,5 +100,6 @@ def _cut(path: Path) -> str | None:
     """Return the error for a file that is shorter than its header says (https://www.sqlite.org/fileformat2.html#the_database_header)."""
     with path.open("rb") as file:
         head = file.read(32)
+    # SQLite would notice a missing page only when a query reads it, in the middle of an episode. A page size of 1 means 65,536.
     size, count = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
     return None if path.stat().st_size == (65536 if size == 1 else size) * count else "the world file is damaged"

@@ -1,15 +1,16 @@
-"""A search world that was read and checked, and the folder where built ones are kept."""
+"""A search world that was read and checked, and the folder of built worlds."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import tempfile
+from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
@@ -25,13 +26,11 @@ from simtrain.worlds.search.pages.press import Press, compile_all
 from simtrain.worlds.search.pages.vocabulary import vocabulary
 from simtrain.worlds.search.scaling import ordered
 from simtrain.worlds.search.spec.schema import Schema
+from simtrain.worlds.search.spec.source_facts import SourceFacts
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.word_rows import word_rows
 from simtrain.worlds.search.spec.world_file import SearchSpec
 from simtrain.worlds.search.toolsets.table import tools_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CACHE = "SIMTRAIN_CACHE"
 
@@ -39,46 +38,45 @@ CACHE = "SIMTRAIN_CACHE"
 AS_WRITTEN = Variant()
 
 
-class SearchSource:
+class SearchSource(SourceFacts):
     """A search world file that was read and checked, not yet built."""
 
     kind = "search"
     file_model: ClassVar[type[SearchSpec]] = SearchSpec
 
     def __init__(self, document: Document) -> None:
-        """Raises InputError, with the place, for what does not fit together."""
+        """Raises InputError, with the place, for parts that contradict each other."""
         self.document = document
         self.spec = document.parse(SearchSpec)
-        self.name = self.spec.name
         schema = Schema(self.spec, document)
-        # Words of languages are checked now, and written when the world is built.
+        # Checked now, so that a missing word is refused when the file is read, and not by a long build.
         word_rows(schema)
         self.design = Design(schema)
-        self.title = self.spec.title or self.name.replace("_", " ").capitalize()
-        self.description = self.spec.description
-        self.seed = self.spec.seed
-        self.start = instant(self.spec.clock.start)
-        self.per_step = seconds(self.spec.clock.per_step)
-        self.view = self._view()
+        super().__init__(
+            name=self.spec.name,
+            # Comments and layout do not count.
+            digest=blake2b(canonical(document.data), digest_size=16).hexdigest(),
+            seed=self.spec.seed,
+            title=self.spec.title,
+            description=self.spec.description,
+            start=instant(self.spec.clock.start),
+            per_step=seconds(self.spec.clock.per_step),
+            view=self._view(),
+        )
         with document.at(()):
             tools_of(self.view.tools)
-        self._digest = blake2b(canonical(document.data), digest_size=16).hexdigest()
         self._built: dict[Variant, World] = {}
 
     @classmethod
     def load(cls, document: Document) -> SearchSource:
-        """Return the source of a world, checked as far as it can be without building it. Raises InputError."""
+        """Return the source of a world, with all checks that need no build. Raises InputError."""
         return cls(document)
-
-    @property
-    def digest(self) -> str:
-        """A digest of the file's content; comments and layout do not count."""
-        return self._digest
 
     def identity(self, variant: Variant = AS_WRITTEN) -> str:
         """Return a digest of everything that a built file depends on: the file, words to avoid, seed, sizes, version."""
         parts = [
             FORMAT,
+            # Another release may draw or render the same file in another way.
             VERSION,
             str(GENERATION),
             self.digest,
@@ -97,7 +95,7 @@ class SearchSource:
     def build_file(
         self, variant: Variant = AS_WRITTEN, path: Path | None = None, watching: Watching | None = None
     ) -> Path:
-        """Build the file of a variant, unless it is there. Raises InputError with the place in the file."""
+        """Return the file of a variant, built if it is missing. Raises InputError with the place in the file."""
         path = path or self.path(variant)
         if not path.exists():
             counts = {name: entity.count for name, entity in self.spec.entities.items() if entity.count is not None}
@@ -113,6 +111,7 @@ class SearchSource:
         """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
         other = copy(self)
         other.view = self.view.configured(document, knobs, place)
+        # Worlds hold the view they were built with; only the file on disk is shared.
         other._built = {}
         return other
 
@@ -125,7 +124,6 @@ class SearchSource:
         return self._built[variant]
 
     def render(self, connection: sqlite3.Connection, *, seed: int) -> None:
-        """Write claims, pages, statements and links anew, from the facts in the database; those tables are empty then."""
         press = Press(self.design, connection, compile_all(self.design), seed=seed)
         press.write_claims()
         for sheet in press.sheets():
@@ -137,6 +135,7 @@ class SearchSource:
         given = self.spec.search.model_dump(mode="json", by_alias=True, exclude_unset=True)
         sites = {name: one.model_dump(mode="json", by_alias=True, exclude_unset=True) for name, one in upkeep.items()}
         tools = {} if self.spec.tools is None else {"tools": self.spec.tools}
+        # `search.sites` takes precedence over the upkeep that a site states itself.
         return self.document.parse(View, {**given, **tools, "sites": {**sites, **given.get("sites", {})}})
 
     def _seed(self, variant: Variant) -> int:
@@ -144,7 +143,7 @@ class SearchSource:
 
     @cached_property
     def _enriched(self) -> Path | None:
-        """Return the file of alternative page wordings, if there is one."""
+        """The file of alternative page wordings, if there is one."""
         if self.spec.enriched is None:
             return None
         beside = self.document.path.parent / self.spec.enriched
@@ -154,7 +153,7 @@ class SearchSource:
 
     @cached_property
     def _avoided(self) -> list[str]:
-        """Return the words that names must avoid: the author's list, and the world's own prose."""
+        """The words that names must avoid: the author's list, and the world's own prose."""
         found = vocabulary(self.design)
         if self.spec.avoid is not None:
             beside = self.document.path.parent / self.spec.avoid
@@ -166,7 +165,7 @@ class SearchSource:
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of built worlds: SIMTRAIN_CACHE, else in the user's cache, else (where that cannot be written) a temporary one."""
+    """Return the folder of built worlds: SIMTRAIN_CACHE, else the user's cache, else (if that cannot be written) a temporary folder."""
     if environment.get(CACHE):
         return Path(environment[CACHE]) / "worlds"
     base = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simtrain" / "worlds"

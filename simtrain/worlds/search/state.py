@@ -1,4 +1,4 @@
-"""A search world open for one episode: the shared web, read by this episode's tools, and its notebook."""
+"""A search world open for one episode: the shared web as this episode's tools see it, and its notebook."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SITE = re.compile(r"(?<!\S)site:(\S+)", re.IGNORECASE)
 
 
 class BuiltWorld(Protocol):
-    """What an episode's state reads of the world that it was opened from. `start` is seconds since 1970, `per_step` seconds."""
+    """What an episode reads of its world. `start` is in seconds since 1970, `per_step` in seconds."""
 
     seed: int
     start: float
@@ -47,9 +47,9 @@ class BuiltWorld(Protocol):
 
 
 class SearchState(WorldState):
-    """A search world open for one episode. The web is the same for all of them; only the notebook and the clock are its own.
+    """A search world open for one episode. Episodes share the web; notebook and clock are their own.
 
-    Any thread may call it; calls are carried out one after the other.
+    Thread-safe: calls run one after the other.
     """
 
     __slots__ = ("_concealed", "_lock", "_question", "_youngest", "clock", "memory", "version", "world")
@@ -85,6 +85,7 @@ class SearchState(WorldState):
                 return Observation(str(error), is_error=True, provenance=EMBEDDED)
 
     def partial(self, request: Request, statements: int) -> Observation:
+        # The notebook has one change a call: a partial write is all of it or none.
         if statements > 0:
             return self.answer(request)
         with self.savepoint():
@@ -110,9 +111,9 @@ class SearchState(WorldState):
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
     ) -> list[Result]:
-        """Return the best pages for a query; `site:` and a domain in it restricts it to that site.
+        """Return the best pages for a query; `site:` with a domain restricts it to that site.
 
-        With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
+        With `takes`, only those of the best 200 that it accepts. `long` gives longer snippets.
         """
         site = _SITE.search(query)
         words = _SITE.sub(" ", query)
@@ -120,6 +121,7 @@ class SearchState(WorldState):
         if site is not None and only is None:
             return []
         wanted, on = self.results if count is None else count, only.id if only else None
+        # A filter sees pages, not the index: it takes from the best 200, and pages of results are counted after it.
         first, most = (offset, wanted) if takes is None else (0, CANDIDATES)
         mended = self.mended(words)
         words = words if mended is None else mended.query
@@ -136,6 +138,7 @@ class SearchState(WorldState):
         return self.world.web.mending.mended(_SITE.sub(" ", query))
 
     def _result(self, page: StoredPage, query: str, long: bool) -> Result:
+        # Case and spacing do not change what a query gives away: rewording it by them must not draw again.
         leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))
         text = snippet(
             page.body,
@@ -148,13 +151,14 @@ class SearchState(WorldState):
         return Result(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened:
-        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. A slow page takes virtual time.
+        """Return a page, or a part of a long one; with a goal, the passages that fit it. A slow page takes virtual time.
 
         Raises OpeningFailure for an invalid URL, a missing page, and a missing part.
         """
         place = page_opening.normal_url(url)
         if place is None:
             raise page_opening.OpeningFailure(url, "this is not a URL")
+        # In the order of a real request: resolve the name, then the server's 404, 410, and only then a delay.
         host, path, query = place
         if host not in self.world.web.site_by_domain:
             raise page_opening.OpeningFailure(url, f"the name {host} could not be resolved")
@@ -175,6 +179,7 @@ class SearchState(WorldState):
             domain = self.world.web.site_by_id[page.site].domain
             head, _, path = url.partition(domain)
             url = f"{head}{domain}{page_opening.MOVED_TO}{path}"
+        # Relative links resolve against the address that the page was written for, even if it moved.
         text = page_opening.absolute(page.body, page.url)
         if condition == "paywall":
             text = page_opening.before_paywall(text)
@@ -214,6 +219,7 @@ class SearchState(WorldState):
             try:
                 yield
             finally:
+                # The version rises even so: a copy of rows that was taken inside the block must not pass for the state after it.
                 self.memory, self.clock.moment = before, moment
                 self.version += 1
 
@@ -245,7 +251,7 @@ class SearchState(WorldState):
             return None
 
     def age(self, date: str) -> bool:
-        """Answer from an index of that date: younger pages are neither found nor opened."""
+        """Answer as if the index were of that date: younger pages are neither found nor opened."""
         self._youngest = date[:10]
         return True
 

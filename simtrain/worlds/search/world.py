@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from simtrain.contracts.world import ErrorStyle, Variant, World
 from simtrain.values.clock import stamp
@@ -15,7 +15,7 @@ from simtrain.values.types import Changes, JsonObject, JsonValue, ToolSpec
 from simtrain.worlds.search.engine.memory import TABLE
 from simtrain.worlds.search.engine.web import NOTES, Web, web_of
 from simtrain.worlds.search.file import INDEXES
-from simtrain.worlds.search.spec.view import View
+from simtrain.worlds.search.spec.source_facts import SourceFacts
 from simtrain.worlds.search.state import SearchState
 from simtrain.worlds.search.toolsets.table import tools_of
 from simtrain.worlds.search.toolsets.tool import SearchTool
@@ -26,38 +26,13 @@ SHOWN_ROWS: Final = 3
 _INDEXES_OF = "select name from sqlite_master where type = 'index' and tbl_name = ? and sql is not null"
 
 
-class WorldFileFacts(Protocol):
-    """What a search world knows of the file that it was written in. `start` is seconds since 1970, `per_step` seconds."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def digest(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def start(self) -> float: ...
-    @property
-    def per_step(self) -> float: ...
-    @property
-    def view(self) -> View: ...
-
-    def render(self, connection: sqlite3.Connection, *, seed: int) -> None:
-        """Write pages, claims, statements and links anew, from the facts in the database; those tables are empty then."""
-        ...
-
-
 class SearchWorld(World):
     """A search world: all episodes of a process read one file through one connection."""
 
     kind = "search"
 
-    def __init__(self, source: WorldFileFacts, path: Path, variant: Variant) -> None:
-        """Open a built file. Raises InputError for a file that is none, and for a view that names what is not there."""
+    def __init__(self, source: SourceFacts, path: Path, variant: Variant) -> None:
+        """Open a built file. Raises InputError for a file that is not a world, and for a view that names an unknown site or tool."""
         self.source = source
         self.name = source.name
         self.digest = source.digest
@@ -77,6 +52,7 @@ class SearchWorld(World):
             ToolSpec(tool.name, tool.description, tool.input_schema, tool.output_schema, tool.writes) for tool in tools
         )
         self.errors = ErrorStyle()
+        # MCP's own example of `openWorldHint`: web search is an open world, a memory tool is not.
         self.descriptors: Mapping[str, JsonObject] = {
             tool.name: {
                 "title": tool.title,
@@ -100,9 +76,9 @@ class SearchWorld(World):
         return {**{table: self.web.columns(table) for table in self.web.types()}, **notes}
 
     def altered(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> SearchWorld:
-        """Return a copy with one writing statement applied to its facts; the pages are rendered anew, so that they tell of it.
+        """Return a copy with one writing statement applied to its facts, and its pages rendered anew.
 
-        Notes belong to episodes: a statement that writes some is carried out and leaves nothing behind.
+        Notes belong to episodes: a statement may write them, but they are dropped.
         """
         connection = self.web.copied()
         try:
@@ -120,7 +96,10 @@ class SearchWorld(World):
         return self._over(Web(connection))
 
     def backwards(self) -> SearchWorld:
-        """Return a copy that yields the rows of a query backwards wherever the query does not order them."""
+        """Return a copy that yields rows in reverse wherever a query does not order them.
+
+        Gold that changes here rests on SQLite's choice of order (https://www.sqlite.org/pragma.html#pragma_reverse_unordered_selects).
+        """
         connection = self.web.copied()
         connection.execute("pragma reverse_unordered_selects=on")
         return self._over(Web(connection))
@@ -131,29 +110,30 @@ class SearchWorld(World):
         return other
 
     def describe(self) -> str:
-        """Return the sites, and of every table its columns and the first rows."""
+        """Return the sites, and the columns and first rows of every table."""
         lines = [self.source.description.strip()] if self.source.description.strip() else []
         lines += [f"Site {site.domain}: {site.title}" for site in self.web.sites]
         for table in self.web.types():
-            lines.append(f"Table {table}: {self.web.count(table)} rows ({', '.join(self.web.columns(table))})")
-            rows = self.query(f'select * from "{table}" order by rowid limit {SHOWN_ROWS}')
-            lines += ["  " + ", ".join(f"{name}={value}" for name, value in row.items()) for row in rows]
+            lines += self.web.described(table, rows=SHOWN_ROWS)
         return "\n".join(lines)
 
 
 def _write(connection: sqlite3.Connection, sql: str, parameters: Mapping[str, JsonValue]) -> None:
-    """Carry out an author's statement: guarded, for it may come from a file that somebody shared."""
+    """Run an author's statement under guard: it may come from a file that somebody shared."""
     Database(connection=connection).run(sql, parameters, mode=Mode.WRITE)
+    # Rendering on the same connection writes tables that the guard protects.
     connection.set_authorizer(None)
     connection.set_progress_handler(None, 0)
 
 
-def _render(connection: sqlite3.Connection, source: WorldFileFacts, seed: int) -> None:
+def _render(connection: sqlite3.Connection, source: SourceFacts, seed: int) -> None:
     """Render the web of a database anew from its facts: first the pages, then their index."""
     for table in ("_pages", "_mentions", "_targets", "_claims"):
         for (index,) in connection.execute(_INDEXES_OF, (table,)).fetchall():
+            # Emptying and refilling an indexed table updates the index row by row; creating it at the end is faster.
             connection.execute(f"drop index {index}")
         connection.execute(f"delete from {table}")
     source.render(connection, seed=seed)
+    # The FTS5 table keeps no text of its own: it cannot follow deleted rows, but reads `_pages` again as a whole.
     connection.execute("insert into _index (_index) values ('rebuild')")
     connection.executescript(INDEXES)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import orjson
 
+from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.functions import Cell, install
 from simtrain.worlds.service.watch import LONGEST, RunningStatement
@@ -206,12 +207,22 @@ class Database:
         names, found = self._carried_out(sql, parameters, mode, _described)
         return [dict(zip(names, row, strict=True)) for row in found]
 
-    def objects(self, sql: str, parameters: Values = ()) -> list[JsonObject]:
-        """Return the rows of a SELECT as JSON objects. Raises sqlite3.DataError for bytes, which JSON lacks."""
-        found = self.rows(sql, parameters)
+    def objects(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
+        """Return the rows of a SELECT as JSON objects. Raises InputError, also for bytes, which JSON lacks."""
+        try:
+            found = self.rows(sql, parameters or {})
+        except (sqlite3.Error, OverflowError) as error:
+            raise InputError(f"the SQL fails: {explain(error)}") from None
         for name in (name for row in found for name, value in row.items() if isinstance(value, bytes)):
-            raise sqlite3.DataError(f"the column {name!r} gives bytes (a blob); ask for hex({name})")
+            raise InputError(f"the SQL fails: the column {name!r} gives bytes (a blob); ask for hex({name})")
         return found
+
+    def described(self, table: str, columns: Iterable[str], *, rows: int) -> list[str]:
+        """Return lines of text about a table: how many rows it has, some of its columns, and its first rows."""
+        count = self.rows(f'select count(*) as n from "{table}"')[0]["n"]
+        shown = self.rows(f'select * from "{table}" order by rowid limit {rows}')
+        lines = (", ".join(f"{name}={value}" for name, value in row.items()) for row in shown)
+        return [f"Table {table}: {count} rows ({', '.join(columns)})", *(f"  {line}" for line in lines)]
 
     def _carried_out(self, sql: str, parameters: Values, mode: Mode, take: Callable[[sqlite3.Cursor], T]) -> T:
         guard = self._guard
@@ -382,6 +393,6 @@ def is_interruption(error: sqlite3.Error) -> bool:
     return str(error) in (_INTERRUPTED, _TOO_MUCH)
 
 
-def explain(error: sqlite3.Error) -> str:
+def explain(error: Exception) -> str:
     """Return a SQLite error as one line for the author."""
     return "the query takes too many steps" if str(error) == _INTERRUPTED else str(error)

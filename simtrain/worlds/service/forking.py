@@ -42,7 +42,7 @@ class ForkedState(WorldState):
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
         with self._lock:
-            return query(self._present(), sql, parameters)
+            return self._present().objects(sql, parameters)
 
     def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         with self._lock:
@@ -128,15 +128,6 @@ class ForkedState(WorldState):
             self._moves_on()
             self._own.close()
             self._own, self._log = None, ChangeLog()
-
-
-def query(database: Database, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
-    """Return the rows of a SELECT as JSON objects. Raises InputError."""
-    try:
-        return database.objects(sql, parameters or {})
-    except (sqlite3.Error, OverflowError) as error:
-        text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
-        raise InputError(f"the SQL fails: {text}") from None
 
 
 def restored(name: str, content: bytes, changes: Changes) -> Database:

@@ -18,7 +18,7 @@ from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode, explain
 from simtrain.worlds.service.error_texts import ErrorTexts
 from simtrain.worlds.service.filling import columns_of, fill, tables_of
-from simtrain.worlds.service.forking import ForkedState, query, restored
+from simtrain.worlds.service.forking import ForkedState, restored
 from simtrain.worlds.service.offers import Prompt, Resource
 from simtrain.worlds.service.spec import ServiceSpec
 from simtrain.worlds.service.tool import CompiledTool
@@ -82,7 +82,7 @@ class ServiceWorld(World):
         return ServiceState(self, None if changes is None else restored(self.name, self.content, changes))
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return query(self.base, sql, parameters)
+        return self.base.objects(sql, parameters)
 
     def columns_read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> frozenset[tuple[str, str]]:
         return self.base.columns_read(sql, parameters or {})
@@ -209,8 +209,5 @@ class ServiceState(ForkedState):
 def _describe(world: ServiceWorld, database: Database) -> str:
     lines = [world.description.strip()] if world.description else []
     for table in tables_of(database):
-        count = database.rows(f'select count(*) as n from "{table}"')[0]["n"]
-        lines.append(f"Table {table}: {count} rows ({', '.join(columns_of(database, table))})")
-        for row in database.rows(f'select * from "{table}" order by rowid limit {SHOWN_ROWS}'):
-            lines.append("  " + ", ".join(f"{name}={value}" for name, value in row.items()))
+        lines += database.described(table, columns_of(database, table), rows=SHOWN_ROWS)
     return "\n".join(lines)

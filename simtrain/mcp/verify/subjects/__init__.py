@@ -1,7 +1,5 @@
 """The built-in subjects, by the name of the stand-in's world; any other server is verified from its schemas alone."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from simtrain.contracts.world import World

@@ -2,8 +2,6 @@
 proxy's certificate.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,6 +63,7 @@ class Fetch(Subject):
         cut = _CUT.search(text)
         if cut:
             past.note("cut", {"url": url, "start_index": int(cut[1])})
+        # Only some: a page of a hundred links would drown the pages of the initial state.
         links = [urljoin(url, one or other) for one, other in _LINK.findall(text)[:_MOST_LINKS]]
         past.note("link", *(link for link in links if link.startswith("https://")))
         past.note("seen", url)

@@ -1,7 +1,5 @@
 """The reference server `filesystem`: the world's nodes become files under a folder."""
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64decode
@@ -217,6 +215,7 @@ class Filesystem(Subject):
                 self._wrote(past, path, known)
             case "create_directory":
                 path = absolute(arguments["path"])
+                # create_directory makes the missing parents too.
                 while within(path) and path != ROOT:
                     past.note("directory", path)
                     path = dirname(path)
@@ -227,6 +226,7 @@ class Filesystem(Subject):
 
     def _wrote(self, past: Past, path: str, text: str | None) -> None:
         past.note("file", path)
+        # A file has one text at a time.
         past.drop("content", *(pair for pair in past.values("content") if pair[0] == path))
         if text is not None:
             past.note("content", [path, text])

@@ -1,7 +1,5 @@
 """Any server: the calls that were recorded of it, and others from its schemas, with what earlier replies mentioned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
@@ -24,6 +22,7 @@ WEIGHT = 4.0
 class Generic(Subject):
     """The kind of a value is its key in replies and calls, in lower case without separators."""
 
+    # Nothing is known about its state, and a new process is the only reset that every server has.
     restart = True
 
     def learn(self, past: Past, call: GeneratedCall, reply: JsonObject) -> None:

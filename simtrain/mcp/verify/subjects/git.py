@@ -1,7 +1,5 @@
 """The reference server `git`: every repository of the world is on disk in git's own format."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Mapping, Sequence

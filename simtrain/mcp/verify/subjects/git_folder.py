@@ -1,7 +1,5 @@
 """Write a repository of a git world to disk in git's own format: loose objects, refs, reflogs, the index and the working tree."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from base64 import b64decode
@@ -54,6 +52,7 @@ class _Writing:
 
     def _object(self, kind: str, content: bytes) -> None:
         whole = f"{kind} {len(content)}\0".encode() + content
+        # Git's object ids are SHA-1 by format; nothing here relies on its strength.
         sha = sha1(whole, usedforsecurity=False).hexdigest()
         self._file(f"objects/{sha[:2]}/{sha[2:]}", zlib.compress(whole, 1))
 
@@ -64,6 +63,7 @@ class _Writing:
         for entry in self._rows("trees", "sha, name"):
             trees.setdefault(entry["sha"], []).append(entry)
         for entries in trees.values():
+            # Git sorts a directory as if its name ended in a slash.
             entries.sort(key=lambda entry: f"{entry['name']}{'/' if entry['mode'] == '40000' else ''}".encode())
             yield (
                 "tree",
@@ -96,6 +96,7 @@ class _Writing:
         parts = [struct.pack(">4sII", b"DIRC", 2, len(entries))]
         for entry in entries:
             name = str(entry["path"]).encode()
+            # With zero stat data git compares contents, so the index fits any file on disk.
             fixed = struct.pack(">6I", 0, 0, 0, 0, 0, 0) + struct.pack(">4I", int(entry["mode"], 8), 0, 0, 0)
             whole = fixed + bytes.fromhex(entry["sha"]) + struct.pack(">H", min(len(name), 0xFFF)) + name
             parts.append(whole + b"\0" * (8 - len(whole) % 8))

@@ -1,7 +1,5 @@
 """The reference server `memory`: a knowledge graph in one file of JSON lines, reread at every call."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The reference server `sequential-thinking`: thoughts and branches, kept in the memory of its process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

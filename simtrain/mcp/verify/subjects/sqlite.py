@@ -1,7 +1,5 @@
 """The reference server `sqlite`: one database file, opened anew for every statement."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -102,6 +100,7 @@ class Sqlite(Subject):
         statement = call.arguments.get("query")
         if call.tool not in ("write_query", "create_table") or not isinstance(statement, str):
             return
+        # `if not exists` leaves a known table as it is.
         made = _MADE.match(statement.strip())
         if made is not None and _known(past, made[1]) is None:
             columns = dict(cast("tuple[str, str]", (*part.split(), "")[:2]) for part in made[2].split(", "))

@@ -1,7 +1,5 @@
 """The reference server `time`: it has no state; every reply follows from the clock and the time zone database."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""The main part of a page: the element with the most running text, without navigation, bylines and other page furniture."""
+"""The main part of a page: the element with the most running text, without navigation, bylines and the like.
+
+Thresholds and patterns are those of Mozilla's Readability.js, which the imitated server runs in Node.
+"""
 
 import re
 from copy import copy
@@ -8,7 +11,7 @@ from bs4 import BeautifulSoup, Tag
 
 ENOUGH = 500
 DEEPEST = 200
-"""Elements that may enclose each other; of what is nested deeper only the text is read."""
+"""Levels of nesting; of what is nested deeper only the text is kept."""
 
 _SHORTEST = 25
 _BLOCKS = frozenset(
@@ -43,15 +46,16 @@ _SCORED = frozenset({"section", "h2", "h3", "h4", "h5", "h6", "p", "td", "pre"})
 
 
 def main_part(html: str) -> Tag | None:
-    """Return what a page is about; None for a page without text.
+    """Return the main part of a page; None for a page without text.
 
-    Where little is left, it is tried again with less thrown away. A heading that repeats the page's title is left out.
+    If little is left, a second pass removes less. A heading that repeats the page's title is left out.
     """
     root = BeautifulSoup(html, "html5lib", multi_valued_attributes=None)
     _flatten(root)
     title = _title(root)
     best: Tag | None = None
     for strict in (True, False):
+        # Each pass removes elements, so each begins with a copy of its own.
         page = copy(root.body or root)
         _clear(page, title, strict=strict)
         found = _content(page, weighing=strict)
@@ -91,7 +95,7 @@ def _title(root: Tag) -> str:
 
 
 def _clear(page: Tag, title: str, *, strict: bool) -> None:
-    """Remove what is not text and what is hidden; when strict, also the byline and elements whose class or id is that of page furniture."""
+    """Remove what is hidden or not text; when strict, also the byline and elements whose class or id suggests navigation and the like."""
     repeated, byline = title, strict
     for element in page.find_all():
         if byline and _is_byline(element):
@@ -127,7 +131,7 @@ def _unlikely(element: Tag) -> bool:
 
 
 def _alike(title: str, heading: str) -> bool:
-    """True if a heading says what the title says: more than three quarters of it."""
+    """True if more than three quarters of a heading, by letters, are words of the title."""
     known, words = (re.findall(r"\w+", text.lower()) for text in (title, heading))
     if not known or not words:
         return False
@@ -136,9 +140,9 @@ def _alike(title: str, heading: str) -> bool:
 
 
 def _content(page: Tag, *, weighing: bool) -> Tag:
-    """Return the best element with those of its neighbours that belong to it, in one new element; the whole page where none is good."""
+    """Return a new element with the best element and the siblings that belong to it; with the whole page if none scores."""
     found = Tag(name="div")
-    # Elements are equal where their content is, so they are known by their ids.
+    # Tags compare by content, so two alike would share a score: they are told apart by id().
     scored = _scores(page, weighing=weighing)
     if not scored:
         found.extend(list(page.children))
@@ -160,7 +164,7 @@ def _elements(parent: Tag) -> list[Tag]:
 
 
 def _scores(page: Tag, *, weighing: bool) -> list[tuple[Tag, float]]:
-    """Return how much running text elements hold, less for those that are full of links."""
+    """Return elements scored by their running text, less for those full of links."""
     elements: dict[int, Tag] = {}
     scores: dict[int, float] = {}
     for element in page.find_all():
@@ -168,6 +172,7 @@ def _scores(page: Tag, *, weighing: bool) -> list[tuple[Tag, float]]:
         if not _is_paragraph(element) or len(text) < _SHORTEST:
             continue
         points = 1 + len(text.split(",")) + min(len(text) // 100, 3)
+        # Points thin out upwards, so that the nearest element around many paragraphs wins, and not the body.
         for level, ancestor in enumerate(islice(element.parents, 5)):
             if elements.setdefault(id(ancestor), ancestor) and id(ancestor) not in scores:
                 scores[id(ancestor)] = _BASE.get(ancestor.name, 0) + (_weight(ancestor) if weighing else 0)
@@ -192,7 +197,7 @@ def _link_density(element: Tag) -> float:
 
 
 def _is_sentence(element: Tag) -> bool:
-    """True if a neighbour is a paragraph of running text."""
+    """True if a sibling is a paragraph of running text."""
     if element.name != "p":
         return False
     text, density = element.get_text().strip(), _link_density(element)

@@ -18,7 +18,7 @@ NO_MORE = "<error>No more content available.</error>"
 
 
 def fetch(context: HandlerContext) -> Reply:
-    """Return a page as Markdown, or raw, from `start_index` on; what the site does not let programs fetch is refused."""
+    """Return a page as Markdown, or raw, from `start_index` on. Pages that robots.txt closes to programs are refused."""
     url: str = context.arguments["url"]
     try:
         _ask_robots(context, url)
@@ -30,13 +30,14 @@ def fetch(context: HandlerContext) -> Reply:
 
 
 def fetch_prompt(context: HandlerContext) -> JsonObject:
-    """Return the prompt: the whole page as a user message. robots.txt does not apply to it."""
+    """Return the prompt: the whole page as a user message. robots.txt does not apply, since a person asks."""
     url = context.arguments["url"]
     if not url:
         raise ToolError("URL is required")
     try:
         prefix, text = _page(context, url, raw=False)
     except ToolError as error:
+        # The server answers a prompt that fails with the failure as its message.
         prefix, text = "", str(error)
     return {
         "description": PROMPT,
@@ -75,12 +76,12 @@ def _simplified(html: str) -> str:
 
 
 def markdown(html: str) -> str:
-    """Return HTML as Markdown with the options of the server that is imitated."""
+    """Return HTML as Markdown, with the converter and options of the imitated server."""
     return markdownify(html, heading_style=ATX)
 
 
 def _ask_robots(context: HandlerContext, url: str) -> None:
-    """Raise ToolError for a page that the site's robots.txt keeps programs from."""
+    """Raise ToolError for a page that the site's robots.txt closes to programs."""
     rules = robots_txt(url)
     try:
         response = get(context, rules)
@@ -93,6 +94,7 @@ def _ask_robots(context: HandlerContext, url: str) -> None:
             f"When fetching robots.txt ({rules}), received status {response.status} so assuming that autonomous fetching "
             "is not allowed, the user can try manually fetching by using the fetch prompt"
         )
+    # No rules (404) means no restriction; 401 and 403 above mean that nobody may look.
     if response.status >= 300 or Protego.parse(response.text).can_fetch(url, AGENT):
         return
     raise ToolError(
@@ -104,13 +106,14 @@ def _ask_robots(context: HandlerContext, url: str) -> None:
     )
 
 
+# The default of httpx, the server's client.
 MOST_REDIRECTS = 20
 _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a server answers: status, media type (empty where it says none) and text."""
+    """A server's response: status, media type (empty if none is given) and text."""
 
     status: int
     media_type: str
@@ -118,17 +121,18 @@ class Response:
 
 
 class HostUnreachable(ToolError):
-    """Nobody answers; the text is what the client library says."""
+    """No server answers; the text is that of the client library."""
 
 
 class PrivateAddress(ToolError):
-    """An address inside somebody's own network."""
+    """An address that is not public."""
 
 
 def get(context: HandlerContext, url: str) -> Response:
-    """Follow an address to its page. Raises Unreachable, or Refused for an address that is not public."""
+    """Return the response at the end of an address's redirects. Raises HostUnreachable, and PrivateAddress for one that is not public."""
     at = url
     for _ in range(MOST_REDIRECTS + 1):
+        # Each hop is checked: a public page may redirect to a private address.
         found = _answer(context, url, at)
         if isinstance(found, Response):
             return found
@@ -137,13 +141,13 @@ def get(context: HandlerContext, url: str) -> Response:
 
 
 def robots_txt(url: str) -> str:
-    """Return the address of the rules for robots that apply to an address."""
+    """Return the address of the robots.txt for an address."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/robots.txt" if parts.netloc else f"{parts.scheme}:/robots.txt"
 
 
 def _answer(context: HandlerContext, url: str, at: str) -> Response | str:
-    """Return the response at an address, or the address that it sends on to."""
+    """Return the response at an address, or the address that it redirects to."""
     parts = urlsplit(at)
     host = parts.hostname or ""
     if parts.scheme not in _PORTS or not host:

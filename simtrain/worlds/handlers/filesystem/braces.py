@@ -1,10 +1,10 @@
-"""Braces in glob patterns: `{a,b}`, `{1..3}`, `{a..e..2}`, nested, expanded as npm's brace-expansion does it."""
+"""Braces in glob patterns: `{a,b}`, `{1..3}`, `{a..e..2}`, nested, expanded as by npm's brace-expansion."""
 
 import re
 from collections.abc import Iterator
 
 MOST = 1024
-"""Patterns that one pattern may expand to; the rest is left out."""
+"""Patterns that one pattern may expand to; the rest is left out. Twenty pairs in a row would make a million."""
 
 _NUMBERS = re.compile(r"(-?\d{1,15})\.\.(-?\d{1,15})(?:\.\.(-?\d{1,15}))?")
 _LETTERS = re.compile(r"([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,15}))?")
@@ -14,7 +14,7 @@ _LATER_LIST = re.compile(r",(?!,).*\}", re.DOTALL)
 
 def expand(pattern: str) -> list[str]:
     """Return the patterns that a pattern with braces expands to; a pattern without braces expands to itself."""
-    # A pair at the very start has always stood for itself.
+    # As in bash, `{}` at the very start is literal, even where braces follow in it.
     start = 2 if pattern.startswith("{}") else 0
     return [pattern[:start] + rest for rest in _expand(pattern[start:], whole=start == 0)]
 
@@ -24,10 +24,12 @@ def _expand(text: str, *, whole: bool = False) -> list[str]:
     if pair is None:
         return [text]
     before, body, after = text[: pair[0]], text[pair[0] + 1 : pair[1]], text[pair[1] + 1 :]
+    # `${name}` is a parameter in bash, not a list.
     if before.endswith("$"):
         return [f"{before}{{{body}}}{rest}" for rest in _expand(after)]
     sequence = _sequence(body)
     if sequence is None and "," not in body:
+        # `{a},b}`: the first brace that closes is literal, and a later one ends the list.
         if _LATER_LIST.search(after):
             return _expand(f"{before}{{{body}\\}}{after}")
         return [text]
@@ -36,6 +38,7 @@ def _expand(text: str, *, whole: bool = False) -> list[str]:
     else:
         parts = _split(body)
         choices = [choice for part in parts for choice in _expand(part)]
+        # A list of one keeps its braces: `x{{a,b}}y` gives x{a}y and x{b}y.
         if len(parts) == 1:
             choices = [f"{{{choice}}}" for choice in choices]
     found = _products(before, choices, _expand(after))
@@ -53,7 +56,7 @@ def _products(before: str, choices: list[str], rests: list[str]) -> Iterator[str
 
 
 def _pair(text: str) -> tuple[int, int] | None:
-    """Return where the first brace that is closed opens and closes."""
+    """Return the positions of the first brace that is closed, and of what closes it."""
     opened: list[int] = []
     pairs: list[tuple[int, int]] = []
     position = 0

@@ -1,4 +1,4 @@
-"""The order of names in a listing: that of the Unicode collation for no particular language, as far as names of files need it."""
+"""The order of names in a listing: the root collation of Unicode, which JavaScript's localeCompare uses, as far as file names need it."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ _LETTERS: Mapping[str, tuple[str, str]] = {
     "ß": ("ss", "\u0337"), "æ": ("ae", "\u0337"), "œ": ("oe", "\u0337"), "ø": ("o", "\u0338"), "đ": ("d", "\u0335"),
     "ł": ("l", "\u0335"), "ı": ("i", "\uffff"),
 }  # fmt: skip
-"""Letters that no decomposition takes apart, as a base and a mark."""
+"""Letters that NFKD does not decompose, as a base and a mark."""
 
 
 def collation_key(name: str) -> Key:
-    """Return what names are sorted by: letters first, then accents, then small before capital."""
+    """Return the sort key of a name: by letters first, then accents, then small before capital."""
     letters: list[tuple[int, str]] = []
     accents: list[str] = []
     capitals: list[int] = []

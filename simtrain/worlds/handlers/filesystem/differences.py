@@ -1,7 +1,7 @@
-"""The difference of two texts as a unified diff, hunk for hunk what npm's diff prints.
+"""The difference of two texts as a unified diff, hunk for hunk as npm's `diff` prints it.
 
-The shortest edit scripts of two texts are many. Which one is taken follows from the order in which Myers' greedy algorithm
-(E. Myers, An O(ND) Difference Algorithm, 1986) visits its diagonals: outwards from the lowest, deletions first where they reach
+Two texts have many shortest edit scripts. Which one is found follows from the order in which Myers' greedy algorithm
+(E. Myers, An O(ND) Difference Algorithm, 1986) visits its diagonals: upwards from the lowest, deletions first if both reach
 as far.
 """
 
@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+# The default of npm's `diff`; git's is 3.
 CONTEXT = 4
 LONGEST_SCRIPT = 600
-"""Lines that a diff may add and remove before it stops looking for the shortest: the search takes time by the square of them."""
+"""Lines that a diff may add and remove before the search for the shortest gives up: its time grows with their square."""
 NO_NEWLINE = "\\ No newline at end of file"
 
 Sign: TypeAlias = Literal[" ", "-", "+"]
@@ -21,7 +22,7 @@ Line: TypeAlias = tuple[Sign, str]
 
 
 class _Path(NamedTuple):
-    """A way through the grid of both texts: the last old line passed (-1: none), and the steps that led there, newest first."""
+    """A path through the grid of both texts: the last old line passed (-1: none), and the steps to it, newest first."""
 
     old: int
     steps: tuple[Sign, _Path] | None
@@ -83,6 +84,7 @@ def _shortest(old: list[str], new: list[str]) -> list[Sign]:
                 return _signs(path)
             best[diagonal] = path
             if at_old:
+                # The old text is used up on this diagonal, so those above, which remove more lines, cannot be shorter.
                 highest = min(highest, diagonal - 1)
             if at_new:
                 lowest = max(lowest, diagonal + 1)
@@ -90,7 +92,7 @@ def _shortest(old: list[str], new: list[str]) -> list[Sign]:
 
 
 def _all_changed(start: _Path, old: list[str], new: list[str]) -> list[Sign]:
-    """Return a script that keeps what both texts begin and end with, and nothing between."""
+    """Return a script that keeps the common beginning and end, and replaces all between."""
     begin, end = start.old + 1, 0
     while end < min(len(old), len(new)) - begin and old[-1 - end] == new[-1 - end]:
         end += 1
@@ -117,7 +119,7 @@ def _branch(
 
 
 def _advanced(path: _Path, old: list[str], new: list[str], diagonal: int) -> _Path:
-    """Return the path moved on over all lines that both texts share."""
+    """Return the path extended over the lines that both texts share from here."""
     at = path.old
     while at + 1 < len(old) and at - diagonal + 1 < len(new) and old[at + 1] == new[at - diagonal + 1]:
         at += 1
@@ -145,6 +147,7 @@ def _hunks(script: list[Line]) -> Iterator[_Hunk]:
         if line[0] == " ":
             kept.append(line)
         else:
+            # Nearer changes share a hunk, as their context would overlap.
             if hunk is not None and len(kept) > 2 * CONTEXT:
                 hunk.lines += kept[:CONTEXT]
                 yield hunk

@@ -1,4 +1,4 @@
-"""What the operating system says when a file operation fails, as Node words it."""
+"""The messages of failed file operations, in Node's words."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ class FileSystemFailure(ToolError):
     """A system call that fails: `ENOENT: no such file or directory, open '/projects/x'`."""
 
     def __init__(self, code: str, operation: str, path: str | None = None, target: str | None = None) -> None:
-        """`path` and `target` are left out where the call works on an open file, or on one path."""
+        """Leave `path` out for a call on an open file, and `target` for a call on one path."""
         places = "" if path is None else f" '{path}'" if target is None else f" '{path}' -> '{target}'"
         super().__init__(f"{code}: {_MEANINGS[code]}, {operation}{places}")
         self.code = code

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 Character: TypeAlias = Callable[[str], bool]
-"""Whether a character is one of those that an item stands for."""
+"""True if an item stands for the character."""
 
 
 def _category(*prefixes: str) -> Character:
@@ -31,7 +31,7 @@ _NAMED: Mapping[str, Character] = {
 
 
 def read_class(text: str, start: int) -> tuple[Character, int] | None:
-    """Return the class that begins at `start`, and the position behind it; None if no bracket closes it."""
+    """Return the class that begins at `start`, and the position after it; None if no bracket closes it."""
     position = start + 1
     negated = text[position : position + 1] in ("!", "^")
     position += negated
@@ -40,6 +40,7 @@ def read_class(text: str, start: int) -> tuple[Character, int] | None:
     low: str | None = None
     while position < len(text):
         character = text[position]
+        # In first place a bracket is a member: `[]a]`.
         if character == "]" and position > first:
             return _any_of(members, negated), position + 1
         if character == "[":
@@ -55,6 +56,7 @@ def read_class(text: str, start: int) -> tuple[Character, int] | None:
         if low is not None:
             members.append(_between(low, character))
             low = None
+        # In last place a hyphen is a member: `[a-]`.
         elif text.startswith("-]", position):
             members += [_between(character, character), _between("-", "-")]
             position += 1

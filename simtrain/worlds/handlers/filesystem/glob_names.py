@@ -1,6 +1,7 @@
-"""One name against one part of a glob pattern: `*`, `?`, `[a-z]`, `@(a|b)` and its relatives.
+"""One name against one part of a glob pattern: `*`, `?`, `[a-z]`, `@(a|b)` and the like.
 
-The places of a name that a pattern can have reached are the bits of one number; all ways are followed at once.
+The positions in a name that a pattern can have reached are the bits of one number. Following all ways at once keeps the time
+polynomial; backtracking, as in a regular expression, would let an agent's `+(a|aa)b` hang the simulator.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def read_items(text: str) -> Items:
 
 
 def _read(text: str, position: int, *, inside: bool) -> tuple[Items, int]:
-    """Return items up to the end of the text, or up to a `|` or `)` inside a group, and the position behind them."""
+    """Return items up to the end of the text, or up to a `|` or `)` inside a group, and the position after them."""
     items: list[Item] = []
     while position < len(text):
         character = text[position]
@@ -72,7 +73,7 @@ def _read(text: str, position: int, *, inside: bool) -> tuple[Items, int]:
 
 
 def _group(text: str, position: int) -> tuple[Group | None, int]:
-    """Return the group that begins here, and the position behind it; None for one that is never closed."""
+    """Return the group that begins here, and the position after it; None for one that is never closed."""
     kind, choices, behind = text[position], list[Items](), position + 1
     while True:
         items, behind = _read(text, behind + 1, inside=True)
@@ -93,14 +94,14 @@ def fits_name(items: Items, name: str) -> bool:
 
 
 class _Matching:
-    """A name, and for every item the places it leads to; a place is a bit, the lowest that before the first character."""
+    """Matches items against a name. A place is a bit; the lowest is before the first character."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._all = (1 << len(name) + 1) - 1
 
     def after(self, items: Items, places: int, tail: Items) -> int:
-        """Return the places reached from `places` by all items; `tail` is what must still follow them, which `!(...)` looks at."""
+        """Return the places reached from `places` through all items. `tail` are the items after them, which `!(...)` looks ahead to."""
         for index, item in enumerate(items):
             if not places:
                 break
@@ -121,6 +122,7 @@ class _Matching:
             return self._unlike(group, places, tail)
         reached = self._through(group, places, tail)
         if group.kind in "*+":
+            # Bits are only ever added, so this ends after at most one turn for each character.
             while (further := reached | self._through(group, reached, tail)) != reached:
                 reached = further
         return reached | places if group.kind in "*?" else reached
@@ -132,7 +134,7 @@ class _Matching:
         return reached
 
     def _unlike(self, group: Group, places: int, tail: Items) -> int:
-        """Return places behind anything from which the rest could not have been one of the choices and what follows."""
+        """Return the places after any text, from starts where no choice with the tail fits the rest (a negative lookahead)."""
         reached = 0
         for at in range(len(self._name) + 1):
             if (

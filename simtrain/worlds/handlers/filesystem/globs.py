@@ -8,11 +8,12 @@ from typing import TypeAlias
 from simtrain.worlds.handlers.filesystem.braces import expand
 from simtrain.worlds.handlers.filesystem.glob_names import Items, fits_name, read_items
 
+# minimatch's own limit.
 LONGEST = 65_536
 
 Test: TypeAlias = Callable[[str], bool]
 Segment: TypeAlias = "Items | None"
-"""What stands between two slashes: items that one name must fit, or (None) `**`."""
+"""The part between two slashes: items that one name must fit, or None for `**`."""
 
 _SLASHES = re.compile(r"/+")
 _BRACES = re.compile(r"\{(?:(?!\{).)*\}")
@@ -20,10 +21,12 @@ _BRACES = re.compile(r"\{(?:(?!\{).)*\}")
 
 @lru_cache(maxsize=512)
 def glob(pattern: str) -> Test:
-    """Return the test whether a relative path without a slash at its end matches a pattern. Takes polynomial time for any pattern."""
+    """Return a test of relative paths, without a slash at the end, against a pattern. Takes polynomial time for any pattern."""
+    # For minimatch such a pattern is a comment, and matches nothing.
     if pattern.startswith("#") or len(pattern) > LONGEST:
         return lambda path: False
     bare = pattern.lstrip("!")
+    # Each leading `!` negates again.
     wanted = (len(pattern) - len(bare)) % 2 == 0
     if not bare:
         return lambda path: (path == "") is wanted
@@ -42,7 +45,7 @@ def _segment(text: str) -> Segment:
 
 
 def _fits(segments: tuple[Segment, ...], names: list[str]) -> bool:
-    """True if all names fit the segments: every place among the segments that can be reached is followed at once."""
+    """True if all names fit the segments. All segments that can be reached are followed at once, so several `**` never backtrack."""
     end = len(segments)
     reached = _with_skips({0}, segments)
     for name in names:
@@ -59,7 +62,7 @@ def _fits(segments: tuple[Segment, ...], names: list[str]) -> bool:
 
 
 def _with_skips(places: set[int], segments: tuple[Segment, ...]) -> set[int]:
-    """Return the places, and those behind a `**` that takes no name at all."""
+    """Return the places, and those after a `**` that takes no name."""
     reached = set(places)
     for place in sorted(places):
         while place < len(segments) - 1 and segments[place] is None:

@@ -1,4 +1,4 @@
-"""The tools that look around: listings, the tree, searches, what is known of a file, the allowed folders."""
+"""The tools that look around: listings, the tree, searches, file info, the allowed folders."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -43,7 +43,7 @@ def list_directory_with_sizes(context: HandlerContext) -> Reply:
 
 
 def _size(tree: Tree, node: FileNode) -> int:
-    """Return the size of a node, or of what a symlink points to; nothing for one that points nowhere."""
+    """Return the size of a node, or of a symlink's target; 0 for a symlink that leads nowhere."""
     if node.kind != "symlink":
         return node.size
     try:
@@ -54,7 +54,7 @@ def _size(tree: Tree, node: FileNode) -> int:
 
 def _sized(node: FileNode, size: int) -> str:
     written = "" if node.kind == "directory" else _written(size).rjust(10)
-    # JavaScript pads to so many units of UTF-16.
+    # JavaScript's padEnd counts UTF-16 units: a character outside the BMP takes two.
     width = 30 - sum(character > "\uffff" for character in node.name)
     return f"{_MARKS[node.kind]} {node.name.ljust(width)} {written}"
 
@@ -66,6 +66,7 @@ def _written(size: int) -> str:
         unit += 1
     if unit == 0:
         return f"{size} B"
+    # Like JavaScript's toFixed, which rounds a tie up; Python's format would round it to even.
     return f"{(Decimal(size) / 1024**unit).quantize(Decimal('0.01'), ROUND_HALF_UP)} {_UNITS[unit]}"
 
 
@@ -96,7 +97,7 @@ def _any_fits(tests: list[Test], path: str) -> bool:
 def _nested(kept: Mapping[str, list[FileNode]], top: str) -> Iterator[str]:
     """Yield the entries below a directory as JSON.stringify writes them with an indent of two spaces, in pieces.
 
-    An agent may nest directories deeper than Python calls itself, so the open lists are kept at hand.
+    An agent may nest directories deeper than Python recurses, so the open lists are on a stack.
     """
     yield "["
     open_lists = [iter(kept[top])]
@@ -123,7 +124,7 @@ def _nested(kept: Mapping[str, list[FileNode]], top: str) -> Iterator[str]:
 
 
 def search_files(context: HandlerContext) -> Reply:
-    """Return the paths below a directory that match a pattern, directories first reached first."""
+    """Return the paths below a directory that match a pattern, each directory before its entries."""
     tree = Tree(context)
     top = located(tree, context.arguments["path"])
     wanted = glob(context.arguments["pattern"])
@@ -135,6 +136,7 @@ def search_files(context: HandlerContext) -> Reply:
 def _walk(tree: Tree, top: str, excluded: list[Test]) -> Iterator[tuple[FileNode, str]]:
     """Yield all nodes below a directory with their paths from it, each directory before its entries."""
     below = tree.below(top)
+    # Reversed, as the last one is taken first.
     waiting = below[top][::-1]
     while waiting:
         node = waiting.pop()
@@ -176,7 +178,7 @@ def get_file_info(context: HandlerContext) -> Reply:
 def _date(instant: str) -> str:
     """Return an instant as JavaScript writes a date."""
     moment = datetime.fromisoformat(instant)
-    # The names of ctime() are English wherever it runs.
+    # The names in ctime() are English in every locale; those of strftime are not.
     return f"{moment.ctime()[:7]} {moment:%d %Y %H:%M:%S} GMT+0000 (Coordinated Universal Time)"
 
 

@@ -8,13 +8,13 @@ from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 from simtrain.worlds.handlers.filesystem.tree import Tree
 
 HOME = "/agent"
-"""What `~` stands for."""
+"""The home directory, for `~`."""
 
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 
 
 def located(tree: Tree, given: str) -> str:
-    """Return the path that is meant, with symlinks followed; where nothing is there yet, below its nearest existing ancestor.
+    """Return the real path, with symlinks followed; for one that does not exist yet, below its nearest existing ancestor.
 
     Raises ToolError for a path outside the allowed folders, directly or through a symlink, and for one that cannot be followed.
     """
@@ -28,11 +28,13 @@ def located(tree: Tree, given: str) -> str:
             raise
         return _yet_to_be(tree, wanted)
     _must_be_inside(tree, real)
+    # Checked above once links are followed: a path inside the roots may lead out of them.
     return real
 
 
 def allowed(tree: Tree, path: str) -> bool:
     """True if a path is one of the roots or below one."""
+    # With the slash, or `/projects-old` would pass for a part of `/projects`.
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in tree.roots)
 
 
@@ -48,12 +50,12 @@ def _absolute(tree: Tree, given: str) -> str:
 
 
 def _normal(path: str) -> str:
-    # POSIX leaves two slashes at the beginning alone.
+    # POSIX gives two leading slashes a meaning of their own, so normpath keeps them; Node does not.
     return "/" + normpath(path).lstrip("/")
 
 
 def _yet_to_be(tree: Tree, wanted: str) -> str:
-    """Return where a path leads that does not exist. A symlink in it that leads nowhere spoils it, and so does a root that is gone."""
+    """Return the real path of what does not exist yet. Raises ToolError if a symlink on the way is dangling, or the root is gone."""
     failure = ToolError(f"Parent directory does not exist: {dirname(wanted)}")
     rest, ancestor = "", wanted
     while True:
@@ -67,6 +69,7 @@ def _yet_to_be(tree: Tree, wanted: str) -> str:
             if error.code != "ENOENT":
                 raise
             continue
+        # A dangling symlink: writing through it would create its target, wherever that is.
         if tree.node(join(real, name)) is not None:
             raise failure
         _must_be_inside(tree, real)

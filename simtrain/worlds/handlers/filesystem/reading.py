@@ -1,4 +1,4 @@
-"""The tools that read files: text, the first or last lines of it, several files at once, media."""
+"""The tools that read files: text, its first or last lines, several files at once, media."""
 
 import math
 from base64 import b64encode
@@ -44,7 +44,7 @@ def read_text_file(context: HandlerContext) -> Reply:
     if tail:
         return text_reply(_last_lines(tree, path, tail))
     if head and head < 0:
-        # The file is opened and nothing is read of it, so that a folder will do.
+        # The server opens the file and reads nothing, so a directory gives no error either.
         if tree.node(path) is None:
             raise FileSystemFailure("ENOENT", "open", path)
         return text_reply("")
@@ -56,6 +56,7 @@ def _first_lines(text: str, count: float) -> str:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
+    # A JSON number may be a fraction; the server stops once it has at least that many lines.
     return "\n".join(lines[: math.ceil(min(count, len(lines)))])
 
 
@@ -66,7 +67,7 @@ def _last_lines(tree: Tree, path: str, count: float) -> str:
     if count < 0:
         return ""
     lines = text.replace("\r\n", "\n").split("\n")
-    # What is left of a count below one takes everything, as a slice from -0 does.
+    # As in JavaScript, a count below 1 becomes slice(-0), which is everything.
     return "\n".join(lines[-int(min(count, len(lines))) :])
 
 

@@ -1,4 +1,4 @@
-"""The file system as rows: looking up, listing, creating, replacing and moving nodes.
+"""The file system as rows: look up, list, create, replace and move nodes.
 
 Tables: `roots (position integer primary key, path text)`, the folders that the server may use, and
 `nodes (path text primary key, kind, content, encoding, target, mode, created, modified, accessed, parent, size)` with one row for
@@ -16,6 +16,7 @@ from typing import Literal, cast
 from simtrain.contracts.handler import HandlerContext
 from simtrain.worlds.handlers.filesystem.failures import FileSystemFailure
 
+# Linux's NAME_MAX, PATH_MAX without its NUL, and the symlinks that one lookup follows (path_resolution(7)), in bytes.
 LONGEST_NAME = 255
 LONGEST_PATH = 4095
 MOST_LINKS = 40
@@ -43,7 +44,7 @@ class FileNode:
 
 
 class Tree:
-    """The nodes of a world as one tool call sees them."""
+    """The nodes of a world, as seen by one tool call."""
 
     def __init__(self, context: HandlerContext) -> None:
         self._context = context

@@ -16,7 +16,7 @@ from simtrain.worlds.handlers.filesystem.tree import LONGEST_NAME, Tree
 
 
 def write_file(context: HandlerContext) -> Reply:
-    """Write a text to a file, a new one or in place of an old one."""
+    """Write a text to a file, new or existing."""
     tree = Tree(context)
     given, content = context.arguments["path"], context.arguments["content"]
     path = located(tree, given)
@@ -30,12 +30,14 @@ def write_file(context: HandlerContext) -> Reply:
 
 def _put(context: HandlerContext, tree: Tree, path: str, content: str) -> Reply | None:
     """Replace a file through a temporary file in its folder. Returns the error reply if the path is a directory."""
+    # The server takes 16 random bytes here; a digest has their length and is the same in every run.
     unique = blake2b(f"{path}\0{context.now}\0{content}".encode(), digest_size=16).hexdigest()
     beside = f"{path}.{unique}.tmp"
     if len(basename(beside).encode()) > LONGEST_NAME:
         raise FileSystemFailure("ENAMETOOLONG", "open", beside)
     node = tree.node(path)
     if node is not None and node.kind == "directory":
+        # The temporary file was created and removed again.
         tree.touch(dirname(path))
         return Reply(str(FileSystemFailure("EISDIR", "rename", beside, path)), is_error=True)
     tree.replace(path, content)
@@ -93,7 +95,7 @@ _SPACE: Final = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
     "\u205f\u3000\ufeff"
 )
-"""The white space of JavaScript; Python's has a few control characters more."""
+"""JavaScript's white space; `str.strip` would take U+001C to U+001F and U+0085 as well."""
 
 _TICKS = re.compile(r"`+")
 
@@ -104,7 +106,7 @@ def with_unix_lines(text: str) -> str:
 
 
 def edited(text: str, edits: Iterable[JsonObject]) -> str:
-    """Return the text after all edits, one after the other; each changes the first place that matches. Raises ToolError where none does."""
+    """Return the text after all edits, in order; each changes the first match. Raises ToolError if there is none."""
     for edit in edits:
         old, new = with_unix_lines(edit["oldText"]), with_unix_lines(edit["newText"])
         if old in text:
@@ -119,6 +121,7 @@ def edited(text: str, edits: Iterable[JsonObject]) -> str:
 
 def _replaced_loosely(text: str, old: str, new: str) -> str | None:
     lines, wanted = text.split("\n"), old.split("\n")
+    # Second try, as in the reference server: lines are equal if they differ only in indentation and trailing space.
     bare = [line.strip(_SPACE) for line in lines]
     sought = [line.strip(_SPACE) for line in wanted]
     for start in range(len(lines) - len(wanted) + 1):
@@ -129,7 +132,7 @@ def _replaced_loosely(text: str, old: str, new: str) -> str | None:
 
 
 def _indented(new: list[str], old: list[str], indent: str) -> list[str]:
-    """Return the new lines, indented like the first line that they replace, with their relative indents kept."""
+    """Return the new lines, indented like the first line that they replace, keeping relative indents."""
     lines = [indent + new[0].lstrip(_SPACE)]
     for index, line in enumerate(new[1:], start=1):
         before, now = _indent(old[index]) if index < len(old) else "", _indent(line)
@@ -144,7 +147,7 @@ def _indent(line: str) -> str:
 
 
 def fenced(diff: str) -> str:
-    """Return a diff as a Markdown block, fenced by more backticks than any run in it has."""
+    """Return a diff as a Markdown block, fenced with more backticks than any run in it."""
     longest = max((len(ticks) for ticks in _TICKS.findall(diff)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{diff}{fence}\n\n"

@@ -1,4 +1,4 @@
-"""Repositories as an author writes them: a list of commits, tags and remotes, and uncommitted changes of the working tree."""
+"""Repositories as an author writes them: commits with tags, remotes, and uncommitted changes."""
 
 import re
 from base64 import b64decode
@@ -23,7 +23,7 @@ class _Written(BaseModel):
 
 
 class FileChange(_Written):
-    """How a file changes: its new content, or the file that it is moved from, then passages replaced, and its mode."""
+    """A change to a file: its new content or the file that it is moved from, then passages to replace, and its mode."""
 
     content: str | None = None
     base64: str | None = None
@@ -38,7 +38,7 @@ Files: TypeAlias = Mapping[str, FileChange | str | None]
 
 
 class CommitSource(_Written):
-    """One commit. Its branch begins at `start` where it is new; `merge` names a branch whose changes it takes in."""
+    """One commit. A new branch begins at `start`; `merge` names a branch whose changes the commit takes in."""
 
     branch: str = "main"
     start: str | None = None
@@ -52,7 +52,7 @@ class CommitSource(_Written):
 
 
 class RepositorySource(_Written):
-    """A whole repository. `remotes` are refs such as `origin/main` and the revisions they are at, or `-> origin/main`."""
+    """A whole repository. `remotes` are refs such as `origin/main` and their revisions, or `-> origin/main`."""
 
     path: str = Field(pattern="^/.*[^/]$")
     user: str
@@ -65,7 +65,7 @@ class RepositorySource(_Written):
 
 
 def repository(context: HandlerContext) -> JsonObject:
-    """Make the rows of a repository. Raises InputError for one that cannot be made."""
+    """Write the rows of a repository. Raises InputError for one that cannot be made."""
     try:
         source = RepositorySource.model_validate(context.arguments)
     except ValidationError as error:
@@ -82,7 +82,7 @@ def repository(context: HandlerContext) -> JsonObject:
 def _person(text: str, place: str) -> tuple[str, str]:
     found = _PERSON.fullmatch(text)
     if found is None:
-        raise InputError(f"{place}: {text!r} is no person", remedy="write Name <mail>")
+        raise InputError(f"{place}: {text!r} is not a person", remedy="write Name <mail>")
     return found[1], found[2]
 
 
@@ -132,7 +132,7 @@ class _Author:
         self._repository.set_ref(TAGS + name, sha)
 
     def _log(self, source: CommitSource, parent: str | None, sha: str) -> None:
-        """Write the logs of the branch and of HEAD, as if everything had been done here."""
+        """Write the reflogs of the branch and of HEAD, as if all had been done in this repository."""
         note, branch = self._repository.note, source.branch
         last = self._repository.log("HEAD")
         if self._on not in (None, branch) and last and parent:
@@ -155,6 +155,7 @@ class _Author:
         base = next((sha for sha in ancestry(repository, [ours]) if sha in known), None)
         before = repository.files(repository.commit(base).tree) if base else {}
         merged, theirs_files = (dict(repository.files(repository.commit(sha).tree)) for sha in (ours, theirs))
+        # Left as they are: what the other side did not change, what both changed alike, and what the author gives in `files`.
         for path in {**before, **theirs_files}:
             if (
                 before.get(path) == theirs_files.get(path)
@@ -162,6 +163,7 @@ class _Author:
                 or path in given
             ):
                 continue
+            # A three-way merge by whole files: lines are never merged, since the author can state the result.
             if merged.get(path) != before.get(path):
                 raise InputError(f"{place}: both sides changed {path}", remedy="give the merged content in `files`")
             if path in theirs_files:

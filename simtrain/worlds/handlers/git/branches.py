@@ -1,4 +1,4 @@
-"""Branches: which one is checked out, which there are, and what a new one may be called."""
+"""Branches: the one that is checked out, their list, and the rules for names."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def current(repository: Repository) -> str | None:
 
 
 def shortened(ref: str) -> str:
-    """Return the name of a ref without what all of its sort begin with."""
+    """Return the name of a ref without `refs/heads/`, `refs/remotes/` or `refs/tags/`."""
     for prefix in (HEADS, REMOTES, TAGS):
         if ref.startswith(prefix):
             return ref[len(prefix) :]
@@ -28,7 +28,7 @@ def shortened(ref: str) -> str:
 
 
 def detached(repository: Repository) -> str:
-    """Return what a detached HEAD is called: by what was checked out, and whether it is still there."""
+    """Return git's description of a detached HEAD: `at` what was checked out, or `from` it if HEAD has moved since."""
     for entry in repository.log("HEAD"):
         moved = _MOVED.fullmatch(entry["message"])
         if moved:
@@ -45,13 +45,13 @@ def _checked_out(repository: Repository, name: str, sha: str) -> str:
 
 
 def commit_at(repository: Repository, ref: str) -> str | None:
-    """Return the commit that a ref leads to, through an annotated tag where it is one."""
+    """Return the commit that a ref leads to, through an annotated tag if it is one."""
     sha = repository.ref(ref)
     return repository.tag(sha) if sha and repository.kind(sha) == "tag" else sha
 
 
 def listing(repository: Repository, kind: str, chosen: Callable[[str], bool]) -> str:
-    """Return what `git branch` prints for `local`, `remote` or `all`; `chosen` says by the commit whether a branch is listed."""
+    """Return what `git branch` prints for `local`, `remote` or `all`, for the branches whose commit is `chosen`."""
     lines: list[str] = []
     if kind != "remote":
         lines = _local(repository, chosen)
@@ -78,7 +78,7 @@ def _local(repository: Repository, chosen: Callable[[str], bool]) -> list[str]:
 
 
 def containing(repository: Repository, wanted: str | None, unwanted: str | None) -> Callable[[str], bool]:
-    """Return a test of a branch's commit: whether it has one commit among its ancestors, and has not another."""
+    """Return a test of a branch's commit: `wanted` is among its ancestors or itself, and `unwanted` is not."""
 
     def chosen(sha: str) -> bool:
         if wanted is None and unwanted is None:
@@ -90,13 +90,14 @@ def containing(repository: Repository, wanted: str | None, unwanted: str | None)
 
 
 def check_name(ref: str) -> None:
-    """Refuse, with a ToolError in GitPython's words, a ref that git could not keep."""
+    """Raise ToolError, in GitPython's words, for a ref name that git refuses (`git help check-ref-format`)."""
     problem = _problem(ref)
     if problem:
         raise ToolError(f"Invalid reference '{ref}': references cannot {problem}")
 
 
 def _problem(ref: str) -> str | None:
+    # In GitPython's order: a name with several faults is refused for the first.
     before = ""
     for letter in ref:
         if letter in _FORBIDDEN:

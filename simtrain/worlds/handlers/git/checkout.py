@@ -1,4 +1,4 @@
-"""Switching to another commit: which files change, and what prevents it (`git help read-tree`, two tree merge)."""
+"""Switching to another commit: the files that change, and those that prevent it (`git help read-tree`, two tree merge)."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ _REASONS = {
     "overwritten": (_UNTRACKED.format("overwritten"), _MOVE),
     "removed": (_UNTRACKED.format("removed"), _MOVE),
 }
-"""Why a path forbids switching -> what git says over and under the paths, in its order."""
+"""Why a path forbids switching -> git's lines before and after the paths, in git's order."""
 
 
 @dataclass(slots=True)
 class _Plan:
-    """What switching would do, and the paths that forbid it."""
+    """The changes that switching makes, and the paths that forbid it."""
 
     changes: dict[str, TreeEntry | None] = field(default_factory=dict[str, "TreeEntry | None"])
     forbidden: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict[str, list[str]](list))
 
     def problem(self) -> str | None:
-        """Return git's message for what forbids it."""
+        """Return git's message about the paths that forbid switching; None if there are none."""
         lines: list[str] = []
         for reason, (before, after) in _REASONS.items():
             if reason in self.forbidden:
@@ -45,7 +45,7 @@ class _Plan:
 
 
 def switch(repository: Repository, name: str, found: Object, *, at: str) -> None:
-    """Check out a branch, or the commit that a revision leads to. Raises CommandFailed, and changes nothing then."""
+    """Check out a branch, or the commit that a revision leads to. Raises CommandFailed before anything is changed."""
     wanted = _name(repository, name)
     branch = branch_of(repository, wanted)
     target = commit_at(repository, branch) if branch else found.sha
@@ -62,7 +62,7 @@ def switch(repository: Repository, name: str, found: Object, *, at: str) -> None
 
 
 def _name(repository: Repository, name: str) -> str:
-    """Return the name, or what `@{-N}` says was checked out before."""
+    """Return the name, or the earlier checkout that `@{-N}` stands for."""
     if name.startswith("@{-") and name.endswith("}") and name[3:-1] in _STEPS:
         return earlier_checkout(repository, int(name[3:-1])) or name
     return name
@@ -88,12 +88,14 @@ def _plan(repository: Repository, tree: str) -> _Plan:
     plan = _Plan()
     for path in sorted({*head, *target, *index}):
         before, after, entry, now = head.get(path), target.get(path), index.get(path), worktree.get(path)
+        # Local changes survive where both commits agree, or where the index already is as the target: nothing is written there.
         if before == after or entry == after:
             if entry is None and after is None and before is not None and now is not None:
                 plan.forbidden["removed"].append(path)
             continue
         if entry != before:
             plan.forbidden["restaged"].append(path)
+        # git overwrites ignored files without a word.
         elif entry is None and now is not None and ignored.cause(path) is None:
             plan.forbidden["overwritten"].append(path)
         elif entry is None and any(other.startswith(f"{path}/") for other in worktree):

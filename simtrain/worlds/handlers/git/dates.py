@@ -1,4 +1,4 @@
-"""Dates as people write them to git (`git help rev-parse`, --since): exact ones, `2 weeks ago`, `yesterday`, `Jan 15 2024`."""
+"""Dates in the forms that git takes (`git help rev-parse`, --since): exact ones, `2 weeks ago`, `yesterday`, `Jan 15 2024`."""
 
 import calendar
 import re
@@ -12,6 +12,7 @@ _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eigh
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 _HOURS = {"midnight": 0, "noon": 12, "tea": 17}
 
+# git takes a number of nine digits or more for seconds since 1970.
 _EPOCH = re.compile(r"@(\d{1,12})(?:\s+[+-]\d{4})?|(\d{9,12})(?:\s+[+-]\d{4})?")
 _EXACT = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T|\s+)(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?",
@@ -26,7 +27,7 @@ _TOKEN = re.compile(r"[a-z]+|\d+(?:[:/.-]\d+)*", re.IGNORECASE)
 
 
 def seconds_at(text: str, now: str) -> int:
-    """Return a date in seconds since 1970. Parts that the text leaves out are those of `now`; a text without a date means now."""
+    """Return a date in seconds since 1970. Missing parts are those of `now`; a text without a date means now."""
     exact = _exact(text.strip())
     return exact if exact is not None else _Guess(now).read(text)
 
@@ -71,7 +72,7 @@ def _month(word: str) -> int | None:
 
 
 class _Guess:
-    """A date being put together word by word, as git guesses it."""
+    """A date read word by word, with the guesses of git's approxidate."""
 
     def __init__(self, now: str) -> None:
         self._now = datetime.fromtimestamp(instant(now), UTC).replace(tzinfo=None)
@@ -93,6 +94,7 @@ class _Guess:
             self._use_number()
             return int(self._settled().replace(tzinfo=UTC).timestamp())
         except (ValueError, OverflowError):
+            # git never refuses a date: what cannot be one means now.
             return int(self._now.replace(tzinfo=UTC).timestamp())
 
     def _settled(self, *, back: float = 0) -> datetime:
@@ -101,6 +103,7 @@ class _Guess:
         month = self._month or self._now.month
         year = self._year
         if year is None:
+            # A month that is still to come this year means last year's.
             year = self._now.year - (month > self._now.month)
         start = self._clock.replace(year=year, month=month, day=1)
         return start + timedelta(days=day - 1) - timedelta(seconds=back)
@@ -137,6 +140,7 @@ class _Guess:
 
     def _date(self, parts: list[int], *, american: bool) -> None:
         first, second, third = parts
+        # As git: 3/4/2030 is March 4, and 3.4.2030 is April 3; if that is no date, the other way round.
         orders = [(third, first, second), (third, second, first)]
         if first > 70:
             orders = [(first, second, third), (first, third, second)]
@@ -172,6 +176,7 @@ class _Guess:
             self._unit(word.removesuffix("s"))
 
     def _at_hour(self, hour: int) -> None:
+        # `noon` in the morning is yesterday's, unless a day was named.
         if self._clock.hour < hour and self._day is None:
             self._go(self._settled(back=86400))
         self._clock = self._clock.replace(hour=hour, minute=0, second=0)

@@ -1,4 +1,4 @@
-"""Which files differ between two states of a tree, and which of them were renamed."""
+"""The files that differ between two states of a tree, and the renames among them."""
 
 import posixpath
 from collections import Counter
@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from simtrain.worlds.handlers.git.objects import TreeEntry
 
+# The scale and thresholds of git's rename detection: 50 % alike is a rename, 75 % for a file that kept its name.
 MOST = 60_000
 ENOUGH = MOST // 2
 ENOUGH_FOR_NAMESAKES = MOST * 3 // 4
+# git compares files by the lines in them, cut after 64 bytes.
 _CHUNK = 64
 
 
@@ -23,13 +25,13 @@ class Side:
 
     @property
     def type(self) -> str:
-        """The object's type, a file or a link: the first half of the mode."""
+        """The type of the entry, file or symlink: the first half of the mode."""
         return self.entry.mode[:3]
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A file that differs: new where `old` is None, deleted where `new` is None. `alike`: percent, of one that was renamed."""
+    """A file that differs: new if `old` is None, deleted if `new` is None. `alike`: similarity of a renamed one, in percent."""
 
     old: Side | None
     new: Side | None
@@ -37,7 +39,7 @@ class Delta:
 
     @property
     def path(self) -> str:
-        """The path under which it is listed: the file's present path."""
+        """The file's present path, under which it is listed."""
         side = self.new or self.old
         assert side is not None
         return side.path
@@ -51,6 +53,7 @@ def deltas(old: Mapping[str, Side], new: Mapping[str, Side]) -> list[Delta]:
         if before is None or after is None:
             found.append(Delta(before, after))
         elif before.entry != after.entry:
+            # A file that became a link is a deletion and an addition.
             same_type = before.type == after.type
             found += [Delta(before, after)] if same_type else [Delta(before, None), Delta(None, after)]
     return _renamed(found)
@@ -72,7 +75,7 @@ def _renamed(found: list[Delta]) -> list[Delta]:
 
 
 def _pairs(gone: list[Side], come: list[Side]) -> dict[str, tuple[Side, int]]:
-    """Return new path -> the file that it was before and how alike they are, of MOST; each old file is used once."""
+    """Return new path -> the old file and their likeness, out of MOST. Each old file is used once."""
     found: dict[str, tuple[Side, int]] = {}
     free = {side.path: side for side in gone}
 
@@ -80,6 +83,7 @@ def _pairs(gone: list[Side], come: list[Side]) -> dict[str, tuple[Side, int]]:
         found[target.path] = (source, score)
         del free[source.path]
 
+    # In git's order: identical content first, then the same file name, then the most similar pairs.
     for target in come:
         same = [side for side in free.values() if side.entry.sha == target.entry.sha and side.type == target.type]
         if same:
@@ -107,7 +111,7 @@ def _name(side: Side) -> str:
 
 
 def _namesakes(sources: Iterable[Side], targets: Iterable[Side]) -> Iterator[tuple[Side, Side]]:
-    """Yield the pairs of files whose names, without folders, occur once on each side."""
+    """Yield the pairs of files whose name, without folders, occurs once on each side."""
     before, after = _by_name(sources), _by_name(targets)
     for name, sides in before.items():
         if len(sides) == 1 and len(after.get(name, ())) == 1:
@@ -122,16 +126,17 @@ def _by_name(sides: Iterable[Side]) -> dict[str, list[Side]]:
 
 
 def likeness(source: Side, target: Side) -> int:
-    """Return how much of the larger file is in both, of MOST; 0 for empty files and for files of different types."""
+    """Return how much of the larger file is in both, out of MOST; 0 for empty files and for different types."""
     small, large = sorted((len(source.content), len(target.content)))
     if small == 0 or source.type != target.type or large * (MOST - ENOUGH) < (large - small) * MOST:
         return 0
+    # Only now: sizes alone have ruled out pairs that cannot reach 50 %.
     before, after = _chunks(source.content), _chunks(target.content)
     return sum(min(size, after[chunk]) for chunk, size in before.items()) * MOST // large
 
 
 def _chunks(content: bytes) -> Counter[bytes]:
-    """Return bytes per different chunk: a line, or 64 bytes of a longer one. A carriage return before a line's end does not count."""
+    """Return the bytes in each distinct chunk: a line, or 64 bytes of a longer one. A carriage return before a line's end is ignored."""
     found: Counter[bytes] = Counter()
     text = content if is_binary(content) else content.replace(b"\r\n", b"\n")
     for line in lines_of(text):
@@ -148,5 +153,5 @@ def lines_of(content: bytes) -> list[bytes]:
 
 
 def is_binary(content: bytes) -> bool:
-    """True if git takes it for no text: a NUL among the first 8000 bytes."""
+    """True if git takes the content for binary: there is a NUL among the first 8000 bytes."""
     return b"\0" in content[:8000]

@@ -1,4 +1,4 @@
-"""How a git server words what fails: GitPython's account of a command that ended badly, under the name of the tool."""
+"""The errors of a git server: GitPython's account of a failed command, under the name of the tool."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -8,7 +8,7 @@ from simtrain.worlds.handlers.git.revisions import NotPossible
 
 
 class CommandFailed(ToolError):
-    """A git command that ended with another status than 0."""
+    """A git command that ended with a status other than 0."""
 
     def __init__(self, status: int, command: str, stderr: str) -> None:
         super().__init__(
@@ -36,6 +36,6 @@ def reported(name: str) -> Callable[[Callable[[HandlerContext], str | Reply]], C
 
 
 def no_option(value: str | None, what: str) -> None:
-    """Refuse, with a ToolError, a text that git would take for an option."""
+    """Raise ToolError for a text that git would take for an option, such as `--output=/etc/passwd`."""
     if value is not None and value.startswith("-"):
         raise ToolError(f"Invalid {what}: '{value}' - cannot start with '-'")

@@ -1,4 +1,4 @@
-"""Walking a repository's history as `git rev-list` does: younger commits first, none before its children."""
+"""Walk a repository's history as `git rev-list` does: by date of commit, the youngest first."""
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
@@ -9,7 +9,7 @@ from simtrain.worlds.handlers.git.repository import Repository
 def ancestry(
     repository: Repository, starts: Iterable[str], *, since: int | None = None, until: int | None = None
 ) -> Iterator[str]:
-    """Yield the reachable commits by date of commit, those between two times in seconds if given.
+    """Yield the reachable commits by date of commit, if given only those between two times in seconds.
 
     The ancestors of a commit older than `since` are skipped, even if they are younger.
     """
@@ -18,6 +18,7 @@ def ancestry(
 
     def wait(sha: str) -> None:
         if sha not in seen:
+            # Of equal dates the one found first goes first, as in git's queue; ids would order them by chance.
             heappush(waiting, (-repository.commit(sha).committer.seconds, len(seen), sha))
             seen.add(sha)
 

@@ -1,4 +1,4 @@
-"""Git's objects as values, and their ids: the SHA-1 of what git itself would store (gitformat: `git help cat-file`)."""
+"""Git's objects as values, and their ids: the SHA-1 of what git would store (`git help cat-file`)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who did something and when; `at` is ISO 8601 with the zone it was done in, `2031-01-04T09:00:00+01:00`."""
+    """The person and time of a commit or tag; `at` is ISO 8601 with the local offset, `2031-01-04T09:00:00+01:00`."""
 
     name: str
     email: str
@@ -56,7 +56,7 @@ class Commit:
 
     @property
     def sha(self) -> str:
-        """Its id."""
+        """The id of the object."""
         lines = [f"tree {self.tree}", *(f"parent {parent}" for parent in self.parents)]
         lines += [f"author {self.author.encode()}", f"committer {self.committer.encode()}", "", self.message]
         return object_id("commit", "\n".join(lines).encode())
@@ -73,13 +73,14 @@ class Tag:
 
     @property
     def sha(self) -> str:
-        """Its id."""
+        """The id of the object."""
         lines = [f"object {self.target}", "type commit", f"tag {self.name}", f"tagger {self.tagger.encode()}"]
         return object_id("tag", "\n".join([*lines, "", self.message]).encode())
 
 
 def object_id(kind: Kind, content: bytes) -> str:
     """Return the id of an object."""
+    # An id and no protection: without the flag, Pythons built for FIPS refuse SHA-1.
     return sha1(b"%s %d\0" % (kind.encode(), len(content)) + content, usedforsecurity=False).hexdigest()
 
 
@@ -100,7 +101,7 @@ def tree_id(entries: Mapping[str, TreeEntry]) -> str:
 
 
 def in_order(entries: Iterable[tuple[str, TreeEntry]]) -> list[tuple[str, TreeEntry]]:
-    """Return the entries of a folder in git's order: a folder's name counts as if a slash followed."""
+    """Return the entries of a folder in git's order, where a folder's name is compared as if it ended in a slash."""
     return sorted(entries, key=lambda item: (item[0] + "/" if item[1].mode == FOLDER else item[0]).encode())
 
 

@@ -1,4 +1,4 @@
-"""Differences as text, as `git diff` prints them. Which lines differ, libgit2 finds: it holds git's own code for it."""
+"""Differences as text, as `git diff` prints them. libgit2 finds the lines that differ, with git's own code."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,12 +11,13 @@ from simtrain.worlds.handlers.git.deltas import Delta, Side, is_binary, lines_of
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.paths import quoted
 
+# git's default heuristic; text is forced as binary content is dealt with before.
 _AS_GIT = DiffOption.INDENT_HEURISTIC | DiffOption.FORCE_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`old_count` lines from `old` on (counted from 0) are replaced by `new_count` lines from `new` on."""
+    """A replacement of `old_count` lines from `old` on (counted from 0) by `new_count` lines from `new` on."""
 
     old: int
     old_count: int
@@ -27,13 +28,14 @@ class Edit:
 def edits(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Edit]:
     """Yield the differing stretches, from top to bottom."""
     for hunk in Patch.create_from(b"".join(old), b"".join(new), flag=_AS_GIT, context_lines=0).hunks:
-        # An empty stretch is counted from the line before it.
+        # A hunk header gives the line before an empty stretch.
         left, right = hunk.old_start - (hunk.old_lines > 0), hunk.new_start - (hunk.new_lines > 0)
         yield Edit(left, hunk.old_lines, right, hunk.new_lines)
 
 
 NO_NEWLINE = b"\\ No newline at end of file\n"
 _HEADING = re.compile(rb"[A-Za-z_$]")
+# git cuts the function name in a hunk header after 80 bytes.
 _LONGEST_HEADING = 80
 
 
@@ -68,7 +70,7 @@ def _header(delta: Delta, abbreviate: Callable[[str], str]) -> str:
 
 
 def _names(delta: Delta) -> str:
-    """Return the two lines of names over the hunks; none if no line of text differs."""
+    """Return the two lines of names above the hunks; empty if no line of text differs."""
     if not _differs(delta) or _binary(delta):
         return ""
     return f"--- {_named('a/', delta.old)}\n+++ {_named('b/', delta.new)}\n"
@@ -78,6 +80,7 @@ def _named(prefix: str, side: Side | None) -> str:
     if side is None:
         return "/dev/null"
     name = quoted(prefix + side.path)
+    # The tab lets `patch` see where a name with spaces ends.
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
@@ -124,7 +127,7 @@ def _hunks(old: Sequence[bytes], new: Sequence[bytes], context: int) -> Iterator
 
 
 def _grouped(found: Iterable[Edit], context: int) -> Iterator[list[Edit]]:
-    """Yield the edits that share a hunk, since the context between them would touch."""
+    """Yield the edits of each hunk: those whose context would touch share one."""
     group: list[Edit] = []
     for edit in found:
         if group and edit.old - (group[-1].old + group[-1].old_count) > 2 * context:
@@ -144,7 +147,7 @@ def _range(start: int, count: int) -> str:
 
 
 def _heading(lines: Sequence[bytes], start: int) -> bytes:
-    """Return the nearest line above that looks like the beginning of something."""
+    """Return the nearest line above that starts with a letter, `_` or `$`: git's default for the name of a function."""
     for line in reversed(lines[: max(start, 0)]):
         if _HEADING.match(line):
             return b" " + line[:_LONGEST_HEADING].rstrip()

@@ -1,4 +1,4 @@
-"""Paths as git writes them, the patterns of .gitignore, and the pathspecs that choose files."""
+"""Paths as git quotes them, the patterns of .gitignore, and pathspecs."""
 
 import posixpath
 import re
@@ -14,7 +14,7 @@ _GLOB = re.compile(r"[*?\[]")
 
 
 def quoted(path: str) -> str:
-    """Return a path in messages: in quotes with octal escapes where it holds more than plain ASCII."""
+    """Return a path as in git's messages: quoted, with octal escapes, if it holds more than printable ASCII."""
     raw = path.encode()
     if all(32 <= byte < 127 and byte not in _ESCAPES for byte in raw):
         return path
@@ -29,7 +29,7 @@ def _escaped(byte: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return a shell pattern as a regular expression that never backtracks far."""
+    """Return a shell pattern as a regular expression. `translate` writes atomic groups, so it cannot be made to backtrack for long."""
     return re.compile(translate(text))
 
 
@@ -43,7 +43,7 @@ def _fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _once(pattern: Iterable[str]) -> tuple[str, ...]:
-    """Return the pattern with each run of `**` as one of them."""
+    """Return the pattern with each run of `**` as one; a run would multiply the ways to match, to no effect."""
     return tuple(name for part, run in groupby(pattern) for name in (run if part != "**" else (part,)))
 
 
@@ -56,16 +56,18 @@ class _Rule:
 
 
 class Ignored:
-    """What the .gitignore files of a working tree exclude."""
+    """The rules of the .gitignore files in a working tree."""
 
     def __init__(self, worktree: Mapping[str, tuple[str, bytes]]) -> None:
         self._rules: list[_Rule] = []
         files = [path for path in worktree if posixpath.basename(path) == ".gitignore"]
+        # The last rule that matches decides, so those of deeper folders come later (gitignore(5)).
         for path in sorted(files, key=lambda found: (found.count("/"), found)):
             for line in worktree[path][1].decode(errors="replace").splitlines():
                 self._add(posixpath.dirname(path), line)
 
     def _add(self, folder: str, line: str) -> None:
+        # Trailing spaces count only if they are escaped (gitignore(5)).
         text = re.sub(r"(?<!\\) +$", "", line)
         if text == "" or text.startswith("#"):
             return
@@ -75,6 +77,7 @@ class Ignored:
         )
         folders_only = text.endswith("/")
         text = text.rstrip("/") if folders_only else text
+        # A pattern without a slash in it matches at any depth (gitignore(5)).
         anywhere = () if "/" in text else ("**",)
         pattern = (*anywhere, *text.removeprefix("/").split("/"))
         self._rules.append(_Rule(folder, _once(pattern), folders_only, excludes))
@@ -82,6 +85,7 @@ class Ignored:
     def cause(self, path: str) -> str | None:
         """Return the file itself, or the outermost of its folders, that is excluded; None if nothing is."""
         parts = path.split("/")
+        # From the outside in: nothing below an excluded folder can be included again (gitignore(5)).
         for depth in range(1, len(parts) + 1):
             here = "/".join(parts[:depth])
             if self._excluded(here, is_folder=depth < len(parts)):
@@ -100,14 +104,14 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Pathspec:
-    """What chooses files: a file, a folder, or a pattern, from the root of the working tree."""
+    """A pathspec: a file, a folder or a pattern, from the root of the working tree."""
 
     written: str
     path: str
     folder_only: bool
 
     def chosen(self, paths: Iterable[str]) -> list[str]:
-        """Return those of `paths` that it chooses."""
+        """Return those of `paths` that the pathspec matches."""
         below = f"{self.path}/" if self.path else ""
         fits = _pattern(self.path).match if _GLOB.search(self.path) else None
         return [
@@ -120,7 +124,7 @@ class Pathspec:
 
 
 def pathspec(written: str, root: str) -> Pathspec | None:
-    """Return a pathspec as written: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
+    """Return a pathspec from its text: relative, absolute, or `:/` from the root; None for one that leads out of `root`."""
     plain = written.removeprefix(":/") if written.startswith(":/") else written
     path = posixpath.normpath(posixpath.join(root, plain))
     if path != root and not path.startswith(root.rstrip("/") + "/"):

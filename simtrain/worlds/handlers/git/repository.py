@@ -1,4 +1,4 @@
-"""One repository as rows of the world: its objects, its refs and their logs, its index and its working tree."""
+"""One repository as rows of the world: objects, refs and their logs, index and working tree."""
 
 import json
 from base64 import b64decode, b64encode
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (("commit", "commits"), ("tree", "trees")
 
 
 class Repository:
-    """A repository of the world, by its path. One object serves one tool call, so nothing is cached between calls."""
+    """A repository of the world, by its path. An instance serves one tool call, so that nothing is cached between calls."""
 
     def __init__(self, context: HandlerContext, path: str) -> None:
         self._context = context
@@ -47,7 +47,7 @@ class Repository:
         self._context.write(sql, {"repository": self.path, **values})
 
     def _insert(self, table: str, **values: JsonValue) -> None:
-        """Add a row, unless it is there already."""
+        """Add a row unless it exists: objects are named by their content, so an old row is the same."""
         names = ("repository", *values)
         marks = ", ".join(f":{name}" for name in names)
         self._write(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", **values)
@@ -67,10 +67,11 @@ class Repository:
             f"select sha from {table} where repository = :repository and sha >= :first and sha < :last"
             for _, table in _KINDS
         )
+        # "g" sorts after every hexadecimal digit, so the range is all ids with the prefix, and an index serves it.
         return [row["sha"] for row in self._read(f"{tables} order by sha", first=prefix, last=prefix + "g")]
 
     def abbreviated(self, sha: str) -> str:
-        """Return the first seven digits of an id, or as many more as tell it from the others."""
+        """Return the first seven digits of an id, or as many more as make it unique."""
         others = [other for other in self.with_prefix(sha[:ABBREVIATION]) if other != sha]
         length = ABBREVIATION
         while any(other.startswith(sha[:length]) for other in others):
@@ -78,14 +79,15 @@ class Repository:
         return sha[:length]
 
     def commit(self, sha: str) -> Commit:
-        """Return a commit that is there."""
+        """Return an existing commit."""
+        # All at once: a walk reads nearly every commit, and would send a query for each.
         if not self._commits:
             for row in self._read("select * from commits where repository = :repository"):
                 self._commits[row["sha"]] = _commit(row)
         return self._commits[sha]
 
     def tag(self, sha: str) -> str:
-        """Return the commit that an annotated tag is about."""
+        """Return the commit that an annotated tag points to."""
         return self._read("select target from tags where repository = :repository and sha = :sha", sha=sha)[0]["target"]
 
     def tree(self, sha: str) -> dict[str, TreeEntry]:
@@ -94,7 +96,7 @@ class Repository:
         return dict(in_order((row["name"], TreeEntry(row["mode"], row["entry"])) for row in rows))
 
     def files(self, tree: str) -> dict[str, TreeEntry]:
-        """Return every file of a tree and of the folders in it, by path; those of the same tree are read once."""
+        """Return every file of a tree and of the folders in it, by path. Each tree is read once."""
         if tree not in self._flat:
             found: dict[str, TreeEntry] = {}
             for name, entry in self.tree(tree).items():
@@ -106,18 +108,18 @@ class Repository:
         return self._flat[tree]
 
     def blob(self, sha: str) -> bytes:
-        """Return the content of a blob that is there."""
+        """Return the content of an existing blob."""
         row = self._read("select content, encoding from blobs where repository = :repository and sha = :sha", sha=sha)
         return _decoded(row[0])
 
     def keep_blob(self, content: bytes) -> str:
-        """Store a file's content; its id."""
+        """Store a file's content, and return its id."""
         sha = blob_id(content)
         self._insert("blobs", sha=sha, **_encoded(content))
         return sha
 
     def keep_tree(self, files: Mapping[str, TreeEntry]) -> str:
-        """Store the trees that hold these files; the id of the root."""
+        """Store the trees that hold these files, and return the id of the root."""
         root, folders = folders_of(files)
         for sha, entries in folders.items():
             for name, entry in entries.items():
@@ -125,7 +127,7 @@ class Repository:
         return root
 
     def keep_commit(self, commit: Commit) -> str:
-        """Store a commit; its id."""
+        """Store a commit, and return its id."""
         author, committer = commit.author, commit.committer
         by: JsonObject = {"author": author.name, "author_email": author.email, "authored_at": author.at}
         by |= {"committer": committer.name, "committer_email": committer.email, "committed_at": committer.at}
@@ -135,7 +137,7 @@ class Repository:
         return commit.sha
 
     def keep_tag(self, tag: Tag) -> str:
-        """Store an annotated tag; its id."""
+        """Store an annotated tag, and return its id."""
         who: JsonObject = {"tagger": tag.tagger.name, "email": tag.tagger.email, "at": tag.tagger.at}
         self._insert("tags", sha=tag.sha, target=tag.target, name=tag.name, **who, message=tag.message)
         return tag.sha
@@ -169,17 +171,17 @@ class Repository:
         return self.ref(target.removeprefix(SYMBOLIC)) if target.startswith(SYMBOLIC) else target
 
     def upstream(self, name: str) -> str | None:
-        """Return the ref that a branch follows, by full name."""
+        """Return the full name of the upstream of a branch; None if it has none."""
         found = self._read("select upstream from refs where repository = :repository and name = :name", name=name)
         return found[0]["upstream"] if found else None
 
     def set_ref(self, name: str, sha: str) -> None:
-        """Make or move a ref."""
+        """Create or move a ref."""
         sql = "insert into refs (repository, name, target) values (:repository, :name, :sha) on conflict do update set target = :sha"
         self._write(sql, name=name, sha=sha)
 
     def set_head(self, value: str) -> None:
-        """Let HEAD hold a branch, or the id of a commit."""
+        """Set HEAD to a branch, or to the id of a commit."""
         self._write("update repositories set head = :head where path = :repository", head=value)
 
     def log(self, ref: str) -> list[JsonObject]:
@@ -227,8 +229,9 @@ class Repository:
         return _by_path({row["path"]: (row["mode"], _decoded(row)) for row in rows})
 
     def put_files(self, changes: Mapping[str, TreeEntry | None]) -> None:
-        """Bring files of the working tree to what the index says; None removes one."""
+        """Write files of the working tree as their entries say; None removes one."""
         for path, entry in changes.items():
+            # Deleted first, since `put_file` leaves an existing row as it is.
             self._write("delete from worktree where repository = :repository and path = :path", path=path)
             if entry is not None:
                 self.put_file(path, entry.mode, self.blob(entry.sha))
@@ -243,8 +246,9 @@ def _by_path(found: dict[str, T]) -> dict[str, T]:
 
 
 def _encoded(content: bytes) -> JsonObject:
-    """Return content as cells: text where it is text, so that SQL can read it."""
+    """Return content as cells: UTF-8 as text, so that SQL can read it, else base64."""
     try:
+        # SQLite's text functions stop at a NUL.
         if b"\0" not in content:
             return {"content": content.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Revisions such as `main~2`, `v1^{tree}` or `HEAD:docs/a.md`, resolved as GitPython resolves them, with its words for what fails."""
+"""Revisions such as `main~2`, `v1^{tree}` or `HEAD:docs/a.md`, resolved as by GitPython, with its error messages."""
 
 import re
 from collections import deque
@@ -9,6 +9,7 @@ from simtrain.worlds.handlers.git.history import ancestry
 from simtrain.worlds.handlers.git.objects import FOLDER, Kind
 from simtrain.worlds.handlers.git.repository import HEADS, Repository
 
+# git resolves no abbreviation of fewer than four digits.
 _HEX = re.compile(r"[0-9A-Fa-f]{4,40}")
 _NUMBER = re.compile(r"[0-9]*")
 _PLACE = re.compile(r"[0-9]{1,9}")
@@ -24,19 +25,19 @@ class Unresolved(ToolError):
 
 
 class NotPossible(ToolError):
-    """A form of revision that GitPython does not know, and rejects without a message."""
+    """A form of revision that GitPython does not know, and refuses without a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What a revision leads to."""
+    """The object that a revision leads to."""
 
     kind: Kind
     sha: str
 
 
 def candidates(name: str) -> tuple[str, ...]:
-    """Return the full names that a short ref name may mean; the first that exists wins."""
+    """Return the full names that a short ref name may stand for; the first that exists counts (`git help rev-parse`)."""
     return (
         name,
         f"refs/{name}",
@@ -48,7 +49,7 @@ def candidates(name: str) -> tuple[str, ...]:
 
 
 def full_name(repository: Repository, name: str) -> str | None:
-    """Return the full name of the ref that a name means; None if no such ref exists."""
+    """Return the full name of the ref that a name stands for; None if no such ref exists."""
     wanted = "HEAD" if name == "@" else name
     return next(
         (one for one in candidates(wanted) if (one == "HEAD" or one.startswith("refs/")) and repository.ref(one)), None
@@ -62,7 +63,7 @@ def resolve(repository: Repository, revision: str) -> Object:
 
 
 def earlier_checkout(repository: Repository, steps: int) -> str | None:
-    """Return what was checked out `steps` checkouts ago: a branch, or an id."""
+    """Return what was checked out `steps` checkouts ago: a branch, or an id. None if the log does not reach that far."""
     moves = [found[1] for entry in repository.log("HEAD") if (found := _MOVED.fullmatch(entry["message"]))]
     return moves[steps - 1] if 0 < steps <= len(moves) else None
 
@@ -111,7 +112,7 @@ class _Reading:
             return self._named(name)
         except Unresolved:
             if self._text.startswith(("@{u}", "@{upstream}"), self._at):
-                # GitPython asks for the upstream of a name that it has not looked for.
+                # GitPython asks for the upstream before it resolves the name, so an unknown name fails there.
                 raise NotPossible(self._text) from None
             raise
 
@@ -181,7 +182,7 @@ class _Reading:
         following = self._text[self._at : self._at + 1]
         if following not in ("", "^", "~", ":", "@"):
             raise ToolError(f"Invalid token: {following!r}")
-        # More steps than that lead to no commit either.
+        # Nine digits are more steps than any history has; Python refuses to read more than 4,300 digits.
         count = int(number[:9]) if number else 1
         commit = self._commit(found)
         short = Unresolved(
@@ -227,7 +228,7 @@ class _Reading:
         return self._object(entries[int(inside)]["new"])
 
     def _search(self, text: str, starts: list[str]) -> Object:
-        """Return the youngest commit whose message holds a text."""
+        """Return the youngest commit whose message contains a text."""
         peeled = [self._peeled(self._object(sha)).sha for sha in starts]
         for sha in ancestry(self._repository, peeled):
             if text in self._repository.commit(sha).message:

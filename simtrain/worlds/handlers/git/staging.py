@@ -1,4 +1,4 @@
-"""The index: adding files to it, taking everything back, and committing it."""
+"""The index: add files, reset it, commit it."""
 
 from collections.abc import Sequence
 
@@ -24,13 +24,14 @@ _HINT = (
 
 
 def add(repository: Repository, files: Sequence[str]) -> str | Reply:
-    """Stage files. Ignored ones among them give an error reply, though the others are staged. Raises ToolError."""
+    """Stage files. Ignored ones give an error reply, but the others are staged. Raises ToolError."""
     specs = [_checked(repository, written) for written in files]
     if "" in files:
         what = "fatal: empty string is not a valid pathspec. please use . instead if you meant to match all paths"
         raise CommandFailed(128, f"ls-files --stage -- {' '.join(files)}", what)
     index, worktree = repository.index(), repository.worktree()
     ignored = Ignored(worktree)
+    # .gitignore applies to untracked files only.
     open_files = [path for path in worktree if path in index or ignored.cause(path) is None]
     chosen: dict[str, None] = {}
     refused: list[str] = []
@@ -50,6 +51,7 @@ def add(repository: Repository, files: Sequence[str]) -> str | Reply:
         listed = "\n".join(dict.fromkeys(sorted(refused)))
         what = f"The following paths are ignored by one of your .gitignore files:\n{listed}\n{_HINT}"
         failure = CommandFailed(1, f"add -- {' '.join(files)}", what)
+        # A ToolError would roll the call back; git stages the others all the same.
         return Reply(f"Error executing tool git_add: {failure}", is_error=True)
     return STAGED if changes else UNCHANGED
 
@@ -64,7 +66,7 @@ def _checked(repository: Repository, written: str) -> Pathspec:
 def _missed(
     spec: Pathspec, files: Sequence[str], worktree: dict[str, tuple[str, bytes]], ignored: Ignored
 ) -> list[str]:
-    """Return the ignored paths that a pathspec names, though it chooses none. Raises CommandFailed where nothing is there at all."""
+    """Return the ignored paths that a pathspec without a match names. Raises CommandFailed if there are no such files at all."""
     if spec.path in ("", ".git") or spec.path.startswith(".git/"):
         return []
     below = [path for path in worktree if path == spec.path or path.startswith(f"{spec.path}/")]
@@ -75,7 +77,7 @@ def _missed(
 
 
 def reset(repository: Repository) -> None:
-    """Bring the index back to the commit at HEAD. Raises CommandFailed before the first commit."""
+    """Reset the index to the commit at HEAD. Raises CommandFailed before the first commit."""
     if repository.ref("HEAD") is None:
         raise CommandFailed(128, "read-tree HEAD", "fatal: Not a valid object name HEAD")
     head, index = repository.files(head_tree(repository)), repository.index()
@@ -84,7 +86,7 @@ def reset(repository: Repository) -> None:
 
 
 def commit(context: HandlerContext, repository: Repository, message: str) -> str:
-    """Commit the index as the repository's user, now; the new id. Raises ToolError where nothing is staged."""
+    """Commit the index as the repository's user, now, and return the new id. Raises ToolError if nothing is staged."""
     index = repository.index()
     if index == repository.files(head_tree(repository)):
         raise ToolError(NOTHING_STAGED)

@@ -1,4 +1,4 @@
-"""The states of a repository that are compared: a commit, the index, the working tree."""
+"""The states of a repository that diffs compare: a commit, the index, the working tree."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from simtrain.worlds.handlers.git.repository import Repository
 
 
 def head_tree(repository: Repository) -> str:
-    """Return the tree of the commit at HEAD; the empty one before the first commit."""
+    """Return the tree of the commit at HEAD; the empty tree before the first commit."""
     sha = repository.ref("HEAD")
     return repository.commit(sha).tree if sha else EMPTY_TREE
 
@@ -33,6 +33,7 @@ def against_worktree(repository: Repository, old: Mapping[str, TreeEntry]) -> li
     """Return the differences from stored files to the files of the working tree that are in the index."""
     index = repository.index()
     tree = repository.worktree()
+    # git's diffs leave untracked files out.
     now = {
         path: Side(path, TreeEntry(mode, blob_id(content)), content)
         for path, (mode, content) in tree.items()

@@ -1,4 +1,4 @@
-"""What `git status` says: the branch, what is staged, what is changed, what is not tracked."""
+"""The text of `git status`: the branch, what is staged, changed and untracked."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -19,7 +19,7 @@ _Part: TypeAlias = list[str]
 
 
 def status(repository: Repository) -> str:
-    """Return the whole text, with its last newline."""
+    """Return the whole text, which ends in a newline."""
     in_index = staged(repository)
     changed = against_worktree(repository, repository.index())
     untracked = untracked_files(repository)
@@ -55,7 +55,7 @@ def _listed(found: Iterable[Delta]) -> list[str]:
 
 
 def _with_types(found: list[Delta]) -> list[Delta]:
-    """Return the differences with a file that became a link, or the reverse, as one entry."""
+    """Return the differences, with a file that became a symlink, or the reverse, as one entry."""
     gone = {delta.path: delta.old for delta in found if delta.new is None}
     come = {delta.path for delta in found if delta.old is None}
     joined = [
@@ -117,7 +117,7 @@ def _commits(count: int) -> str:
 
 
 def untracked_files(repository: Repository) -> list[str]:
-    """Return the files that are neither in the index nor ignored; a folder with nothing tracked in it is listed in place of its files."""
+    """Return the files that are neither in the index nor ignored; a folder without tracked files stands for all of its files."""
     worktree, index = repository.worktree(), repository.index()
     folders = {folder for path in index for folder in _folders(path)}
     ignored = Ignored(worktree)

@@ -65,7 +65,7 @@ def _diff(title: str, context: HandlerContext, repository: Repository, found: Se
 
 
 def _lines(number: int) -> int:
-    """Return a number of context lines as git parses it: clamped to 64 bits, then cut to 32."""
+    """Return a number of context lines as git parses it: strtol clamps it to 64 bits, and an int keeps 32 of them."""
     if number <= 1 - _END:
         return 0
     return (min(number, _END - 1) + 2**31) % 2**32 - 2**31
@@ -93,7 +93,7 @@ def reset(context: HandlerContext) -> str:
 
 @reported("git_log")
 def log(context: HandlerContext) -> str:
-    """Return the commits that lead to HEAD, the youngest first."""
+    """Return the commits reachable from HEAD, the youngest first."""
     repository = _opened(context)
     since, until = context.arguments["start_timestamp"], context.arguments["end_timestamp"]
     no_option(since, "start_timestamp")
@@ -107,6 +107,7 @@ def log(context: HandlerContext) -> str:
         since=seconds_at(since, context.now) if since else None,
         until=seconds_at(until, context.now) if until else None,
     )
+    # As for git, a negative count means no limit.
     most = context.arguments["max_count"]
     return "Commit history:\n" + "\n".join(_logged(repository, islice(found, min(most, _MOST) if most >= 0 else None)))
 
@@ -129,7 +130,7 @@ def create_branch(context: HandlerContext) -> str:
         raise ToolError("HEAD is detached, so there is no current branch to branch from; pass base_branch")
     if base:
         _check_base(repository, base)
-    # GitPython reads the name of the ref that it found once more, as a revision: a branch called HEAD is HEAD.
+    # GitPython resolves the name of the ref that it found once more, as a revision: a branch called HEAD gives HEAD.
     sha = resolve(repository, base).sha if base else repository.ref("HEAD")
     if sha is None:
         raise Unresolved(base or checked_out or "")
@@ -141,13 +142,13 @@ def create_branch(context: HandlerContext) -> str:
 
 
 def _check_base(repository: Repository, name: str) -> None:
-    """Refuse a name under which GitPython lists no branch or tag."""
+    """Raise ToolError for a name under which GitPython lists no branch or tag."""
     if not any(ref.startswith((HEADS, REMOTES, TAGS)) and shortened(ref) == name for ref in repository.refs()):
         raise ToolError(f"No item found with id {name}")
 
 
 def _check_place(repository: Repository, name: str, ref: str) -> None:
-    """Refuse a name that is taken, and one that is, or would need, a folder of refs."""
+    """Raise ToolError for a name that is taken, and for one that clashes with a folder of refs: a ref is a file in .git."""
     folder = f"{repository.path}/.git/"
     for other in repository.refs():
         if other == ref:
@@ -218,9 +219,9 @@ def _commit_named(repository: Repository, name: str, command: str) -> str:
 
 
 def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object | None:
-    """Resolve a revision as git itself does, which knows forms that GitPython does not. Raises CommandFailed."""
+    """Return the object that git itself finds, which knows forms that GitPython does not; None if none. Raises CommandFailed."""
     if name.startswith(":/"):
-        # GitPython looks for the text as it stands, git for a pattern, and for none without any.
+        # GitPython searches for the text itself, git for a pattern, and for nothing if that is empty.
         return None if name == ":/" else _resolved(repository, name)
     followed = _UPSTREAM.fullmatch(name)
     if followed:
@@ -240,7 +241,7 @@ def _as_git_reads_it(repository: Repository, name: str, command: str) -> Object 
 
 
 def _check_log(repository: Repository, name: str, place: int, command: str) -> None:
-    """Refuse, in the words of git, a place in a ref's log that it does not reach; without a name it is the log of the branch."""
+    """Raise CommandFailed, in git's words, for a place beyond the end of a ref's log; without a name, of the branch's."""
     ref = full_name(repository, name) if name else repository.head
     entries = len(repository.log(ref)) if ref is not None else 0
     if 0 < entries <= place:
@@ -256,7 +257,7 @@ def _resolved(repository: Repository, name: str) -> Object | None:
 
 
 def _opened(context: HandlerContext) -> Repository:
-    """Return the repository that the call names. Raises ToolError for a path that is not allowed, or no repository."""
+    """Return the repository that the call names. Raises ToolError for a path that is not allowed, and for one without a repository."""
     given: str = context.arguments["repo_path"]
     server = context.read("select directory, only_repository from server")[0]
     path = posixpath.normpath(posixpath.join(server["directory"], given))
@@ -266,12 +267,13 @@ def _opened(context: HandlerContext) -> Repository:
         raise ToolError(f"Repository path '{written}' is outside the allowed repository '{only}'")
     root = path.removesuffix("/.git")
     if not context.read("select 1 from repositories where path = :path", {"path": root}):
+        # GitPython's InvalidGitRepositoryError says nothing but the path.
         raise ToolError(path)
     return Repository(context, root)
 
 
 NO_OBJECT = "0" * 40
-"""The id that no object has; GitPython hands it on to git as it is."""
+"""The id that no object has; GitPython passes it to git unresolved."""
 _MOST = 1_000_000_000
 _END = 2**63
 _EARLIER = re.compile(r"(.*?)@\{([0-9]{1,9})\}.*")
@@ -305,7 +307,7 @@ def _shown(delta: Delta) -> str:
 
 
 def show_file(repository: Repository, sha: str) -> str:
-    """Return a file's content; bytes that are no text are shown as replaced."""
+    """Return a file's content; bytes that are not UTF-8 become U+FFFD."""
     return repository.blob(sha).decode(errors="replace")
 
 

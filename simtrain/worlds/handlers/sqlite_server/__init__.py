@@ -1,1 +1,1 @@
-"""The tools of a SQLite server: an agent's own SQL over a database of its own, in a sandbox apart from the world's database."""
+"""The tools of a SQLite server: an agent's SQL over its own database, in a sandbox apart from the world's."""

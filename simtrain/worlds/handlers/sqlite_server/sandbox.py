@@ -15,9 +15,9 @@ from simtrain.worlds.service.functions import install
 from simtrain.worlds.service.watch import RunningStatement
 
 COMMITTED = ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
-"""How a statement begins that the server commits and counts; whatever else a statement does, it does uncommitted."""
+"""The beginnings of statements that the server commits and counts. Others may write too, but are never committed."""
 
-# What one statement may need: pages of the database (of 4 KiB), bytes of a value, and bytes of memory for the result.
+# Limits of one statement: pages of the database (of 4 KiB), bytes of a value, and bytes of memory for the result.
 MAX_PAGES = 8192
 MAX_VALUE = 256_000
 MAX_RESULT = 16_000_000
@@ -25,6 +25,7 @@ _LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    # ATTACH opens files of the host by name.
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     # Views of views of views take their time while they are prepared, and nothing interrupts that.
     sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
@@ -42,7 +43,9 @@ _ALLOWED = frozenset(
      sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_INDEX, sqlite3.SQLITE_DROP_TEMP_VIEW,
      sqlite3.SQLITE_DROP_TEMP_TRIGGER, sqlite3.SQLITE_ALTER_TABLE}
 )  # fmt: skip
+# Bytes that a dict takes beside its values.
 _ROW_COST = 200
+# These load code, reach the host's files and programs, or write to the log.
 _REFUSED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"})
 _LISTING_PRAGMAS = frozenset(
     {"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
@@ -51,7 +54,7 @@ _LISTING_PRAGMAS = frozenset(
 _READ_ONLY_PRAGMAS = frozenset(
     {"foreign_keys", "encoding", "page_size", "user_version", "application_id", "collation_list"}
 )
-"""Pragmas that may be asked; those above may also have an argument, since it names what is asked about."""
+"""Pragmas that may only be read. Those above may have an argument too: it names a table or index, and sets nothing."""
 
 
 class Sandbox:
@@ -72,7 +75,7 @@ class Sandbox:
         self._now = now
 
     def run(self, sql: str) -> list[JsonObject]:
-        """Carry out one statement as the server does: its rows, or how many it affected. Raises sqlite3.Error, sqlite3.Warning."""
+        """Run one statement as the server does, and return its rows, or the number affected. Raises sqlite3.Error, sqlite3.Warning."""
         self._guard(sql)
         cursor = self.connection.cursor()
         try:
@@ -89,6 +92,7 @@ class Sandbox:
     def _guard(self, sql: str) -> None:
         draws = count()
 
+        # SQLite seeds its own from the operating system; drawn from time and statement, a replay gives the same rows.
         def random() -> int:
             return derive(0, "sqlite", self._now, sql, next(draws)) - 2**63
 
@@ -101,7 +105,7 @@ class Sandbox:
         self.connection.set_authorizer(_authorize)
 
     def _release(self) -> None:
-        """Discard what was not committed: it is lost with the server's connection."""
+        """Roll back what was not committed: the server opens a connection for each call, and loses it."""
         self.connection.set_authorizer(None)
         self.connection.rollback()
 
@@ -111,7 +115,7 @@ class Sandbox:
 
 
 def tell_time(connection: sqlite3.Connection, now: str) -> None:
-    """Make it `now` for the SQL of a connection, in a place whose local time is UTC."""
+    """Make `now` the time in a connection's SQL, with UTC as local time."""
     install(connection, lambda: now, local=True)
     written = now[:19].replace("T", " ")
     for name, value in (("timestamp", written), ("date", written[:10]), ("time", written[11:])):
@@ -120,7 +124,7 @@ def tell_time(connection: sqlite3.Connection, now: str) -> None:
 
 @contextmanager
 def limited(connection: sqlite3.Connection) -> Generator[None]:
-    """Limit the block's SQL like any SQL of a world: in steps, time and memory."""
+    """Limit the block's SQL as all SQL of worlds: in steps, time and memory."""
     counted = count(1)
     connection.set_progress_handler(lambda: next(counted) > MAX_STEPS, STEP_OPS)
     try:
@@ -146,7 +150,7 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 
 def _fetched(cursor: sqlite3.Cursor) -> list[JsonObject]:
-    """Return all rows; a result that grows too large ends as a statement does that takes too long."""
+    """Return all rows. A result that grows too large is interrupted like a statement that takes too long."""
     found: list[JsonObject] = []
     size = 0
     for row in cursor:
@@ -158,4 +162,5 @@ def _fetched(cursor: sqlite3.Cursor) -> list[JsonObject]:
 
 
 def _size(value: Cell) -> int:
+    # At most four bytes a character.
     return 4 * len(value) if isinstance(value, str | bytes) else 32

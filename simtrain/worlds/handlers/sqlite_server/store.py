@@ -1,4 +1,4 @@
-"""An agent's database as rows of the world: out of the world into an image, and what changed back again.
+"""An agent's database as rows of the world: read into an image for a statement, and its changes written back.
 
 Every table of the world, save the three named here, is a table of the agent's database, in the definition that the world file gives
 it; so tasks and graders read what the agent wrote as plain SQL. Needs `agent_schema (position integer primary key, type, name,
@@ -20,7 +20,7 @@ from simtrain.worlds.handlers.sqlite_server.sandbox import limited, tell_time
 from simtrain.worlds.service.database import Cell
 
 BESIDE = ("memo", "agent_schema", "agent_rows")
-"""The tables of the world that are not the agent's."""
+"""The tables of the world that the agent's database lacks."""
 
 SEQUENCE = "sqlite_sequence"
 _ALIASES = ("rowid", "oid", "_rowid_")
@@ -32,7 +32,7 @@ Read: TypeAlias = Callable[[str], list[JsonObject]]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One object of a schema, as in `sqlite_master`; `own` marks a table whose rows are in the world's table of that name."""
+    """One object of a schema, as in `sqlite_master`. `own`: the rows are in the world's own table of that name."""
 
     type: str
     name: str
@@ -43,14 +43,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Content:
-    """A whole database: its definitions in order, and the rows of its tables by row id."""
+    """A whole database: its definitions in order, and its rows by table and row id."""
 
     definitions: tuple[Definition, ...]
     rows: Mapping[str, Rows] = field(default_factory=dict[str, Rows])
 
 
 def load(read: Read) -> Content:
-    """Return the agent's database as the world holds it; `read` carries out a SELECT over the world."""
+    """Return the agent's database as stored in the world; `read` runs a SELECT over the world."""
     given = _given(read)
     kept = read("select type, name, tbl_name, sql, own from agent_schema order by position")
     definitions = tuple(_definition(row, own=bool(row["own"])) for row in kept) or given
@@ -65,7 +65,7 @@ def load(read: Read) -> Content:
 
 
 def image(content: Content, *, now: str) -> bytes:
-    """Return the database as bytes. Triggers come last, so that filling the tables sets none off. Raises sqlite3.Error."""
+    """Return the database as bytes. Triggers are created last, so that filling the tables fires none. Raises sqlite3.Error."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         tell_time(connection, now)
@@ -83,6 +83,7 @@ def _make(connection: sqlite3.Connection, content: Content) -> None:
             connection.execute(one.sql)
     for table in (one.name for one in content.definitions if one.type == "table"):
         _fill(connection, table, content.rows.get(table, {}))
+    # Filling a table with AUTOINCREMENT has advanced its counter; the agent's own may be further.
     if SEQUENCE in content.rows:
         connection.execute(f"delete from {SEQUENCE}")
         _fill(connection, SEQUENCE, content.rows[SEQUENCE])
@@ -92,8 +93,9 @@ def _make(connection: sqlite3.Connection, content: Content) -> None:
 
 
 def taken(connection: sqlite3.Connection) -> Content:
-    """Return what a database holds."""
+    """Return the content of a database."""
     connection.row_factory = sqlite3.Row
+    # An agent can store text that is not UTF-8: `cast(x'ff' as text)`.
     connection.text_factory = _read_leniently
     listed = connection.execute(
         "select type, name, tbl_name, sql from sqlite_master where sql is not null order by rowid"
@@ -110,7 +112,7 @@ def _read_leniently(text: bytes) -> str:
 
 
 def save(context: HandlerContext, before: Content, after: Content) -> None:
-    """Write into the world what differs between two states of the agent's database."""
+    """Write the differences between two states of the agent's database into the world."""
     given = {one.name: one.sql for one in _given(context.read) if one.type == "table"}
     definitions = tuple(
         Definition(one.type, one.name, one.table, one.sql, own=_stays(one, given, after.rows))
@@ -152,7 +154,7 @@ def _definition(row: Mapping[str, JsonValue], *, own: bool = False) -> Definitio
 
 
 def _stays(one: Definition, given: Mapping[str, str], rows: Mapping[str, Rows]) -> bool:
-    """True if the rows of an object are kept in the world's own table of its name."""
+    """True if the rows of an object can stay in the world's own table of that name: its definition is as given, and JSON can hold them."""
     if one.type != "table" or given.get(one.name) != one.sql:
         return False
     return all(_sayable(value) for row in rows[one.name].values() for value in row.values())
@@ -173,7 +175,7 @@ def _fill(connection: sqlite3.Connection, table: str, rows: Rows) -> None:
 
 
 def _rows(connection: sqlite3.Connection, table: str) -> Rows:
-    """Return the rows of a table by row id; by place where it has none."""
+    """Return the rows of a table by row id, or by position in a table WITHOUT ROWID."""
     columns, alias = _columns(connection, table)
     listed = ", ".join(quoted(column) for column in columns)
     found: Iterable[sqlite3.Row] = connection.execute(f"select {alias or 0}, {listed} from {quoted(table)}")
@@ -183,8 +185,9 @@ def _rows(connection: sqlite3.Connection, table: str) -> Rows:
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[list[str], str | None]:
-    """Return the columns of a table that can be written, and a name of its row id that none of them takes."""
+    """Return the columns of a table that can be written, and a name for its row id that no column hides; None if it has none."""
     listed = connection.execute(f"pragma table_xinfo({quoted(table)})").fetchall()
+    # Generated columns are marked as hidden, and refuse values.
     columns = [row[1] for row in listed if row[6] == 0]
     alias = next((name for name in _ALIASES if name not in {column.lower() for column in columns}), None)
     if alias is not None:
@@ -196,7 +199,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> tuple[list[str], str
 
 
 def _save_own(context: HandlerContext, table: str, old: Rows, new: Rows) -> None:
-    """Save the changed rows of a table; they are taken out first, so that two that swap a unique value never collide."""
+    """Save the changed rows of a table. All are deleted first, so that two that swap a unique value do not collide."""
     changed = [rowid for rowid in old if new.get(rowid) != old[rowid]]
     for rowid in changed:
         context.write(f"delete from {quoted(table)} where rowid = :row", {"row": rowid})

@@ -1,4 +1,4 @@
-"""The tools of a SQLite server, in the words of the reference server, which reports errors as ordinary replies."""
+"""The tools of a SQLite server, with the texts of the reference server, which reports errors as ordinary replies."""
 
 import sqlite3
 from contextlib import closing
@@ -19,6 +19,7 @@ _SUMMARY = (
 def read_query(context: HandlerContext) -> Reply:
     """Return the rows of a SELECT."""
     query = _text(context, "query")
+    # The reference server's own test, which refuses WITH as well.
     if not query.strip().upper().startswith("SELECT"):
         return Reply("Error: Only SELECT queries are allowed for read_query")
     return _reply(context, query)
@@ -26,7 +27,7 @@ def read_query(context: HandlerContext) -> Reply:
 
 @takes_time
 def write_query(context: HandlerContext) -> Reply:
-    """Carry out any statement but a SELECT: the number of rows that an INSERT, UPDATE or DELETE touched, else its rows."""
+    """Run any statement but a SELECT, and return the number of rows that an INSERT, UPDATE or DELETE affected, else its rows."""
     query = _text(context, "query")
     if query.strip().upper().startswith("SELECT"):
         return Reply("Error: SELECT queries are not allowed for write_query")
@@ -35,7 +36,7 @@ def write_query(context: HandlerContext) -> Reply:
 
 @takes_time
 def create_table(context: HandlerContext) -> Reply:
-    """Carry out a CREATE TABLE."""
+    """Run a CREATE TABLE."""
     query = _text(context, "query")
     if not query.strip().upper().startswith("CREATE TABLE"):
         return Reply("Error: Only CREATE TABLE statements are allowed")
@@ -70,7 +71,7 @@ def insights(context: HandlerContext) -> Reply:
 
 
 def _reply(context: HandlerContext, sql: str, *, writes: bool = False, done: str | None = None) -> Reply:
-    """Carry out one statement and tell its rows as Python writes them; what SQLite refuses changes nothing."""
+    """Run one statement, and return its rows as Python's repr, as the reference server does. An error changes nothing."""
     before = load(context.read)
     try:
         sandbox = Sandbox(image(before, now=context.now), now=context.now)

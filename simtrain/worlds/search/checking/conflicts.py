@@ -55,7 +55,7 @@ class StatedRule(NamedTuple):
 
 
 class Saying(NamedTuple):
-    """What one page says about a fact: site, date, whether it is right, and whether it is a correction."""
+    """One page's statement of a fact: site, date, and whether it is right or a correction."""
 
     site: int
     date: str
@@ -164,6 +164,7 @@ def _stated_rules(
             names = [name for name, words in _RULES.items() if words.search(sentence)]
             named = [other for other, title in titles if title in sentence]
             source = named[0] if named else site if _OWN.search(sentence) else None
+            # Only a primary source is tied to a site: the other rules mean the same on every front page.
             rules = [StatedRule(name, source) if name == "primary" else StatedRule(name) for name in names]
             sentences.append((sentence, [one for one in rules if one.name != "primary" or one.site is not None]))
     for one in attributes.values():
@@ -192,6 +193,7 @@ def _disputed(
     for (number, entity), group in groupby(rows, key=lambda row: (int(row[0]), int(row[1]))):
         attribute = facts.attributes[number]
         facts.load([(number, entity)], ())
+        # Customs need all pages, and are judged with them: these are thrown away.
         verifier = StatementVerifier(facts, units, Customs())
         sayings: list[Saying] = []
         for _, _, page, start, site, kind, date, title, words in group:
@@ -212,6 +214,7 @@ def _right(rule: StatedRule, sayings: Sequence[Saying], connection: sqlite3.Conn
     first = [one for one in sayings if not one.corrects]
     match rule.name:
         case "recency":
+            # Several pages may share the latest date; none of them may be wrong.
             last = max((one.date for one in first), default="")
             return bool(first) and all(one.right for one in first if one.date == last)
         case "majority":

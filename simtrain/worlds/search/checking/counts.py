@@ -36,10 +36,12 @@ class Counts:
     def read(self, page: int, blocks: Blocks) -> Iterator[tuple[int, str]]:
         """Yield the problems that one page alone shows."""
         for place, line in blocks.lines:
+            # A line of a data sheet is a label and a value, and no sentence.
             if _DIGIT.search(line) is None or _LABEL.match(line):
                 continue
             for match in _COUNT.finditer(line):
                 words = [word for word in match.groups()[1:] if word]
+                # Units do not always take a plural: 1 m, 4 m, 4 feet.
                 if words[0] in self._units or words[0] in _STOPS:
                     continue
                 yield from self._counted(page, place + match.start(), match[1], words)
@@ -87,6 +89,7 @@ def run_together(body: str) -> Iterator[tuple[int, str]]:
     """Yield places where a line end or a space is missing between items or sentences."""
     for match in _TOGETHER.finditer(body):
         begin = body.rfind("\n", 0, match.start()) + 1
+        # `find` gives -1 in the last line; the modulus makes that its end.
         line = body[begin : body.find("\n", match.start()) % (len(body) + 1)]
         if (
             match[0].endswith("- ")

@@ -82,9 +82,11 @@ class FactTables:
 
     def _column(self, attribute: FileAttribute, entities: Iterable[int]) -> dict[int, JsonValue]:
         table = _PSEUDO.get(attribute.type, attribute.type)
+        # Ids as one JSON array: SQLite limits the number of parameters.
         sql = f"select id, {_quoted(attribute.name)} from {_quoted(table)} where id in (select value from json_each(?))"
         try:
             return dict(self._connection.execute(sql, (encode(list(entities)),)).fetchall())
+        # A damaged file may lack the column. The caller then meets a KeyError, which becomes a finding.
         except sqlite3.OperationalError:
             return {}
 

@@ -71,6 +71,7 @@ def link_problems(
     seen: set[str] = set()
     for match in TARGET.finditer(body):
         url = resolved(page[1], match[1])
+        # Links of a page to itself are not recorded.
         if url in seen or url == page[1]:
             continue
         seen.add(url)

@@ -214,4 +214,5 @@ def _columns(rows: list[list[Spread]]) -> list[list[Spread]]:
 
 
 def _sorted(column: Sequence[Spread], *, backwards: bool) -> bool:
+    # A month or a year may be any of its days: an order is broken only if no choice of days keeps it.
     return all(two[0] <= one[1] if backwards else one[0] <= two[1] for one, two in pairwise(column))

@@ -12,6 +12,7 @@ from simtrain.values.types import JsonValue, is_object
 from simtrain.worlds.search.checking.facts import Thing
 
 _STATED = re.compile(r"(\w+)\.(\w+)\s*([<>]=?)\s*([\w.]+)(?:\s*([+-])\s*([\d.]+)([dwmy]))?")
+# Written again, and not imported from the builder: a proof that shares its code would share its errors.
 _SPANS: Final = {"d": 1.0, "w": 7.0, "m": 30.4375, "y": 365.25}
 _Object = Mapping[str, JsonValue]
 
@@ -167,6 +168,7 @@ class Lives:
     def holds(self, bond: Bond, value: JsonValue, other: JsonValue) -> bool:
         """Return True if two values satisfy a rule."""
         if isinstance(value, str) and isinstance(other, str):
+            # Dates in ISO form compare as text.
             limit = (date.fromisoformat(other) + timedelta(days=round(bond.days))).isoformat()
             if value == limit:
                 return not bond.strict

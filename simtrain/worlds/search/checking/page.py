@@ -90,6 +90,7 @@ class PageReader:
             own = stated.pop(page.id, [])
             self._statements += len(own)
             self._page(page, own, links.get(page.id, {}))
+        # What is left belongs to no page: `pop` has taken the others.
         lost = sum(map(len, stated.values()))
         if lost:
             self._found.append(Odd(0, 0, f"{lost} statements of pages that are not there"))
@@ -142,6 +143,7 @@ class PageReader:
     def _stated(self, page: PageRow, one: Record) -> Stated | None:
         """Return a statement with its words; None if the record is invalid."""
         attribute = self._facts.attributes.get(one.attribute)
+        # SQLite columns take values of any type, so a damaged file may hold texts or nulls here.
         if attribute is None or not (type(one.entity) is type(one.start) is type(one.length) is int):
             return None
         words = page.body[max(0, one.start) : one.start + one.length]

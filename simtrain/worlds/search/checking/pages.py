@@ -38,7 +38,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PagesRead:
-    """How much was read, and the problems found."""
+    """The amount read, and the problems found."""
 
     pages: int
     statements: int
@@ -86,6 +86,7 @@ def _merged(connection: sqlite3.Connection, parts: list[ReaderReport], last: int
     count = connection.execute(beyond, (last,)).fetchone()[0]
     if count:
         found.append(Odd(0, 0, f"{count} statements of pages that are not there"))
+    # Sorted and without repetition: the report must not depend on how pages were divided among processes.
     problems = tuple(Problem(_url(connection, odd.page), odd.place, odd.what) for odd in sorted(set(found)))
     return PagesRead(
         sum(part.pages for part in parts),

@@ -34,6 +34,7 @@ COUNTING: Final = NUMERALS | DATING
 
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
+# Two letters at least, since `I` is a word.
 _ROMAN = re.compile(r"(?=[MDCLXVI]{2})M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
 # One match over the whole piece, for the usual case: only pieces with other characters are looked at one by one.
 _PLAIN = re.compile(r"[\n\t -~\u00a0-\u00ac\u00ae-\u00b1\u00b4-\u00b8\u00ba\u00bb\u00bf-\u024f–—‘’“”…•′″−]*")

@@ -64,7 +64,7 @@ class Prose:
         found: list[tuple[int, str]] = []
         for number, piece in enumerate(pieces):
             own = self._judge(piece, page, last=number == len(pieces) - 1)
-            found += [(place_of(number, place), f"{what} is stated by nothing") for place, what in own.wrong]
+            found += [(place_of(number, place), f"{what} is in no statement") for place, what in own.wrong]
             for suspect in own.suspects:
                 self._note(suspect, page, kind, number, place_of)
         return found
@@ -81,6 +81,7 @@ class Prose:
     def merge(self, other: Prose) -> None:
         """Add what was read on further pages."""
         self._kinds.update(other._kinds)
+        # Own entries stay: parts are merged in order, so the first place of a word is kept.
         self._small = {**other._small, **self._small}
         for key, use in other._uses.items():
             own = self._uses.setdefault(key, WordUse())
@@ -102,19 +103,19 @@ class Prose:
                     yield Odd(one.page, one.place, problem)
         if self.wording.words:
             for word in sorted({word.casefold() for word in own} & self._small.keys() - known):
-                yield Odd(*self._small[word], f"the name {word!r} is stated by nothing")
+                yield Odd(*self._small[word], f"the name {word!r} is in no statement")
 
     def _problem(
         self, kind: str, words: str, use: WordUse, one: Place, own: set[str], known: frozenset[str]
     ) -> str | None:
         if kind == "name":
             fine = words not in own and (len(words) == 1 or _is_known(words, known) or self._is_usual(words, use, one))
-            return None if fine else f"the name {words!r} is stated by nothing"
+            return None if fine else f"the name {words!r} is in no statement"
         if kind == "count":
             # With the author's prose, suspects of kind `run` cover these.
             fine = self.wording.words or use.pages >= OFTEN or self._kinds[one.kind] < FEW
-            return None if fine else f"the number in words {words!r} is stated by nothing"
-        return f"the words {words!r} are not the author's, and stated by nothing"
+            return None if fine else f"the number in words {words!r} is in no statement"
+        return f"the words {words!r} are not the author's, and in no statement"
 
     def _is_usual(self, word: str, use: WordUse, one: Place) -> bool:
         """Return True if other pages have the word too. With the author's prose, that alone decides, so False."""
@@ -139,6 +140,7 @@ class Prose:
         use = self._uses.get(key)
         if use is None:
             use = self._uses[key] = WordUse()
+        # Pages are counted, not occurrences: a page may repeat its own invention.
         if use.last != page:
             use.last = page
             use.pages += 1

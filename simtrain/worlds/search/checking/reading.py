@@ -8,6 +8,7 @@ from typing import Final
 MOST: Final = 50_000
 """Most cached readings: many dates and numbers are on several pages."""
 
+# Written again, and not imported from the renderer, whose errors would pass unseen.
 MONTHS: Final = {
     name: number
     for number, names in enumerate(

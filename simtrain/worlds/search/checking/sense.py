@@ -20,7 +20,7 @@ _STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """How much was read, and the impossibilities found."""
+    """The amount read, and the impossibilities found."""
 
     pages: int
     rules: int

@@ -31,6 +31,7 @@ def shared(task: ReadingTask, *, workers: int, on_pages: Callable[[int], None]) 
 
     Raises sqlite3.DatabaseError for a damaged file, SimulatorFault if a process ends early.
     """
+    # Not fork: SQLite connections must not be carried into a child (https://www.sqlite.org/howtocorrupt.html).
     context = get_context("spawn")
     ends: dict[Connection, int] = {}
     processes: list[SpawnProcess] = []
@@ -40,6 +41,7 @@ def shared(task: ReadingTask, *, workers: int, on_pages: Callable[[int], None]) 
             ends[end] = number
             process = context.Process(target=_work, args=(far, task, number, workers), daemon=True)
             process.start()
+            # With the parent's copy of this end open, a dead child would never read as end of file.
             far.close()
             processes.append(process)
         return _gathered(ends, on_pages)

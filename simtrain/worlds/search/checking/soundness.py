@@ -46,4 +46,4 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
     elif (first, last) != (1, pages):
         yield f"its {pages} pages are numbered from {first} to {last}"
     for (page,) in connection.execute(_NO_TEXT):
-        yield f"page {page} is no text"
+        yield f"page {page} is not text"

@@ -96,6 +96,7 @@ class StatementVerifier:
                 return self._same_number(stated, float(value))
             case "coordinates":
                 return _same_place(words, str(value))
+            # The meaning of these words is unknown: they just must not stand for true here and for false there.
             case "flag":
                 self._note(
                     stated, ("flag", attribute.id, words.casefold()), bool(value), "which elsewhere is the opposite"

@@ -77,6 +77,7 @@ class Times:
                 continue
             for page, place, thing, days, words in readings:
                 known = best.get((page, place))
+                # The same date is read after one, two and three words, of which the clearest context decides.
                 if known is None or known[0] < share:
                     best[page, place] = (share, name, thing, days, words)
         self.count = len(best)
@@ -137,6 +138,7 @@ def _day(value: JsonValue) -> int:
 def _before(line: str, start: int, named: list[tuple[int, int, Thing]]) -> tuple[str, ...]:
     """Return the last words before a position, with each name as one word."""
     text = line[:start]
+    # From the back, so that earlier positions stay true.
     for begin, end, _ in reversed(named):
         if end <= start:
             text = f"{text[:begin]}N{text[end:]}"

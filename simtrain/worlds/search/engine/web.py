@@ -104,11 +104,7 @@ class Web:
         with self.lock:
             self._database.moment = moment
             self._show(memory.rows if memory else [])
-            try:
-                return self._database.objects(sql, parameters or {})
-            except (sqlite3.Error, OverflowError) as error:
-                text = explain(error) if isinstance(error, sqlite3.Error) else str(error)
-                raise InputError(f"the SQL fails: {text}") from None
+            return self._database.objects(sql, parameters)
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None, *, moment: str, memory: Notebook) -> int:
         """Run one writing statement on the notes and return the number of rows. Raises InputError, also for other tables."""
@@ -153,9 +149,9 @@ class Web:
         """Return the columns of a table."""
         return tuple(row[1] for row in self.run(f'pragma table_info("{table}")'))
 
-    def count(self, table: str) -> int:
-        """Return the number of rows of a table."""
-        return self.run(f'select count(*) from "{table}"')[0][0]
+    def described(self, table: str, *, rows: int) -> list[str]:
+        """Return lines of text about a table, with its first rows."""
+        return self._database.described(table, self.columns(table), rows=rows)
 
     # What agents ask
 

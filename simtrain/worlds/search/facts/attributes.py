@@ -1,4 +1,4 @@
-"""Columns of facts: the values of one attribute for all rows of a type, drawn at once."""
+"""Columns of facts: the values of one attribute for all rows of a type."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,10 +19,10 @@ Bounds: TypeAlias = Sequence[float] | float | None
 """One number for each row, the same for all, or none."""
 
 MOST = 10**15
-"""The greatest number: up to here, whole ones are exact however they are kept."""
+"""The greatest number. Whole ones up to here are exact as floats too, whose limit is 2**53."""
 _REDRAWS = 30
 _FEW = 10
-"""So many rows may all miss their bounds by chance."""
+"""Rows that may all miss their bounds by chance."""
 
 
 _ORDINALS: dict[str, int] = {}
@@ -48,7 +48,7 @@ def iso(day: int) -> str:
 
 
 def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
-    """Return a date for each row, between two days. Raises InputError where the bounds run backwards."""
+    """Return a date for each row, drawn evenly between two days, both included. Raises InputError if the bounds run backwards."""
     found: Column = []
     for row, (first, last) in enumerate(zip(low, high, strict=True), 1):
         if first > last:
@@ -58,7 +58,7 @@ def dates(low: Sequence[int], high: Sequence[int], draw: Draw) -> Column:
 
 
 def _gauss(draw: Draw) -> float:
-    # Box and Muller's; the helpers of `random` may change between versions of Python.
+    # Box and Muller's; the helpers of `random` may change between versions of Python. `1 - draw()` is never 0, which has no logarithm.
     return sqrt(-2.0 * log(1.0 - draw())) * cos(2.0 * pi * draw())
 
 
@@ -89,8 +89,9 @@ def numbers(
 ) -> Column:
     """Return `count` numbers within the bounds, rounded to the digits and the step.
 
-    Raises InputError where nothing fits, and for numbers that no column can hold.
+    Raises InputError if nothing fits, and for numbers above MOST.
     """
+    # `exp`, or rounding infinity, overflows: that is a number too large as well.
     found: Column = [MOST + 1]
     with suppress(OverflowError):
         found = _numbers(spec, count, draw, low=low, high=high, times=times)
@@ -120,6 +121,7 @@ def _numbers(
             value = sample() * factor
         else:
             pressed += 1
+        # After 30 misses the nearest bound is taken: with a narrow window, drawing might never end.
         value = value if least is None else max(value, least)
         value = value if most is None else min(value, most)
         if step is not None:
@@ -133,7 +135,7 @@ def _numbers(
 
 
 def _stepped(value: float, step: float, least: float | None, most: float | None) -> float:
-    """Return the nearest multiple of the step that the bounds allow; the nearest one where they allow none."""
+    """Return the nearest multiple of the step within the bounds; the nearest of all if none is."""
     nearest = round(value / step) * step
     if most is not None and nearest > most:
         return floor(most / step) * step
@@ -156,8 +158,8 @@ def refs(
     fits: Callable[[int, int], bool] | None = None,
     latest: Sequence[int] = (),
 ) -> Column:
-    """Return for each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError for
-    too few.
+    """Return for each row the id of a row of the target; `skew` above 1 makes the first ones frequent. Raises InputError if
+    `unique` has too few.
 
     `fits` tells whether a row (from 0) may refer to a row of the target; where none may, it refers to nothing.
     `latest`: the day until which what each row refers to may begin, so that different rows are given first to those
@@ -173,6 +175,7 @@ def refs(
         if fits is None:
             return [1 + int(target * draw() ** skew) for _ in range(count)]
         return [_fitting(row, target, draw, skew, fits) for row in range(count)]
+    # A partial Fisher-Yates shuffle. Rows that leave the least choice go first, as the others can still take what is left.
     pool = list(range(1, target + 1))
     found: Column = [None] * count
     for at, row in enumerate(sorted(range(count), key=lambda row: latest[row]) if latest else range(count)):
@@ -187,7 +190,7 @@ def refs(
 
 
 def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int, int], bool]) -> Value:
-    """Return a row of the target that fits; None if none does."""
+    """Return the id of a row of the target that fits; None if none does."""
     other = 1
     for _ in range(_REDRAWS):
         other = 1 + int(target * draw() ** skew)
@@ -197,13 +200,14 @@ def _fitting(row: int, target: int, draw: Draw, skew: float, fits: Callable[[int
 
 
 def cover(column: Column, target: int, draw: Draw, *, fits: Callable[[int, int], bool] | None) -> None:
-    """Change a column of refs so that each row of the target is referred to. Raises InputError where that cannot be."""
+    """Change a column of refs so that each row of the target is referred to. Raises InputError if no ref can be spared."""
     counts = Counter(column)
     for other in range(1, target + 1):
         if counts[other]:
             continue
         begin = int(draw() * len(column))
         rows = (*range(begin, len(column)), *range(begin))
+        # Only a row whose present target has another ref: taking the last one would uncover that.
         row = next((one for one in rows if counts[column[one]] > 1 and (fits is None or fits(one, other))), None)
         if row is None:
             raise InputError(
@@ -230,9 +234,11 @@ def choices(values: Sequence[str], weights: Sequence[float] | None, count: int, 
 
 def codes(pattern: str, count: int, draw: Draw) -> Column:
     """Return `count` different codes. Raises InputError if the pattern has no room for them."""
+    # Codes are drawn until they are new; with half of the room free, that takes two tries each on average at most.
     room = 10 ** pattern.count("#") * 26 ** pattern.count("@")
     if room < 2 * count:
         raise InputError(f"{count} codes are wanted, but {pattern!r} gives only {room}", remedy="lengthen the pattern")
+    # A dict keeps the order of the draws; that of a set of strings changes from process to process.
     taken: dict[str, None] = {}
     while len(taken) < count:
         code = "".join(
@@ -246,7 +252,7 @@ def codes(pattern: str, count: int, draw: Draw) -> Column:
 def places(
     latitudes: tuple[float, float], longitudes: tuple[float, float], digits: int, count: int, draw: Draw
 ) -> Column:
-    """Return `count` coordinates, `12.3456, -45.6789`: latitude, longitude in degrees."""
+    """Return `count` coordinates, latitude and longitude in degrees: `12.3456, -45.6789`."""
     (south, north), (west, east) = latitudes, longitudes
     return [
         f"{south + draw() * (north - south):.{digits}f}, {west + draw() * (east - west):.{digits}f}"

@@ -55,6 +55,7 @@ class Columns:
             number = 1
             while slug in taken:
                 number += 1
+                # Row order decides who gets the plain slug, so the same world always has the same URLs.
                 slug = f"{base}-{number}"
             taken.add(slug)
             found.append(slug)

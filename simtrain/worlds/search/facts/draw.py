@@ -49,6 +49,7 @@ class Facts:
         self.aliases = draw_aliases(schema, names, self._forms, self._words, seed=seed, taken=self._taken)
 
     def _draw(self, *names: str):
+        # A stream for each column: a new attribute leaves the values of all others as they are.
         return Random(derive(self.seed, "facts", *names)).random
 
     def _count(self, kind: Type) -> None:
@@ -85,6 +86,7 @@ class Facts:
             for slot in form.slots:
                 sizes[slot] = max(sizes.get(slot, 0), 2 * self.sizes[kind.name])
         words = InventedWords(self.schema.spec.flavours, seed=self.seed, avoid=avoid)
+        # A word keeps similar ones out of every later pool. Sorted, the pools do not depend on the order of types in the file.
         for flavour in sorted(sizes):
             words.grow(flavour, sizes[flavour])
         return words
@@ -100,6 +102,7 @@ class Facts:
                 return
             column = self._drawn(attribute, attribute.spec)
             if attribute.spec.optional:
+                # From a stream of its own: making an attribute optional changes none of the values that stay.
                 column = attributes.thinned(column, attribute.spec.optional, derive(self.seed, "missing", *node))
             self.columns[node] = column
 

@@ -1,4 +1,4 @@
-"""Invented names: words of a language that does not exist, put together so that no two names are easily taken for one another."""
+"""Invented names: words of languages that do not exist, combined so that no two names are easily confused."""
 
 import re
 from collections import Counter
@@ -20,11 +20,11 @@ _TRIES = 60
 _CLOSED_INSIDE = 0.25
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _GLUED = re.compile(r"[^\W_]\{|\}[^\W_]|\}\{")
-"""A slot beside a letter, a digit or another slot: what is said there is longer than an invented word."""
+"""A slot beside a letter, a digit or another slot: the token is longer than the invented word, and may be a real one."""
 
 
 class InventedWords:
-    """The words of all flavours of a world. Any two differ by at least two letters; none is a real one or in the list to avoid."""
+    """The words of all flavours of a world. Any two are at least two edits apart; none is real or in the list to avoid."""
 
     def __init__(self, flavours: dict[str, Flavour], *, seed: int, avoid: Iterable[str]) -> None:
         self._flavours = flavours
@@ -34,7 +34,7 @@ class InventedWords:
         self._pools: dict[str, list[str]] = {}
 
     def grow(self, flavour: str, size: int) -> None:
-        """Make the pool of a flavour, of about `size` words: fewer when the language has no more."""
+        """Make the pool of a flavour, of about `size` words: fewer if the flavour has no more."""
         spec = self._flavours[flavour]
         random = Random(derive(self._seed, "words", flavour)).random
         low, high = spec.syllables
@@ -72,14 +72,14 @@ def _say(spec: Flavour, syllables: int, draw: Callable[[], float]) -> str:
     for place in range(1, syllables + 1):
         parts.append(spec.onsets[int(draw() * len(spec.onsets))])
         parts.append(spec.nuclei[int(draw() * len(spec.nuclei))])
-        # Words that are closed in the middle again and again cannot be said.
+        # Codas inside a word are rare: with one in every syllable it could not be pronounced.
         if place == syllables or draw() < _CLOSED_INSIDE:
             parts.append(spec.codas[int(draw() * len(spec.codas))])
     return "".join(parts)
 
 
 class Form:
-    """A form of names, `{reach} {reach} Station`: at least two slots of flavours, so that no real name comes up."""
+    """A form of names, `{reach} {reach} Station`. Two slots at least: one invented word is too likely to be a real name."""
 
     def __init__(self, text: str, flavours: Iterable[str]) -> None:
         """Raises InputError for unknown flavours and for fewer than two invented words."""
@@ -99,12 +99,13 @@ class Form:
         self._plain = {token for token in self.text.split(" ") if "{" not in token}
 
     def make(self, count: int, words: InventedWords, *, seed: int, taken: set[str]) -> list[str]:
-        """Return `count` different names that are not in `taken`, and add them to it. Raises InputError if there are not enough."""
+        """Return `count` different names that are not in `taken`, and add them to it. Raises InputError if the flavours give too few."""
         pools = [words.pool(slot) for slot in self.slots]
         room = prod(len(pool) for pool in pools) // (2 if self._swaps else 1)
         few = InputError(
             f"{count} names are wanted, but the flavours give about {room}", remedy="add onsets, nuclei or codas"
         )
+        # Names are drawn until they are new: with half of the room free, that stays cheap.
         if room < 2 * count:
             raise few
         random = Random(seed).random
@@ -160,8 +161,10 @@ def draw_aliases(
     seed: int,
     taken: set[str],
 ) -> list[Alias]:
-    """Return the aliases of all entity types, given their names by row. Each belongs to one row alone: none is another's name, in `taken`,
-    and no other name or former name begins with a short one."""
+    """Return the aliases of all entity types, given their names by row.
+
+    Each belongs to one row: none is in `taken`, and no other name or former name begins with a short one.
+    """
     former: list[Alias] = []
     wanted: list[Alias] = []
     for kind, own in names.items():
@@ -176,6 +179,7 @@ def draw_aliases(
             wanted += [(kind, row, short, "short") for row, short in shorts if short is not None]
     taken_names = [*(name for own in names.values() for name in own), *(name for _, _, name, _ in former)]
     begun = _beginnings(taken_names, {short for _, _, short, _ in wanted})
+    # Once: its own full name begins with it.
     short = [alias for alias in wanted if alias[2] not in taken and begun[alias[2]] == 1]
     return [*former, *short]
 

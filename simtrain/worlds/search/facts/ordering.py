@@ -1,4 +1,4 @@
-"""In which order facts are drawn: each after what bounds it, and refs after what they have to fit."""
+"""The order in which facts are drawn: each after its bounds, and refs after the dates that they must fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +13,21 @@ from simtrain.worlds.search.spec.schema import Schema, Type
 from simtrain.worlds.search.spec.world_file import AttributeSpec
 
 Node: TypeAlias = tuple[str, str]
-"""A type and one of its attributes; an empty attribute means the number of rows of the type, and the ends of a relation."""
+"""A type and one of its attributes. An empty attribute stands for the number of rows, and for the ends of a relation."""
+# Dicts as ordered sets: among equals TopologicalSorter follows insertion, and the order of a set of strings changes by process.
 _Edges: TypeAlias = dict[Node, dict[Node, None]]
 
 
 @dataclass
 class DrawOrder:
-    """Every type and attribute after what it depends on, and the rules that refs are drawn to fit."""
+    """All types and attributes, each after its dependencies, and the rules that refs are chosen to fit."""
 
     nodes: list[Node]
     fitted: dict[Node, list[Rule]] = field(default_factory=dict[Node, "list[Rule]"])
 
 
 def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
-    """Return the order in which all is drawn. Raises InputError for bounds that name no fact, and for a circle."""
+    """Return the order of drawing. Raises InputError for bounds that name no fact, and for a circle."""
     edges = _by_bounds(schema)
     order = DrawOrder([])
     bound = {node: tuple(before) for node, before in edges.items()}
@@ -47,7 +48,7 @@ def order_of(schema: Schema, rules: Sequence[Rule]) -> DrawOrder:
 
 
 def _by_bounds(schema: Schema) -> _Edges:
-    """Return what depends on what by the bounds of attributes alone."""
+    """Return the dependencies that the bounds of attributes create."""
     edges: _Edges = {}
 
     def add(node: Node, *before: Node) -> None:
@@ -92,10 +93,12 @@ def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: DrawOrder, 
             dict.fromkeys(node for node in (*bound[own], *steps[1:]) if node not in tied and node[0] != kind.name)
         )
     elif rule.ref is not None and not (rule.ref.spec and rule.ref.spec.each) and not _leads(edges, own, steps[0]):
+        # The date at the other end is drawn after this one: both come first, and the ref is chosen to fit them.
         if _leads(edges, last, own):
             edges[steps[0]].update(dict.fromkeys((own, last)))
             order.fitted.setdefault(steps[0], []).append(rule)
             return
+        # Else the ref is chosen while this date is open, so that a window remains for it, and the date is drawn inside.
         before = [
             node for node, fitted in order.fitted.items() if any(one.attribute is rule.attribute for one in fitted)
         ]
@@ -106,7 +109,7 @@ def _add(edges: _Edges, bound: Mapping[Node, Sequence[Node]], order: DrawOrder, 
 
 
 def _leads(edges: _Edges, node: Node, other: Node) -> bool:
-    """True if a fact depends on another one, or is it."""
+    """True if a fact depends on another one, directly or not, or is the same."""
     seen: set[Node] = set()
     waiting = [node]
     while waiting:
@@ -120,7 +123,7 @@ def _leads(edges: _Edges, node: Node, other: Node) -> bool:
 
 
 def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
-    """Return the places, texts and kinds of what an attribute is bound by."""
+    """Return the place, text and kind of each bound of an attribute that is an expression."""
     found: list[tuple[Place, str, str]] = []
     for index, bound in enumerate(spec.date or ()):
         found.append((("date", index), bound, "date"))
@@ -131,7 +134,7 @@ def _bounds(spec: AttributeSpec) -> list[tuple[Place, str, str]]:
 
 
 def _reads(schema: Schema, kind: Type, path: str, wanted: str) -> list[Node]:
-    """Return the attributes that a path goes through. Raises InputError for one that is not there, is derived, or is of another kind."""
+    """Return the attributes on a path. Raises InputError for one that does not exist, is derived, or is of another kind."""
     if wanted == "date" and (path == "now" or path[:1].isdigit()):
         return []
     found: list[Node] = []
@@ -146,7 +149,7 @@ def _reads(schema: Schema, kind: Type, path: str, wanted: str) -> list[Node]:
         if place < len(steps) - 1:
             if attribute.kind != "ref":
                 raise InputError(
-                    f"{kind.name}.{step} is no ref: nothing follows it", remedy=nearest(step, kind.attributes)
+                    f"{kind.name}.{step} is not a ref: nothing follows it", remedy=nearest(step, kind.attributes)
                 )
             kind = schema.types[cast(str, attribute.target)]
         elif (attribute.kind == "date") != (wanted == "date") or attribute.kind not in (

@@ -1,4 +1,4 @@
-"""The real words that invented names keep clear of: of people, places, firms and plain language, shipped as a small filter.
+"""The real words that invented names avoid: people, places, firms and plain language, shipped as a small filter.
 
 The filter is made from the lists of `simtrain.validation.search_worlds.names` by `make words`; NOTICE names their
 sources. It comes with the package, so that the same world file gives the same names whatever else is installed.
@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Final
 
 MIN_LETTERS: Final = 4
-"""A shorter run of letters is not a name: such syllables are in every list."""
+"""Shorter runs of letters are not looked up: such syllables are in every list."""
 _FILE = "real_words.bin"
 _HEAD: Final = 4
-"""Bytes at the beginning of the file: how many words there are."""
+"""Bytes at the beginning of the file: the number of words, big-endian."""
+# With 11 bits a word and 8 hashes, a Bloom filter holds (1 - e**(-8/11))**8 = 0.5 % of other words for real ones.
 _BITS_A_WORD: Final = 11
 _HASHES: Final = 8
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -30,14 +31,14 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def folded(text: str) -> str:
-    """Return the text as names are compared: without case and accents."""
-    # Accents that have no letter of their own are signs that follow one, once letters are taken apart.
+    """Return the text without case and accents, as names are compared."""
+    # NFD turns an accented letter into the letter and a combining accent.
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold()))
     return unicodedata.normalize("NFC", bare)
 
 
 def keys_of(text: str) -> set[str]:
-    """Return the keys of a text among the real words: its longer words, folded, with and without the signs between them (O'Brien)."""
+    """Return the keys of a text in the filter: its longer words, folded, with and without the signs in them (o'brien: brien, obrien)."""
     if text.isascii() and text.isalpha():
         return {text.lower()} if len(text) >= MIN_LETTERS else set()
     runs = [_LETTERS.findall(token) for token in folded(text).split()]
@@ -46,7 +47,7 @@ def keys_of(text: str) -> set[str]:
 
 
 class RealWords:
-    """A Bloom filter over folded words: `word in words` is true for each that went in, and hardly ever for another."""
+    """A Bloom filter over folded words: `word in words` is true for each word in it, and for 0.5 % of others."""
 
     def __init__(self, bits: bytes, count: int) -> None:
         self._bits = bits
@@ -54,7 +55,7 @@ class RealWords:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> RealWords:
-        """Return the filter of some words; the order they come in makes no difference."""
+        """Return the filter of some words, in any order."""
         all_words = set(words)
         bits = bytearray(ceil(len(all_words) * _BITS_A_WORD / 8))
         for word in all_words:
@@ -81,6 +82,7 @@ class RealWords:
 
 
 def _places(word: str, room: int) -> Iterable[int]:
+    # Two hashes give all eight (Kirsch and Mitzenmacher, 2006). Not `hash()`, which is salted anew in every process.
     digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     first, step = int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
     return ((first + turn * step) % room for turn in range(_HASHES))

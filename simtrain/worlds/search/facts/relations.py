@@ -1,4 +1,4 @@
-"""Relations: which rows are tied to each other, and the periods for which they are."""
+"""Relations: which rows are tied to each other, and for which periods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Days: TypeAlias = list[int]
 
 
 class Ties:
-    """Draws the ends of relations and their periods within the windows of a world."""
+    """Draws the ends and periods of relations within the windows of a world."""
 
     def __init__(self, windows: Windows, draw: Callable[..., Draw]) -> None:
         self._windows = windows
@@ -25,8 +25,8 @@ class Ties:
         self._draw = draw
 
     def ends(self, kind: Type) -> tuple[Column, Column]:
-        """Return the two ends of a relation, one pair for each row of its first type. Raises InputError, with row and
-        rule, if a rule leaves too few candidates.
+        """Return the two ends of a relation, by the rows of its first type. Raises InputError, with row and rule, if too few
+        candidates fit.
         """
         spec = self._schema.spec.relations[kind.name]
         low, high = spec.each
@@ -47,6 +47,7 @@ class Ties:
                     or (itself and other == row)
                     or not all(span.has_room(row, other, count) for span in spans)
                 ):
+                    # On from the draw to the next candidate: a fitting row is found if there is one, with one draw spent either way.
                     other = other % target + 1
                     if other == start:
                         break
@@ -58,13 +59,14 @@ class Ties:
                 raise self._too_few(kind, spans, row, count)
             for span in spans:
                 if span.is_period:
+                    # Periods follow each other, so the bounds of a row's periods must never fall from one to the next.
                     chosen.sort(key=lambda other: span.low(row, other))
             first += [row] * len(chosen)
             second += chosen
         return first, second
 
     def _dated(self, kind: Type) -> Iterator[Attribute]:
-        """Yield the dates of a relation that rules tie to its ends."""
+        """Yield the dates of a relation that rules bind to its ends."""
         ends = [kind.attributes[name] for name in self._schema.ends(kind.name)]
         for one in kind.attributes.values():
             if one.name == "until" and one.spec is None:
@@ -85,7 +87,7 @@ class Ties:
         )
 
     def periods(self, kind: Type) -> tuple[Column, Column]:
-        """Return `since` and `until`: the rows of one owner follow each other; the last may still go on."""
+        """Return `since` and `until`. The periods of one owner follow each other; the last may still go on."""
         spec = self._schema.spec.relations[kind.name]
         since, until = kind.attributes["since"], kind.attributes["until"]
         low, high = self._windows.dates(since, cast(tuple[str, str], spec.during))
@@ -109,7 +111,7 @@ class Ties:
         return begun, ended
 
     def _cuts(self, kind: Type, start: int, low: _Days, last: _Days, draw: Draw) -> _Days:
-        """Return the days on which periods begin, and the day on which the last one ends."""
+        """Return the days on which periods begin, then the day on which the last one ends."""
         count = len(low)
         lows = [max(low[: place + 1]) for place in range(count)]
         most = max(last) - count
@@ -119,15 +121,16 @@ class Ties:
             if rules:
                 raise broken(rules[0], start + 1, why)
             raise InputError(why, remedy="widen `during`")
-        # Of bounds that never fall, sorted days keep to each: they are sorted as well.
+        # Neither lows nor highs ever fall, so days drawn between them keep to their bounds once sorted.
         highs = [min(last[place:]) - count - 1 for place in range(count)]
         cuts = [low + int(draw() * (high - low + 1)) for low, high in zip(lows, highs, strict=True)]
         cuts.append(lows[-1] + int(draw() * (most - lows[-1])))
+        # One more day for each place: no period is empty, even if two draws are the same day.
         return [cut + place for place, cut in enumerate(sorted(cuts))]
 
 
 class _Span:
-    """The range of a date of a relation, given the two rows that are tied."""
+    """The range of a date of a relation, given the two tied rows."""
 
     def __init__(self, windows: Windows, kind: Type, attribute: Attribute) -> None:
         spec = windows.schema.spec.relations[kind.name]
@@ -151,7 +154,7 @@ class _Span:
                 self._narrow(rule.at_least, rule.path[0].name, ".".join(one.name for one in rule.path[1:]), rule.shift)
 
     def low(self, row: int, other: int) -> int:
-        """Return the first day that two rows leave."""
+        """Return the first day that two rows allow."""
         return max(self._low[0][row], self._low[1][other])
 
     def has_room(self, row: int, other: int, count: int) -> bool:

@@ -1,4 +1,4 @@
-"""The facts as tables: their DDL, the derived attributes, the constraints, under an authorizer that lets author's SQL only read."""
+"""The facts as tables: their DDL, derived attributes and constraints. An authorizer lets authors' SQL only read."""
 
 import re
 import sqlite3
@@ -21,25 +21,27 @@ _TYPES: Final = {
 }  # fmt: skip
 _ROW_ID = re.compile(r":id\b")
 _READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+# Random, dependent on what the connection did before, or harmful: extensions run code, zeroblob takes any amount of memory.
 _REFUSED = frozenset(
     {"random", "randomblob", "load_extension", "zeroblob", "fts3_tokenizer", "last_insert_rowid", "changes"}
 )
 _TRIED = 20
-"""Rows for which a derived attribute is asked for more than one value."""
+"""Rows that are tried for a second value of a derived attribute; each takes a query of its own."""
+# Steps of SQLite's machine end a runaway query at the same place everywhere; seconds catch a single step that takes too long.
 _STEP_OPS = 100_000
 _MAX_STEPS = 100_000
 _LONGEST = 20.0
 
 
 def column_type(attribute: Attribute) -> str:
-    """Return the SQL type of a column: whole numbers are integers."""
+    """Return the SQL type of a column; numbers without digits are integers."""
     if attribute.kind in NUMERIC and attribute.digits == 0:
         return "integer"
     return _TYPES[attribute.kind]
 
 
 def create(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Make the tables of all types and tell of them in `_types`, `_attributes` and `_words`."""
+    """Create the tables of all types, and describe them in `_types`, `_attributes` and `_words`."""
     for kind in schema.types.values():
         columns = ["id integer primary key"]
         for one in kind.attributes.values():
@@ -55,7 +57,7 @@ def create(connection: sqlite3.Connection, schema: Schema) -> None:
 
 
 def insert(connection: sqlite3.Connection, facts: Facts) -> None:
-    """Write all rows and aliases, and index what refers to other rows."""
+    """Write all rows and aliases, and index the refs."""
     for kind in facts.schema.types.values():
         drawn = [f'"{one.name}"' for one in kind.attributes.values() if one.derived is None]
         marks = ", ".join("?" * (len(drawn) + 1))
@@ -70,7 +72,7 @@ def insert(connection: sqlite3.Connection, facts: Facts) -> None:
 
 
 def derive_all(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Compute every derived attribute, after those that it reads. Raises InputError for SQL that fails and for circles."""
+    """Compute every derived attribute after those that it reads. Raises InputError for SQL that fails and for circles."""
     waiting = [one for kind in schema.types.values() for one in kind.attributes.values() if one.derived is not None]
     reads = {one.id: _reads(connection, schema, one) for one in waiting}
     while waiting:
@@ -88,6 +90,7 @@ def _reads(connection: sqlite3.Connection, schema: Schema, attribute: Attribute)
     found: set[tuple[str, str]] = set()
     with _guarded(connection, schema, found):
         try:
+            # Compiling is enough: SQLite asks the authorizer about every column read, and nothing is run.
             connection.execute(f"explain {_formula(attribute)}", {"now": schema.today}).close()
         except sqlite3.Error as error:
             raise schema.document.error(attribute.place, _failure(error)) from None
@@ -125,7 +128,7 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
         if value is not None and not fits(value):
             raise schema.document.error(
                 attribute.place,
-                f"row {row} gets {value!r}, which is no {attribute.kind}",
+                f"row {row} gets {value!r}, which is not a {attribute.kind}",
                 "name its `kind`, or change the SQL",
             )
     mark = f"round(?, {attribute.digits})" if attribute.kind in NUMERIC else "?"
@@ -139,14 +142,14 @@ def _derive(connection: sqlite3.Connection, schema: Schema, attribute: Attribute
 
 
 def _several(attribute: Attribute) -> str:
-    """Return SQL that finds a row, among the first ones, for which there is more than one value."""
+    """Return SQL that finds a row, among the first _TRIED, with more than one value."""
     query = _ROW_ID.sub('"_row".id', _sql(attribute))
     counted = f'select id, (select count(*) from ({query})) as "_values" from "{attribute.type}" as "_row"'
     return f'select * from ({counted} limit {_TRIED}) where "_values" > 1'
 
 
 def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[Value], bool]:
-    """Return a test of a value: whether it is one of the kind of an attribute."""
+    """Return a test for values of an attribute's kind."""
     if attribute.kind in NUMERIC:
         return lambda value: not isinstance(value, str | bytes)
     if attribute.kind == "date":
@@ -161,13 +164,14 @@ def _fitting(connection: sqlite3.Connection, attribute: Attribute) -> Callable[[
 
 def _is_date(value: Value) -> bool:
     try:
+        # Since Python 3.11 `fromisoformat` takes 20200131 and 2020-W05-5 as well, which do not sort as text.
         return date.fromisoformat(str(value)).isoformat() == value
     except ValueError:
         return False
 
 
 def check_constraints(connection: sqlite3.Connection, schema: Schema) -> None:
-    """Refuse, with an InputError that shows a row, facts for which a constraint does not hold."""
+    """Raise InputError, with a row as an example, if a constraint does not hold."""
     for text, sql in schema.spec.constraints.items():
         place = ("constraints", text)
         with _guarded(connection, schema):
@@ -205,9 +209,7 @@ def _failure(error: sqlite3.Error) -> str:
 def _guarded(
     connection: sqlite3.Connection, schema: Schema, reads: set[tuple[str, str]] | None = None
 ) -> Generator[None]:
-    """Make the block's SQL read-only, without randomness and in virtual time; it is interrupted when it runs too
-    long.
-    """
+    """Make the block's SQL read-only, without randomness and in virtual time. It is interrupted when it runs too long."""
     moment = schema.moment
 
     def allow(action: int, first: str | None, second: str | None, _: str | None, __: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Windows: the range of each fact, by its own bounds and by the rules of the world."""
+"""Windows: the range of each fact, from its own bounds and the rules of the world."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
@@ -12,15 +12,15 @@ from simtrain.worlds.search.spec.schema import Attribute, Schema
 from simtrain.worlds.search.spec.world_file import AttributeSpec
 
 Fits: TypeAlias = Callable[[int, int], bool]
-"""Whether a row (counted from 0) can refer to that row of the target (counted from 1)."""
+"""True if a row (counted from 0) can refer to a row of the target (counted from 1)."""
 _Days: TypeAlias = list[int]
 
 EVER = 10**9
-"""A day that is never reached; its negative, one before all."""
+"""A day number after every date; its negative is before all."""
 
 
 class Windows:
-    """Reads the columns that are drawn so far."""
+    """The ranges that the columns drawn so far leave."""
 
     def __init__(
         self, schema: Schema, rules: Sequence[Rule], columns: dict[Node, Column], sizes: dict[str, int], *, today: int
@@ -48,7 +48,7 @@ class Windows:
         return column
 
     def days(self, kind: str, bound: str) -> _Days:
-        """Return the day of a bound for each row of a type; a missing date bounds like today."""
+        """Return the day of a bound for each row of a type; a missing date counts as today."""
         base, shift = split_bound(bound)
         if base == "now" or base[:1].isdigit():
             day = self.today if base == "now" else ordinal(base)
@@ -62,16 +62,17 @@ class Windows:
         return [0.0 if value is None else float(value) for value in self.path(kind, bound)]
 
     def dates(self, attribute: Attribute, bounds: tuple[str, str]) -> tuple[_Days, _Days]:
-        """Return the first and the last day of a date for each row: its bounds, narrowed by the rules whose other facts are drawn."""
+        """Return the first and last day of a date for each row: its bounds, narrowed by the rules whose other side is drawn."""
         low, high = (self.days(attribute.type, bound) for bound in bounds)
         return self.narrowed(attribute, low, high)
 
     def narrowed(self, attribute: Attribute, low: _Days, high: _Days) -> tuple[_Days, _Days]:
-        """Return days as the rules of an attribute leave them. Raises InputError, with row and rule, where they leave none."""
+        """Return first and last days narrowed by the rules of an attribute. Raises InputError, with row and rule, if none is left."""
         if any(first > last for first, last in zip(low, high, strict=True)):
             # No rule is to blame for bounds that run backwards by themselves.
             return low, high
         for rule in self.rules(attribute):
+            # The ref is drawn later, and chosen to fit this date (see `DrawOrder.fitted`).
             if (attribute.type, rule.path[0].name) not in self.columns:
                 continue
             values = self.path(attribute.type, ".".join(one.name for one in rule.path))
@@ -87,7 +88,7 @@ class Windows:
         return low, high
 
     def amounts(self, attribute: Attribute, spec: AttributeSpec) -> tuple[Bounds, Bounds]:
-        """Return the least and the greatest value of a number for each row. Raises InputError, with row and rule, if there is none."""
+        """Return the least and greatest value of a number for each row. Raises InputError, with row and rule, if none is left."""
         low, high = self.numbers(attribute.type, spec.min), self.numbers(attribute.type, spec.max)
         for rule in self.rules(attribute):
             values = self.path(attribute.type, ".".join(one.name for one in rule.path))
@@ -103,9 +104,7 @@ class Windows:
         return low, high
 
     def fits(self, rules: Sequence[Rule]) -> tuple[Fits, _Days]:
-        """Return whether a ref has a possible target under its rules, and the latest day on which what each row
-        refers to may begin.
-        """
+        """Return a test of a ref's targets under its rules, and for each row the latest day on which its target may begin."""
         tests: list[tuple[bool, list[int | None], _Days]] = []
         latest: _Days = []
         for rule in rules:
@@ -126,7 +125,7 @@ class Windows:
         return fit, latest
 
     def _span(self, attribute: Attribute) -> tuple[_Days, _Days]:
-        """Return the range of a date: the same day twice once it is drawn, unbounded where it is missing."""
+        """Return the range of a date: the same day twice once it is drawn, unbounded if it is missing."""
         drawn = self.columns.get((attribute.type, attribute.name))
         if drawn is None:
             return self.dates(attribute, cast(tuple[str, str], cast(AttributeSpec, attribute.spec).date))
@@ -135,7 +134,7 @@ class Windows:
 
 
 def broken(rule: Rule, row: int, why: str) -> InputError:
-    """Return the error text for a row whose rule cannot hold."""
+    """Return the error for a row whose rule cannot hold."""
     return InputError(
         f"the rule {rule.name!r} cannot hold for row {row} of {rule.kind.name}: {why}",
         remedy="widen the dates or numbers, give more rows, or give the ref `at`",

@@ -35,6 +35,7 @@ def pieces_of(text: str, depth: int) -> tuple[list[ProsePart | Sign], int]:
     """Return a text split at brackets, and at bars inside them, with the number of brackets still open after it."""
     found: list[ProsePart | Sign] = []
     for part in _SIGN.split(text):
+        # Outside of brackets a bar is text: it separates the cells of Markdown tables.
         if part == "|" and not depth:
             found.append(ProsePart(part))
         elif _SIGN.fullmatch(part):

@@ -1,4 +1,4 @@
-"""What the pages of a site state about each row, as far as templates and layout tell before any page is written."""
+"""The facts that a site's pages state about each row, as known from templates and layout before any page is written."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -43,9 +43,11 @@ class Coverage:
     def latest(self, attribute: Attribute) -> Sequence[int]:
         """Return, by row id, the last day on which a page of the site may state the value; NEVER if none does."""
         size = self._layout.columns.size(attribute.type) + 1
+        # Pages of other rows may state it, up to the last day that the site knows of.
         if attribute.id in self._elsewhere:
             return [self._layout.today - self._site.lag] * size
         pages = self._stating(attribute, self._stated_by_kind)
+        # By pages: attributes that the same pages state share one table.
         key = attribute.type, tuple(page.index for page in pages)
         if key not in self._last:
             found = self._last[key] = [NEVER] * size

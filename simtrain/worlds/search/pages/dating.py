@@ -31,6 +31,7 @@ def newest(page: PageDesign, columns: Columns, *, until: str) -> list[str]:
         dates = [day if isinstance(day, str) and day <= until else "" for day in columns.path(one.kind, one.path)]
         for climb in one.loops:
             dates = _climbed(dates, climb, columns)
+        # As text: dates in ISO form are in order, and an empty text is before all.
         found = list(map(max, found, dates)) if found else dates
     return found
 

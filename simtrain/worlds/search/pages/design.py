@@ -248,6 +248,7 @@ class Design:
         for index, text in enumerate(given):
             here = (*place, "title") if isinstance(spec.title, str) else (*place, "title", index)
             nodes = self._parse(text, scope, here)
+            # A title becomes a single expression of the generated code.
             if any(
                 isinstance(node, tree.LoopPart | tree.Branch | tree.Choice | tree.Paging)
                 or getattr(node, "link", None) is not None
@@ -326,6 +327,7 @@ class Design:
         parts = _SLOT.split(spec.url)
         slots = parts[1::2]
         here = (*place, "url")
+        # Brackets and parentheses would end a Markdown link; `?` is for the pages of a list.
         if not spec.url.startswith("/") or re.search(r"[\s?#(){}\[\]]", "".join(parts[::2])):
             raise self.schema.document.error(here, f"{spec.url!r} is not a path", "write it like /stations/{{ slug }}")
         needed = ("slug", "id") if spec.for_ else ("group",) if spec.by else ()

@@ -1,4 +1,4 @@
-"""Which errors of sites may stay: those that a rule, stated on pages, lets a reader recognise as errors."""
+"""The errors of sites that are kept: those that a reader can recognise by a rule stated on pages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -68,6 +68,7 @@ class Disputes:
                     last = max(right.values(), default=NEVER)
                     yield from (place for site, place in claimed.items() if latest[site][row] < last)
                 case "majority":
+                    # So few that the sites that are right stay in the majority.
                     yield from list(claimed.values())[: max(0, len(right) - 1)]
                 case _:
                     yield from (place for site, place in claimed.items() if attribute in self._corrected[site])

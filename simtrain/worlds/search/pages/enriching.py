@@ -64,7 +64,9 @@ async def enrich(
     """
     result = Enriched()
     with closing(open_file(file)) as connection, closing(LineWriter(out)) as writer:
+        # By text as well: a page that has changed since is reworded again.
         done = {(line.url, line.was) for _, line in read_reworded(out)}
+        # Shared by all workers: each takes the next page when it is free. Nothing awaits inside, so no lock is needed.
         waiting = iter(_pages(connection, done, limit=limit, site=site))
 
         async def work() -> None:
@@ -119,7 +121,7 @@ async def _reworded(
         wrong = [CUT_OFF] if completion.cut else faults(page.apart, text)
         if not wrong:
             break
-        again = "This cannot stand: " + "; ".join(wrong[:8]) + ". Reply with the whole page, mended."
+        again = "This cannot be used: " + "; ".join(wrong[:8]) + ". Reply with the whole page, corrected."
         earlier: list[JsonObject] = [{"role": "assistant", "content": text}] if text else []
         messages = [*messages, *earlier, {"role": "user", "content": again}]
     return text, wrong

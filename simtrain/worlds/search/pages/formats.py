@@ -1,4 +1,4 @@
-"""How values are written on pages: template filters, combined into one function from a value to its text."""
+"""The forms of values on pages: template filters, combined into one function from a value to its text."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,6 +7,7 @@ from math import floor, log10
 from typing import Final, TypeAlias, cast
 
 from simtrain.values.errors import InputError, nearest
+from simtrain.values.months import MONTHS
 from simtrain.values.types import JsonValue
 from simtrain.worlds.search.facts.attributes import Value
 from simtrain.worlds.search.spec.schema import NUMERIC, Attribute
@@ -15,13 +16,10 @@ from simtrain.worlds.search.spec.units import factor
 Write: TypeAlias = Callable[[Value], str]
 Filter: TypeAlias = tuple[str, Sequence[JsonValue]]
 
-MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 _MOST_REMEMBERED = 1 << 14
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 
+# Not strftime, whose names follow the locale.
 _DATES: dict[str, Callable[[str], str]] = {
     "long": lambda day: f"{int(day[8:10])} {MONTHS[int(day[5:7]) - 1]} {day[:4]}",
     "us": lambda day: f"{MONTHS[int(day[5:7]) - 1]} {int(day[8:10])}, {day[:4]}",
@@ -184,6 +182,7 @@ def _coordinates(form: str) -> Write:
         sign = signs[number < 0]
         if form == "hemispheres":
             return f"{abs(number):g}° {sign}"
+        # Rounded once, in seconds: rounding only the last part could give 60″.
         whole = round(abs(number) * 3600)
         return f"{whole // 3600}°{whole // 60 % 60:02}′{whole % 60:02}″ {sign}"
 

@@ -1,4 +1,4 @@
-"""What a site believes: the truth, except for outdated and mistaken values, each recorded as a claim."""
+"""A site's beliefs: the truth, except for outdated and mistaken values, each recorded as a claim."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -62,6 +62,7 @@ class Chronicler:
         Attributes in `fixed` decide which pages there are, so they stay true.
         """
         claims: list[Claim] = []
+        # Claims are numbered in this order, which a set does not have.
         for attribute in sorted(set(stated), key=lambda one: one.id):
             if attribute.type.startswith("_") or attribute.kind == "name":
                 continue

@@ -75,6 +75,7 @@ class Layout:
                 is_kept = kinds is None or page.index in kinds
                 plan = PagePlan(page, first, self._rows(page) if is_kept else (), self._lists(page) if is_kept else ())
                 self.plans.append(plan)
+                # Ids are known before any page is written, so that pages can link to later ones.
                 first += plan.count
         self.count = first - 1
         self._corrections = [
@@ -169,6 +170,7 @@ class Layout:
     def _listed(self, page: PageDesign, rows: Sequence[int], order: Sequence[Value] | None) -> Sequence[ListPage]:
         if order is not None:
             # Rows without a value come last in either direction.
+            # Ties go by row, so that the order is total.
             keyed = sorted((row for row in rows if order[row] is not None), key=lambda row: (order[row], row))
             rows = [*(reversed(keyed) if page.spec.descending else keyed), *(row for row in rows if order[row] is None)]
         groups: dict[Value, list[int]] = {}

@@ -118,15 +118,18 @@ class Press:
 
     def _print(self, plan: PagePlan, beliefs: Beliefs, begin: int) -> Generator[PageSheet]:
         ordering = self.layout.ordering(plan.design)
+        # A list is in the order of what its site believes, or its own values would contradict it.
         if ordering is not None and ordering.id in beliefs.claims:
             self.layout.sort(plan, beliefs.column(ordering))
         words = Random()
         # A copy makes the same draws as its original, so that the wording agrees.
+        # Row ids stay below 2**32, so no two rows of any kinds share a seed.
         base = derive(self._seed, "wording", (plan.design.copied or plan.design).index) << 32
         render = self._compiled(plan, beliefs, lambda row: words.seed(base + row))
         urls = self.layout.urls(plan.design)
         for start in range(begin, plan.count, CHUNK):
             sheet = PageSheet([], [], [])
+            # A seed for each chunk: a resumed build starts in the middle, and must draw what an unbroken one draws.
             words.seed(derive(self._seed, "wording", plan.design.index, start))
             jobs = list(self.layout.jobs(plan, start, min(plan.count, start + CHUNK), urls, beliefs))
             render(jobs, words.random, *sheet)
@@ -174,6 +177,7 @@ class Press:
 
     def _aliases(self, kind: str, alias: str) -> dict[int, str]:
         condition = "and kind = :alias" if alias else ""
+        # Descending, so that the first alias of a row is the one that stays in the dict.
         sql = f"select entity, alias from _aliases where type = :type {condition} order by rowid desc"
         return dict(self._connection.execute(sql, {"type": kind, "alias": alias}).fetchall())
 

@@ -10,8 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
+from simtrain.files.file_model import FileModel
 from simtrain.files.jsonl import whole_lines
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
@@ -38,10 +37,8 @@ LONGEST: Final = 3.0
 """Shortest and longest rewording, relative to the number of words before."""
 
 
-class Reworded(BaseModel):
+class Reworded(FileModel):
     """A line of a file of rewordings: the page's URL, a digest of its original text, and the new text with marks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str
     was: str
@@ -87,14 +84,15 @@ def faults(page: Cut, text: str) -> list[str]:
         if marks[number] != 1:
             found.append(f"⟦{number}⟧ stands {marks[number]} times, and must stand once")
         elif number in page.blocks and re.search(rf"^⟦{number}⟧$", text, re.MULTILINE) is None:
-            found.append(f"⟦{number}⟧ must stand on a line of its own")
+            found.append(f"⟦{number}⟧ must be on a line of its own")
     found += [f"there is no ⟦{number}⟧" for number in sorted(marks) if not 0 < number <= len(page.parts)]
+    # An order is only compared once every mark is there, once.
     found += [] if found else _swapped(page, [int(mark) for mark in _MARK.findall(text)])
     own, other = _MARK.sub(" ", page.text), _MARK.sub(" ", text)
     # Counted, since the original prose may have some of these signs itself, as between links.
     strange = next((one for one in _STRANGE.finditer(other) if other.count(one[0]) > own.count(one[0])), None)
     if strange is not None:
-        found.append(f"{strange[0]!r} may not stand outside of the marks")
+        found.append(f"{strange[0]!r} may not be used outside of the marks")
     if any(_NO_PROSE.match(line) and not _MARK.match(line) for line in text.splitlines()):
         found.append("only prose may be written: no lists, tables or headings")
     known = {word.casefold() for word in _WORD.findall(own)}

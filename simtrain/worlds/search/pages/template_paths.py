@@ -26,6 +26,7 @@ def reverse(schema: Schema, kind: Type) -> dict[str, tuple[Type, Attribute]]:
 def shown(test: Test) -> frozenset[str]:
     """Return the facts that must exist if a test holds, with every step of the paths to them."""
     if isinstance(test, Both):
+        # Of `or`, neither side is known to hold.
         return shown(test.first) | shown(test.second) if test.word == "and" else frozenset()
     if isinstance(test, Has | Compared | Corrected):
         fact = test.fact

@@ -21,6 +21,7 @@ _JINJA: Final = Environment(trim_blocks=True, lstrip_blocks=True, keep_trailing_
 _TAG: Final = re.compile(r"(\{%.*?%\})", re.DOTALL)
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "gteq": ">=", "lt": "<", "lteq": "<="}
+# Limits, since a world file may come from anyone: loops within loops multiply their rows on every page.
 MAX_TEMPLATE = 20_000
 MAX_EVERY = 100
 MAX_LOOPS = 3
@@ -261,6 +262,7 @@ class _Parser:
         if node.test is not None or node.recursive or not isinstance(node.target, nodes.Name):
             raise InputError("a loop must have the form {% for ship in station.ships %}")
         rows, name = self.rows(node.iter), node.target.name
+        # All rows on every page would grow with the square of the world.
         if rows.every and (rows.limit is None or rows.limit > MAX_EVERY):
             raise InputError(f"a loop over every row needs a limit: {rows.kind.plural}[:20], at most {MAX_EVERY}")
         if name in self.scope.names or name in ("voice", "page", "site", "members", "group", "paging", "loop"):
@@ -268,6 +270,7 @@ class _Parser:
         if self.scope.loops == MAX_LOOPS:
             raise InputError(f"loops can be nested at most {MAX_LOOPS} deep")
         inner = replace(self.scope, names={**self.scope.names, name: rows.kind}, loops=self.scope.loops + 1)
+        # Without rows there is no loop variable: the other branch is read in the outer scope.
         return tree.LoopPart(name, rows, _Parser(inner).nodes(node.body), self.nodes(node.else_))
 
     def branch(self, node: nodes.If) -> tree.Branch:
@@ -323,6 +326,7 @@ class _Parser:
             raise InputError(f"a fact can be compared by one of {' '.join(_OPERATORS.values())}")
         operator, right = _OPERATORS[node.ops[0].op], node.ops[0].expr
         if isinstance(node.expr, nodes.Filter) and node.expr.name == "length" and node.expr.node is not None:
+            # True is an int too, but not a number of rows.
             if not isinstance(right, nodes.Const) or type(right.value) is not int:
                 raise InputError("a number of rows is compared with a whole number: ships|length > 4")
             return tree.Counted(self.rows(node.expr.node), operator, right.value)

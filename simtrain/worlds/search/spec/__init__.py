@@ -1,1 +1,1 @@
-"""The YAML of a search world file, and its resolved schema."""
+"""The YAML of a search world file, and the schema resolved from it."""

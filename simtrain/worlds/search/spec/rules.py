@@ -1,4 +1,4 @@
-"""Rules of a world: the order of dates and numbers; most follow from when things begin and end."""
+"""Rules of a world: which date or number is never above another. Most follow from when things begin and end."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _COMPARISON = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)\s*(>=|<=|>|<)\s*
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A fact of a type, and another one on a path from the same row that it is never below (`at_least`), or never above."""
+    """An attribute that is never below (`at_least`) or never above another, which a path of refs leads to from the same row."""
 
     name: str
     kind: Type
@@ -27,20 +27,20 @@ class Rule:
 
     @property
     def ref(self) -> Attribute | None:
-        """The ref to draw so that the rule holds; None if only the fact itself can be drawn."""
+        """The ref to choose so that the rule holds; None if only the value itself can be drawn to fit."""
         return self.path[0] if len(self.path) == 2 and self.attribute.kind == "date" else None
 
 
 def rules_of(schema: Schema) -> list[Rule]:
-    """Return the rules that the file states, and those that follow from the lives of its types. Raises InputError for an invalid rule."""
+    """Return the rules that the file states, then those that follow from the lives of its types. Raises InputError for an invalid rule."""
     stated = [_stated(schema, name, text) for name, text in schema.spec.rules.items()]
     return [*stated, *(rule for kind in schema.types.values() for rule in _derived(schema, kind))]
 
 
 def life(schema: Schema, kind: Type) -> tuple[Attribute | None, Attribute | None]:
-    """Return the dates that begin and end the life of a type's rows, as far as it has any.
+    """Return the dates that begin and end the life of a type's rows; None for one that it lacks.
 
-    They are those of `life`; of periods, `since` and `until`; else the first date begins it that every row has for good.
+    They are those of `life`; of a period, `since` and `until`; else the first date that every row has and that never changes.
     """
     spec = schema.spec.relations.get(kind.name) or schema.spec.entities[kind.name]
     if spec.life is not None:
@@ -49,7 +49,7 @@ def life(schema: Schema, kind: Type) -> tuple[Attribute | None, Attribute | None
             found = [kind.attribute(name) for name in spec.life]
             for one in found:
                 if one.kind != "date" or one.derived is not None:
-                    raise InputError(f"a life begins and ends with dates that are drawn, and {one.name} is none")
+                    raise InputError(f"a life begins and ends with dates that are drawn, and {one.name} is not one")
         return (found[0] if found else None), (found[1] if len(found) > 1 else None)
     if "since" in kind.attributes and kind.attributes["since"].spec is None:
         return kind.attributes["since"], kind.attributes["until"]
@@ -62,19 +62,20 @@ def _stated(schema: Schema, name: str, text: str) -> Rule:
     with schema.document.at(place):
         found = _COMPARISON.fullmatch(text.strip())
         if found is None:
-            raise InputError(f"{text!r} is no rule", remedy="write it like visit.since >= visit.port.founded+30d")
+            raise InputError(f"{text!r} is not a rule", remedy="write it like visit.since >= visit.port.founded+30d")
         kind = schema.type(found[1])
         attribute = kind.attribute(found[2])
         numeric = attribute.kind in NUMERIC
         base, shift = (found[4].strip(), 0) if numeric else split_bound(found[4].strip())
         path = _path(schema, kind, base)
         if attribute.derived is not None or attribute.kind not in ("date", *NUMERIC):
-            raise InputError(f"{kind.name}.{attribute.name} is no date and no number that is drawn")
+            raise InputError(f"{kind.name}.{attribute.name} is neither a date nor a number that is drawn")
         if (path[-1].kind == "date") == numeric or path[-1].kind not in ("date", *NUMERIC):
             raise InputError(f"{base} and {kind.name}.{attribute.name} cannot be compared")
         if numeric and len(found[3]) == 1:
             raise InputError("numbers are compared by >= or <=")
         at_least = found[3].startswith(">")
+        # Dates are whole days, so `>` is `>=` a day later. Numbers have no next one, hence the refusal above.
         strict = 0 if len(found[3]) > 1 else 1 if at_least else -1
         return Rule(name, kind, attribute, at_least, path, shift + strict, place)
 
@@ -92,7 +93,7 @@ def _path(schema: Schema, kind: Type, path: str) -> tuple[Attribute, ...]:
         found.append(one)
         if place < len(steps) - 1:
             if one.kind != "ref":
-                raise InputError(f"{kind.name}.{step} is no ref: nothing follows it")
+                raise InputError(f"{kind.name}.{step} is not a ref: nothing follows it")
             kind = schema.types[one.target or ""]
     return tuple(found)
 
@@ -101,6 +102,7 @@ def _derived(schema: Schema, kind: Type) -> Iterator[Rule]:
     begins, ends = life(schema, kind)
     for one in kind.attributes.values():
         if one.kind == "date" and one.spec is not None and begins is not None:
+            # A range that is written relative to the beginning is the author's word, who may want a date before it.
             if one is not begins and not _rests(schema, kind, begins, one):
                 yield _rule(kind, one, True, begins)
             if ends is not None and one not in (begins, ends):
@@ -112,15 +114,16 @@ def _derived(schema: Schema, kind: Type) -> Iterator[Rule]:
 def _of_ref(
     schema: Schema, kind: Type, ref: Attribute, begins: Attribute | None, ends: Attribute | None
 ) -> Iterator[Rule]:
-    """Yield the rules by which what is referred to is there: from `at` of the ref on, else from the beginning; of periods, to the end."""
+    """Yield the rules that a row refers only to what exists: from `at` of the ref, else from its beginning; for periods, to their end."""
     given = ref.spec.at if ref.spec else None
     target = life(schema, schema.types[ref.target or ""])
+    # A ref that changes names the present one, which need not have been there when the row began.
     if given == NOW or (given is None and ref.changes is not None):
         return
     with schema.document.at((*ref.place, "at")):
         at = begins if given is None else kind.attribute(given)
         if at is not None and (at.kind != "date" or at.derived is not None):
-            raise InputError(f"{at.name} is no date that is drawn", remedy="name a date of the type, or now")
+            raise InputError(f"{at.name} is not a date that is drawn", remedy="name a date of the type, or now")
     if at is None:
         return
     if target[0] is not None:
@@ -136,7 +139,7 @@ def _rule(kind: Type, attribute: Attribute, at_least: bool, *path: Attribute) ->
 
 
 def _rests(schema: Schema, kind: Type, attribute: Attribute, other: Attribute) -> bool:
-    """True if an attribute is bound by another one of its row."""
+    """True if the range of a date depends, directly or not, on another date of its row."""
     waiting, seen = [attribute], {attribute.name}
     while waiting:
         one = waiting.pop()

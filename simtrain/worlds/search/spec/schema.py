@@ -1,4 +1,4 @@
-"""The schema of a search world: its types and attributes, resolved, with the ids by which statements name them."""
+"""The resolved schema of a search world: types and attributes, with the ids that statements use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ SITE_FACTS = {"title": "text", "domain": "text"}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attribute:
-    """An attribute as everything after the YAML knows it."""
+    """An attribute with its names, kind and target resolved."""
 
     id: int
     type: str
@@ -31,7 +31,7 @@ class Attribute:
     digits: int = 0
     optional: bool = False
     changes: int | None = None
-    """After how many days a value is another one, on average; None: never."""
+    """Days for which a value holds on average; None: it never changes."""
     spec: AttributeSpec | None = None
     derived: DerivedSpec | None = None
     place: Place = ()
@@ -39,7 +39,7 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Type:
-    """An entity type, or a relation (which has rows as well)."""
+    """An entity type or a relation; both have rows."""
 
     name: str
     kind: str
@@ -49,20 +49,21 @@ class Type:
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
 
     def attribute(self, name: str) -> Attribute:
-        """Return the attribute of that name. Raises InputError with the nearest one."""
+        """Return the attribute of that name. Raises InputError that suggests the nearest one."""
         if name not in self.attributes:
             raise InputError(f"{self.name} has no fact {name!r}", remedy=nearest(name, self.attributes))
         return self.attributes[name]
 
 
 class Schema:
-    """All types by name, entities first, with the attributes of pages and sites beside them."""
+    """All types by name, entities first, and the pseudo-types of pages and sites."""
 
     def __init__(self, spec: SearchSpec, document: Document) -> None:
-        """Resolve the file. Raises InputError, with the place, for names that do not fit together."""
+        """Resolve the file. Raises InputError, with the place, for unknown and clashing names."""
         self.spec = spec
         self.document = document
         self.types: dict[str, Type] = {}
+        # Ids follow the order of the file: a statement stores one as a character, so they start at 1 and stay small.
         self._next = 1
         self.page = self._pseudo(PAGE, PAGE_FACTS)
         self.site = self._pseudo(SITE, SITE_FACTS)
@@ -102,7 +103,7 @@ class Schema:
 
     @property
     def moment(self) -> str:
-        """The present of the world, as its SQL reads it (`2147-03-02T09:00:00Z`)."""
+        """The present moment of the world, as its SQL reads it (`2147-03-02T09:00:00Z`)."""
         return stamp(instant(self.spec.clock.start))
 
     @property
@@ -111,13 +112,13 @@ class Schema:
         return self.moment[:10]
 
     def type(self, name: str) -> Type:
-        """Return the type of that name. Raises InputError with the nearest one."""
+        """Return the type of that name. Raises InputError that suggests the nearest one."""
         if name not in self.types:
             raise InputError(f"unknown type {name!r}", remedy=nearest(name, self.types))
         return self.types[name]
 
     def fact(self, path: str) -> Attribute:
-        """Return the attribute `type.attribute`. Raises InputError with the nearest name."""
+        """Return the attribute `type.attribute`. Raises InputError that suggests the nearest name."""
         owner, _, name = path.partition(".")
         return self.type(owner).attribute(name)
 
@@ -147,10 +148,11 @@ class Schema:
             raise self.document.error(place, f"{name!r} cannot be the name of a type", "choose another")
 
     def _check_room(self, relation: RelationSpec, place: Place) -> None:
-        """Check that there are as many different rows to tie to as each row needs, at the written size."""
+        """Check, at the size in the file, that each row finds as many different rows as it is tied to."""
         target = self.spec.entities.get(relation.to)
         if target is None or target.count is None or not relation.distinct:
             return
+        # No row is tied to itself.
         most = target.count - (relation.from_ == relation.to)
         if relation.each[0] > most:
             raise self.document.error(
@@ -181,6 +183,7 @@ class Schema:
                 spec.label or _words(name),
                 unit=spec.currency if spec.kind == "money" else spec.unit,
                 target=spec.ref,
+                # Four decimals of a degree are about 11 metres.
                 digits=4 if spec.kind == "coordinates" and not spec.digits else spec.digits,
                 optional=spec.optional > 0,
                 changes=days(spec.changes) if spec.changes else None,

@@ -1,4 +1,4 @@
-"""The YAML of a site's other parts: voices, navigation, comments, a footer, copies of another site's pages."""
+"""The YAML of what a site's pages share: voices, navigation, comments, a footer, copies of another site's pages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from simtrain.worlds.search.spec.parts import Name, Share
 
 Wordings: TypeAlias = Annotated[list[str], Field(min_length=1)]
 Navigation: TypeAlias = dict[str, str]
-"""What a link says -> the label of the list or home page that it leads to."""
+"""Text of a link -> the label of the list or home page that it leads to."""
 
 
 class Voice(FileModel):
-    """Somebody who writes pages of a site: how many of them, and which phrases are theirs."""
+    """An author of pages of a site: how many are theirs, and their phrases."""
 
     share: int = Field(
         default=1, ge=1, le=20, description="How many pages are theirs, beside the shares of the others."
@@ -26,7 +26,7 @@ class Voice(FileModel):
 
 
 class CommentsSpec(FileModel):
-    """What readers say under pages."""
+    """Comments of readers under pages."""
 
     heading: str = "Comments"
     share: Share = Field(default=0.5, description="The share of these pages that have any.")
@@ -39,7 +39,7 @@ class CommentsSpec(FileModel):
 
 
 class NearDuplicate(FileModel):
-    """Pages of another site that this one copies nearly word for word, on a day of its own and as far as it knows the facts."""
+    """Near copies of another site's pages, dated by this site and stating the facts as this site knows them."""
 
     of: Annotated[
         str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$", description="A site, and a label of its pages.")
@@ -48,11 +48,11 @@ class NearDuplicate(FileModel):
     url: str
     as_: Name = Field(default="copies", alias="as", description="The name by which links refer to the copies.")
     kind: str = "copy"
-    note: str | Wordings = Field(description="What stands below a copy.")
+    note: str | Wordings = Field(description="The text below a copy.")
 
 
 class Settings(FileModel):
-    """What all pages of a site share."""
+    """Settings that all pages of a site share."""
 
     voices: dict[Name, Voice] = Field(
         default_factory=dict[str, Voice], description="Who writes its pages: each page is one voice's from end to end."
@@ -66,6 +66,7 @@ class Settings(FileModel):
 
     @model_validator(mode="after")
     def _agree(self) -> Settings:
+        # A page's voice is drawn, so any of them may have to fill any `{{ voice.NAME }}`.
         known = {name for voice in self.voices.values() for name in voice.says}
         for name, voice in self.voices.items():
             missing = sorted(known - voice.says.keys())

@@ -12,6 +12,7 @@ from simtrain.worlds.search.spec.parts import Name, Share, Span
 from simtrain.worlds.search.spec.site_settings import Settings, Wordings
 from simtrain.worlds.search.spec.view import Upkeep
 
+# RFC 2606: these never resolve, so an agent that leaves the simulation with such a URL reaches nobody.
 RESERVED_DOMAINS = ("example", "test", "invalid", "localhost")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]+")
 
@@ -45,7 +46,7 @@ Part: TypeAlias = str | Wordings | TablePart | SheetPart
 
 
 class PageSpec(FileModel):
-    """A kind of page: for each row of a type, the pages of a list, or a home page."""
+    """A kind of page: one for each row of a type, the pages of a list, or a home page."""
 
     for_: Name | None = Field(default=None, alias="for")
     list_: Name | None = Field(default=None, alias="list")
@@ -85,7 +86,7 @@ class PageSpec(FileModel):
 
 
 class SiteSpec(Settings):
-    """A web site: what it is, how late and how reliable its knowledge is, and its pages."""
+    """A web site: its domain, how late and how reliable its knowledge is, and its pages."""
 
     domain: str
     title: str
@@ -114,7 +115,7 @@ class SiteSpec(Settings):
 
 
 class DisputesSpec(FileModel):
-    """Rule -> the facts that it decides, as type.attribute. No site has a fact wrong that is under no rule."""
+    """Rule -> the facts that it decides, as type.attribute. Sites get only facts wrong that are under a rule."""
 
     recency: list[str] = Field(default_factory=list[str], description="The page of the latest date is right.")
     majority: list[str] = Field(default_factory=list[str], description="What most sites say is right.")
@@ -130,7 +131,7 @@ class DisputesSpec(FileModel):
         seen: set[str] = set()
         for path in self.paths():
             if path in seen:
-                raise ValueError(f"{path} stands under two rules; keep one")
+                raise ValueError(f"{path} is under two rules; keep one")
             seen.add(path)
         return self
 

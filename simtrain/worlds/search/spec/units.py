@@ -1,4 +1,4 @@
-"""Units of measurement: which can be turned into which, and by what factor."""
+"""Units of measurement, and the factors between those of one dimension."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.search.spec.world_file import UnitSpec
 
+# Factors to SI. `nm` is the nanometre, `hp` mechanical, a year Julian (365.25 days). No months: they differ in length.
 UNITS: Final[dict[str, tuple[str, float]]] = {
     "mm": ("length", 0.001), "cm": ("length", 0.01), "m": ("length", 1.0), "km": ("length", 1000.0),
     "inches": ("length", 0.0254), "feet": ("length", 0.3048), "yards": ("length", 0.9144), "miles": ("length", 1609.344),
@@ -23,11 +24,11 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     "Hz": ("frequency", 1.0), "kHz": ("frequency", 1e3), "MHz": ("frequency", 1e6), "GHz": ("frequency", 1e9),
     "Pa": ("pressure", 1.0), "kPa": ("pressure", 1e3), "bar": ("pressure", 1e5), "%": ("share", 1.0),
 }  # fmt: skip
-"""Unit -> what it measures, and how many base units it is."""
+"""Unit -> its dimension, and its size in base units."""
 
 
 def with_invented(invented: Mapping[str, UnitSpec]) -> dict[str, tuple[str, float]]:
-    """Return the table with a world's own units. Raises InputError for one that rests on an unknown unit."""
+    """Return the table with a world's own units. Raises InputError for one defined by an unknown unit."""
     found = dict(UNITS)
     for name, spec in invented.items():
         if spec.of not in found:
@@ -38,7 +39,7 @@ def with_invented(invented: Mapping[str, UnitSpec]) -> dict[str, tuple[str, floa
 
 
 def factor(source: str, target: str, units: Mapping[str, tuple[str, float]]) -> float:
-    """Return the factor from the unit `source` to the unit `target`. Raises InputError for units that do not fit together."""
+    """Return the factor from `source` to `target`. Raises InputError for an unknown unit, and for two dimensions."""
     for name in (source, target):
         if name not in units:
             raise InputError(f"unknown unit {name!r}", remedy=nearest(name, units))

@@ -1,15 +1,15 @@
-"""How a search world is configured: the knobs that a world file sets and a scenario may set anew with `world: {use: NAME, with: {...}}`."""
+"""The knobs of a search world: a world file sets them, and a scenario overrides them with `world: {use: NAME, with: {...}}`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from simtrain.files.file_model import Duration, FileModel
+from simtrain.files.file_model import Duration, FileModel, short_for
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.seeding import draw
-from simtrain.values.types import JsonObject, JsonValue, is_object
+from simtrain.values.types import JsonObject, is_object
 
 Leak: TypeAlias = Literal["tease", "normal", "full"]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
@@ -19,7 +19,7 @@ CONDITIONS: tuple[Condition, ...] = ("dead", "moved", "paywall", "slow", "broken
 
 
 class Upkeep(FileModel):
-    """How well a site is kept: the shares of its pages that are dead, moved, behind a paywall, slow and broken."""
+    """The shares of a site's pages that are dead, moved, behind a paywall, slow and broken."""
 
     dead: Share = 0.0
     moved: Share = Field(default=0.0, description="Redirected to another address of the same site.")
@@ -35,8 +35,9 @@ class Upkeep(FileModel):
         return self
 
     def condition(self, seed: int, url: str) -> Condition:
-        """Return the condition of a page: always the same one for the same seed and URL."""
+        """Return the condition of a page; it depends on seed and URL alone."""
         mark = draw(seed, "condition", url)
+        # One draw against stacked shares in a fixed order: raising `slow` leaves the dead and moved pages as they are.
         for condition in CONDITIONS:
             mark -= getattr(self, condition)
             if mark < 0:
@@ -45,7 +46,7 @@ class Upkeep(FileModel):
 
 
 class ToolRename(FileModel):
-    """Other names for a tool, its arguments and the fields of its reply."""
+    """New names for a tool, its arguments and the fields of its reply."""
 
     name: str | None = Field(default=None, alias="as", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=128)
     description: str | None = None
@@ -55,18 +56,14 @@ class ToolRename(FileModel):
 
 
 class ToolsetUse(FileModel):
-    """A toolset, with names of one's own for its tools."""
+    """A toolset, with its tools renamed or not."""
 
     use: str
     rename: dict[str, ToolRename] = Field(default_factory=dict[str, ToolRename])
 
 
-def _toolset(value: JsonValue) -> JsonValue:
-    return {"use": value} if isinstance(value, str) else value
-
-
 class View(FileModel):
-    """How a search world is configured; nothing here changes a fact or a page."""
+    """The knobs of a search world. None changes a fact or a page, so that one built file serves all views."""
 
     snippets: Leak | dict[Leak, Annotated[float, Field(ge=0)]] = Field(
         default="normal",
@@ -80,8 +77,9 @@ class View(FileModel):
     )
     results: int = Field(default=10, ge=1, le=50, description="Results of a search.")
     page_words: int = Field(default=1500, ge=50, le=20_000, description="Words of a document beyond which it is paged.")
-    tools: tuple[Annotated[ToolsetUse, BeforeValidator(_toolset, json_schema_input_type=str | ToolsetUse)], ...] = (
-        Field(default=(ToolsetUse(use="web"), ToolsetUse(use="memory")), min_length=1)
+    # Editors check files by the JSON Schema, which must therefore show the short form as well.
+    tools: tuple[Annotated[ToolsetUse, short_for("use", str, str | ToolsetUse)], ...] = Field(
+        default=(ToolsetUse(use="web"), ToolsetUse(use="memory")), min_length=1
     )
     upkeep: Upkeep | None = Field(default=None, description="The upkeep of all sites that `sites` does not name.")
     sites: dict[str, Upkeep] = Field(default_factory=dict[str, Upkeep], description="Site -> its upkeep.")
@@ -97,7 +95,7 @@ class View(FileModel):
         return self.sites.get(site) or self.upkeep or Upkeep()
 
     def leak(self, seed: int, identity: str) -> Leak:
-        """Return what the snippets of one question (or query) give away, drawn by shares from its stable identity."""
+        """Return what snippets give away for one question (or query), drawn by shares from its identity."""
         if isinstance(self.snippets, str):
             return self.snippets
         mark = draw(seed, "snippets", identity) * sum(self.snippets.values())
@@ -105,9 +103,10 @@ class View(FileModel):
             mark -= share
             if mark < 0:
                 return leak
+        # Rounding may leave a mark above the last share.
         return next(reversed(self.snippets))
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> View:
-        """Return the view with the knobs of a scenario in place of its own. Raises InputError with their place in the scenario."""
+        """Return the view with the knobs of a scenario over its own. Raises InputError with their place in the scenario."""
         own = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return document.parse(View, {**own, **knobs}, place)

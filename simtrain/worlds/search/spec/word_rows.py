@@ -1,4 +1,4 @@
-"""What a world's things are called in other languages: the author's words, checked to be complete, for questions to use."""
+"""The words for a world's types, labels, units and categories in each language, checked to be complete."""
 
 from collections.abc import Collection, Iterator
 from typing import TypeAlias
@@ -13,7 +13,7 @@ Row: TypeAlias = tuple[str, str, str, str]
 
 
 def word_rows(schema: Schema) -> list[Row]:
-    """Return every word that the author gives. Raises InputError, with the place, for words of what there is not, and for missing ones."""
+    """Return every word that the author gives. Raises InputError, with the place, for unknown subjects and for missing words."""
     rows: list[Row] = []
     for language, words in schema.spec.words.items():
         rows += [(language, *row) for row in _rows(words)]
@@ -25,6 +25,7 @@ def word_rows(schema: Schema) -> list[Row]:
         _check_known(schema, place, words, known)
         given = {(kind, subject) for kind, subject, _ in _rows(words)}
         missing = next((one for one in wanted if one not in given), None)
+        # The schema's own names are English: there, words are only corrections.
         if language != "en" and missing is not None:
             kind, subject = missing
             raise schema.document.error(place, f"no word for the {kind} {subject!r}", f"give it under `{kind}s`")
@@ -45,7 +46,7 @@ def _rows(words: LanguageWords) -> Iterator[tuple[str, str, str]]:
 
 
 def _wanted(schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield what a complete language has words for: types, their attributes, units and categories."""
+    """Yield what a complete language names: types, their attributes, units and categories."""
     units: dict[str, None] = {}
     for kind in schema.types.values():
         yield "type", kind.name

@@ -1,4 +1,4 @@
-"""What a world's things are called in other languages, as an author writes it."""
+"""The YAML of words in other languages."""
 
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from simtrain.worlds.search.spec.parts import Name
 
 
 class LanguageWords(FileModel):
-    """The words of one language. In English, which pages are written in, only what would read badly in a question is named anew."""
+    """The words of one language. Pages are in English, so English needs only those that would read badly in a question."""
 
     types: dict[Name, str | tuple[str, str]] = Field(
         default_factory=dict[str, str | tuple[str, str]],

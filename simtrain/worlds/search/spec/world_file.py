@@ -16,7 +16,7 @@ from simtrain.worlds.search.spec.sites import DisputesSpec, SiteSpec
 from simtrain.worlds.search.spec.view import View
 from simtrain.worlds.search.spec.wordbook import LanguageWords, Wordbook
 
-# What reads badly in SQL unquoted, and what templates use themselves.
+# SQL keywords, which authors would have to quote in every query, and names that page templates define themselves.
 RESERVED = frozenset(
     re.findall(
         r"\w+",
@@ -27,18 +27,19 @@ RESERVED = frozenset(
 MAX_COUNT = 2_000_000
 MAX_PAGES = 2_000_000
 Pair: TypeAlias = tuple[float, float]
+# The strategies of Qwen-AgentWorld's report.
 Strategy: TypeAlias = Literal["time_shifted", "long_tail", "private_simulation", "grounded"]
 
 
 class SearchClockSpec(FileModel):
-    """Virtual time: the present day of the world, and how far a tool call moves it."""
+    """Virtual time: the present of the world, and how far each tool call moves it."""
 
     start: Instant = "2147-03-02T09:00:00Z"
     per_step: Duration = 20.0
 
 
 class Flavour(FileModel):
-    """How the words of a language sound: each syllable is an onset, a nucleus and a coda, each possibly empty."""
+    """The sounds of a language: each syllable is an onset, a nucleus and a coda, each possibly empty."""
 
     onsets: list[str] = Field(min_length=2)
     nuclei: list[str] = Field(min_length=2)
@@ -54,7 +55,7 @@ class Flavour(FileModel):
 
 
 class Distribution(FileModel):
-    """How numbers are drawn: evenly between two bounds, or around a middle."""
+    """A distribution of numbers: exactly one of its fields."""
 
     uniform: Pair | None = None
     normal: Pair | None = Field(default=None, description="Mean and standard deviation.")
@@ -79,6 +80,7 @@ def _shape(given: object) -> str:
 
 
 Numbers: TypeAlias = Annotated[
+    # Tagged, so that pydantic reports the errors of the form that was meant, and not those of both.
     Annotated[Pair, Tag("range")] | Annotated[Distribution, Tag("distribution")], Discriminator(_shape)
 ]
 
@@ -99,7 +101,7 @@ _OPTIONS: dict[str, frozenset[str]] = {
 
 
 class AttributeSpec(FileModel):
-    """One attribute: what kind of value it is, how it is drawn, how it is called."""
+    """One attribute: its kind of value, how it is drawn, its label."""
 
     name: str | None = Field(default=None, description="A flavour, or a form such as '{reach} {reach} Station'.")
     text: list[str] | None = Field(default=None, min_length=1)
@@ -136,7 +138,7 @@ class AttributeSpec(FileModel):
 
     @property
     def kind(self) -> str:
-        """The one kind that the file sets."""
+        """The kind, named by the one key of KINDS that is set."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @model_validator(mode="after")
@@ -190,7 +192,7 @@ class AttributeSpec(FileModel):
 
 
 class Aliases(FileModel):
-    """Which shares of the rows have a former or a short name."""
+    """The shares of rows with a former or a short name."""
 
     former: Share = 0.0
     short: Share = 0.0
@@ -202,7 +204,7 @@ Life: TypeAlias = Annotated[
 
 
 class EntitySpec(FileModel):
-    """A type of thing: how many there are, and what is known of each."""
+    """A type of entity: the number of its rows, and their attributes."""
 
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
     fixed: bool = Field(default=False, description="Whether the count stays when a world is scaled by its pages.")
@@ -214,7 +216,7 @@ class EntitySpec(FileModel):
 
 
 class RelationSpec(FileModel):
-    """Rows that tie two types together, many to many, with a period of validity where there is `during`."""
+    """A many-to-many relation of two types; with `during`, each row has a period of validity."""
 
     from_: Name = Field(alias="from")
     to: Name
@@ -240,7 +242,7 @@ class RelationSpec(FileModel):
 
 
 class DerivedSpec(FileModel):
-    """A derived attribute: the SQL that gives it for the row `:id`, and what kind of value it is."""
+    """A derived attribute: SQL for its value in the row `:id`, and its kind."""
 
     sql: str
     kind: Literal["number", "quantity", "money", "date", "text", "category", "flag", "ref"] = "number"
@@ -261,14 +263,14 @@ class DerivedSpec(FileModel):
 
 
 class UnitSpec(FileModel):
-    """An invented unit: so many of another one."""
+    """An invented unit, as a multiple of another one."""
 
     is_: float = Field(alias="is", gt=0)
     of: str
 
 
 class SearchSpec(FileModel):
-    """A search world: facts, and the sites that tell of them."""
+    """A search world: facts, and the sites that state them."""
 
     kind: Literal["search"]
     name: Name

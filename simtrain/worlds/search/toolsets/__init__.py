@@ -1,1 +1,1 @@
-"""Toolsets: the same search engine and the same pages under the names, arguments and forms of reply that agents were trained on."""
+"""Toolsets: one search engine under the tool names, arguments and replies that agents were trained on."""

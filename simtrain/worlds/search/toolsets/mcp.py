@@ -1,8 +1,8 @@
-"""The toolset `mcp`: search and fetch by id, the pair that MCP search servers for deep research offer."""
+"""The toolset `mcp`: search and fetch by id, the pair of tools that OpenAI's deep research expects of MCP servers."""
 
 from simtrain.contracts.handler import Reply
-from simtrain.values.types import JsonObject, encode
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, arguments_of
+from simtrain.values.types import JsonObject, arguments_of, encode, object_schema
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
 
 _TEXT: JsonObject = {"type": "string"}
 
@@ -13,6 +13,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         for item in engine.search(arguments["query"])
     ]
     content: JsonObject = {"results": results}
+    # OpenAI's deep research reads exactly one text item with this JSON; other clients read the structured content.
     return Reply(encode(content), content)
 
 
@@ -29,19 +30,13 @@ MCP = (
         "Search for documents. Returns the ids by which `fetch` gets them whole.",
         arguments_of(("query",), query={"type": "string", "minLength": 1, "description": "The search query."}),
         _search,
-        {
-            "type": "object",
-            "properties": {
-                "results": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {"id": _TEXT, "title": _TEXT, "text": _TEXT, "url": _TEXT},
-                    },
-                }
+        object_schema(
+            ("results",),
+            results={
+                "type": "array",
+                "items": {"type": "object", "properties": {"id": _TEXT, "title": _TEXT, "text": _TEXT, "url": _TEXT}},
             },
-            "required": ["results"],
-        },
+        ),
         title="Search",
     ),
     SearchTool(
@@ -49,11 +44,9 @@ MCP = (
         "Get a document whole by its id.",
         arguments_of(("id",), id={"type": "string", "minLength": 1, "description": "The id from a search."}),
         _fetch,
-        {
-            "type": "object",
-            "properties": {"id": _TEXT, "title": _TEXT, "text": _TEXT, "url": _TEXT, "metadata": {"type": "object"}},
-            "required": ["id", "title", "text", "url"],
-        },
+        object_schema(
+            ("id", "title", "text", "url"), id=_TEXT, title=_TEXT, text=_TEXT, url=_TEXT, metadata={"type": "object"}
+        ),
         title="Fetch",
     ),
 )

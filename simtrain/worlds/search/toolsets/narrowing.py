@@ -1,4 +1,4 @@
-"""What the arguments of a search narrow its results to: sites, dates, words of titles, addresses and pages."""
+"""Filters on search results: by site, date, and words in title, URL and page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from simtrain.worlds.search.engine.web import StoredPage
 from simtrain.worlds.search.toolsets.tool import Takes
 
 _DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "m": 31, "month": 31, "y": 365, "year": 365}
-"""How many days back a span reaches, by its name or first letter."""
+"""Days that a span reaches back, by its name or first letter. A month is its longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Narrowing:
     @property
     def takes(self) -> Takes | None:
         """Return a test for pages; None if nothing is filtered."""
+        # Without a test the engine ranks as deep as asked; with one it stops at its best 200.
         return self._takes if self != Narrowing() else None
 
     def _takes(self, page: StoredPage) -> bool:
@@ -55,11 +56,12 @@ class Narrowing:
 
 
 def _is_under(host: str, domains: Sequence[str]) -> bool:
+    # With the dot, or `notexample.test` would be under `example.test`.
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def day_of(argument: str, value: str) -> str:
-    """Return a day that is given as an argument; empty where none is. Raises ToolError for what is none."""
+    """Return the day in an argument; empty if it is empty. Raises ToolError for anything but YYYY-MM-DD."""
     try:
         return value and date.fromisoformat(value).isoformat()
     except ValueError:
@@ -67,6 +69,6 @@ def day_of(argument: str, value: str) -> str:
 
 
 def days_before(today: str, span: str) -> str:
-    """Return the first day of a span that ends today (`day`, `week`, `month`, `year` or the first letter); empty for an unknown span."""
+    """Return the first day of a span that ends today (`day`, `week`, `month`, `year` or its first letter); empty for others."""
     days = _DAYS.get(span)
     return "" if days is None else (date.fromisoformat(today) - timedelta(days=days)).isoformat()

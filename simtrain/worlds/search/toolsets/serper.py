@@ -1,10 +1,10 @@
 """The toolset `serper`: google_search and scrape with the arguments and the JSON of Serper's API (https://serper.dev)."""
 
 from simtrain.contracts.handler import Reply
-from simtrain.values.types import JsonObject, encode
+from simtrain.values.types import JsonObject, encode, object_schema
 from simtrain.worlds.search.engine.snippets import plain_text
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
 
 
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
@@ -33,7 +33,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _narrowing(engine: Engine, arguments: JsonObject) -> Narrowing:
-    """Return the operators that have arguments of their own, and the time filter (`qdr:w`: the last week)."""
+    """Return the filter of the arguments that stand for search operators, and of the time filter (`qdr:w`: the last week)."""
     given = {name: str(value) for name, value in arguments.items() if value}
     span = given.get("tbs", "").partition("qdr:")[2][:1]
     return Narrowing(
@@ -62,9 +62,10 @@ SERPER = (
     SearchTool(
         "google_search",
         "Search the web through the Serper API; returns organic results as JSON.",
-        open_arguments(
+        object_schema(
             ("q",),
             q={"type": "string", "minLength": 1, "description": "The search query."},
+            # Taken and ignored, like the next two: an invented web has one country and one language.
             gl={"type": "string", "description": "Country of the search, such as us."},
             hl={"type": "string", "description": "Language of the search, such as en."},
             location={"type": "string", "description": "Place from which is searched."},
@@ -77,8 +78,8 @@ SERPER = (
             intitle={"type": "string", "description": "Only pages with this in their title."},
             before={"type": "string", "description": "Only pages up to this day: YYYY-MM-DD."},
             after={"type": "string", "description": "Only pages from this day on: YYYY-MM-DD."},
-            exact={"type": "string", "description": "A phrase that stands on the page."},
-            exclude={"type": "string", "description": "Words that stand on no result, with commas between them."},
+            exact={"type": "string", "description": "A phrase that the page must contain."},
+            exclude={"type": "string", "description": "Words that no result may contain, separated by commas."},
         ),
         _search,
         title="Google search",
@@ -86,7 +87,7 @@ SERPER = (
     SearchTool(
         "scrape",
         "Fetch a web page through the Serper API; returns its text, and its markdown when asked to.",
-        open_arguments(
+        object_schema(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The URL of the page."},
             includeMarkdown={"type": "boolean", "default": False},

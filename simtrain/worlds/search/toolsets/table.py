@@ -1,4 +1,4 @@
-"""The toolsets by name, and the tools that a view chooses of them, under the names that it gives them."""
+"""The toolsets by name, and the tools that a view chooses from them, renamed as it says."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -46,6 +46,7 @@ def tools_of(uses: Sequence[ToolsetUse]) -> tuple[SearchTool, ...]:
             found.append(tool if rename is None else _renamed(tool, rename, f"{place}.rename.{tool.name}"))
     names = [tool.name for tool in found]
     for name in names:
+        # MCP addresses a tool by its name alone.
         if names.count(name) > 1:
             raise InputError(
                 f"two tools are called {name!r}", remedy="give one another name with `rename`", place="tools"
@@ -76,6 +77,7 @@ def _renamed(tool: SearchTool, rename: ToolRename, place: str) -> SearchTool:
     def tell(content: JsonObject) -> str:
         if text is not None:
             return text.render(content)
+        # The tool's own writer reads its own field names.
         back = {new: name for name, new in rename.results.items()}
         own_tell = tool.tell or encode
         return own_tell(_with_names(content, back))
@@ -109,7 +111,7 @@ def _own(arguments: JsonObject, names: Mapping[str, str]) -> JsonObject:
 
 
 def _with_names(value: JsonValue, names: Mapping[str, str]) -> JsonValue:
-    """Return the value with the fields of its objects, and the names in a schema's `required`, renamed."""
+    """Return the value with the fields of its objects renamed, and the names in a schema's `required` with them."""
     if not names:
         return value
     if is_list(value):

@@ -6,11 +6,11 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from simtrain.contracts.handler import Reply
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, object_schema
 from simtrain.worlds.search.engine.page_opening import OpeningFailure
 from simtrain.worlds.search.engine.snippets import plain_text
 from simtrain.worlds.search.toolsets.narrowing import Narrowing, day_of, days_before
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
 from simtrain.worlds.search.toolsets.web import objects
 
 _DOMAINS: JsonObject = {"type": "array", "items": {"type": "string"}, "default": []}
@@ -23,6 +23,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
     for place, item in enumerate(engine.search(query, count=count, takes=_narrowing(engine, arguments).takes)):
         raw = None
         if arguments.get("include_raw_content"):
+            # A result that cannot be opened keeps `raw_content: null`.
             with suppress(OpeningFailure):
                 raw = engine.visit(item.url).text
         results.append(
@@ -30,6 +31,7 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
                 "url": item.url,
                 "title": item.title,
                 "content": item.snippet,
+                # Tavily's scores lie between 0 and 1 and fall; our engine's are of another scale.
                 "score": round(0.95 * 0.9**place, 4),
                 "raw_content": raw,
                 **({"published_date": item.date} if item.date else {}),
@@ -38,17 +40,19 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
         )
     content: JsonObject = {
         "query": query,
+        # Tavily's API sends these members even if they were not asked for.
         "follow_up_questions": None,
         "answer": None,
         "images": [],
         "results": results,
+        # Constant: measured seconds would make every reply another one.
         "response_time": 1.0,
     }
     return Reply(_written(content), content)
 
 
 def _written(content: JsonObject) -> str:
-    """Return results or pages as Tavily's MCP server writes them."""
+    """Return results or pages as text, in the form of Tavily's MCP server."""
     lines = ["Detailed Results:"]
     for item in objects(content, "results"):
         shown = {
@@ -101,7 +105,7 @@ TAVILY = (
     SearchTool(
         "tavily_search",
         "Search the web for current information; returns ranked results with the content that fits the query.",
-        open_arguments(
+        object_schema(
             ("query",),
             query={"type": "string", "minLength": 1, "description": "The search query."},
             search_depth={"type": "string", "enum": ["basic", "advanced", "fast", "ultra-fast"], "default": "basic"},
@@ -125,7 +129,7 @@ TAVILY = (
     SearchTool(
         "tavily_extract",
         "Read the content of web pages by their URLs.",
-        open_arguments(
+        object_schema(
             ("urls",),
             urls={"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 20},
             extract_depth={"type": "string", "enum": ["basic", "advanced"], "default": "basic"},

@@ -1,11 +1,11 @@
-"""The contract of toolsets: a tool of a search world, and what it may ask of the engine."""
+"""The contract of toolsets: a tool of a search world, and the interface of the engine to tools."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from simtrain.contracts.handler import Reply
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject
 from simtrain.worlds.search.engine.memory import Notebook
 from simtrain.worlds.search.engine.page_opening import Opened
 from simtrain.worlds.search.engine.query_correction import Mended
@@ -14,7 +14,7 @@ from simtrain.worlds.search.engine.web import StoredPage
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result of a search; `date` is when the page is from, where it says so."""
+    """One result of a search; `date` is the page's own, None if it has none."""
 
     url: str
     title: str
@@ -24,11 +24,11 @@ class Result:
 
 
 Takes: TypeAlias = Callable[[StoredPage], bool]
-"""Whether a page that was found is to be among the results."""
+"""True if a page that was found is to be among the results."""
 
 
 class Engine(Protocol):
-    """What tools may ask of the engine, for one episode."""
+    """The engine as the tools of one episode use it."""
 
     memory: Notebook
 
@@ -45,9 +45,9 @@ class Engine(Protocol):
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
     ) -> list[Result]:
-        """Return the best pages for a query; `site:` and a domain in it restricts it to that site.
+        """Return the best pages for a query; `site:` with a domain restricts it to that site.
 
-        With `takes`, those of the best 200 that it takes. A `long` search tells longer snippets.
+        With `takes`, only those of the best 200 that it accepts. `long` gives longer snippets.
         """
         ...
 
@@ -56,12 +56,12 @@ class Engine(Protocol):
         ...
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> Opened:
-        """Return a page, or a part of a long one; with a goal, what of it speaks of that goal. Raises OpeningFailure."""
+        """Return a page, or a part of a long one; with a goal, the passages that fit it. Raises OpeningFailure."""
         ...
 
 
 Tell: TypeAlias = Callable[[JsonObject], str]
-"""Writes the text of a reply from its structured content, whatever is missing in it."""
+"""Writes the text of a reply from its structured content, which may lack any field."""
 
 Act: TypeAlias = Callable[[Engine, JsonObject], Reply]
 """Carries out a call. Raises ToolError to refuse it."""
@@ -69,7 +69,7 @@ Act: TypeAlias = Callable[[Engine, JsonObject], Reply]
 
 @dataclass(frozen=True, slots=True)
 class SearchTool:
-    """A tool: its name, description, schemas, what it does, how its reply is written as text, and which calls change the notebook."""
+    """A tool: name, description, schemas, action, the writer of its text, and which calls change the notebook."""
 
     name: str
     description: str
@@ -80,13 +80,3 @@ class SearchTool:
     title: str = ""
     tell: Tell | None = None
     changes: Callable[[JsonObject], bool] | None = None
-
-
-def arguments_of(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """Return the input schema of a tool that takes these arguments, and refuses others."""
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-
-
-def open_arguments(required: tuple[str, ...] = (), **properties: JsonValue) -> JsonObject:
-    """Return the input schema of a tool that takes these arguments and passes over others, as the imitated servers do."""
-    return {"type": "object", "properties": properties, "required": list(required)}

@@ -3,32 +3,27 @@
 from typing import cast
 
 from simtrain.contracts.handler import Reply, ToolError
-from simtrain.values.types import JsonObject, is_list, is_object
+from simtrain.values.types import JsonObject, arguments_of, is_list, is_object, object_schema
 from simtrain.worlds.search.engine.memory import NEEDED, WRITING
-from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool, arguments_of
+from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool
 
 MOST_QUERIES = 10
 
-_RESULT: JsonObject = {
-    "type": "object",
-    "properties": {
-        "url": {"type": "string"},
-        "title": {"type": "string"},
-        "snippet": {"type": "string"},
-        "date": {"type": ["string", "null"]},
-    },
-    "required": ["url", "title", "snippet", "date"],
-}
+_TEXT: JsonObject = {"type": "string"}
+_DATE: JsonObject = {"type": ["string", "null"]}
+_NUMBER: JsonObject = {"type": "integer"}
+_RESULT = object_schema(("url", "title", "snippet", "date"), url=_TEXT, title=_TEXT, snippet=_TEXT, date=_DATE)
 _RESULTS: JsonObject = {
-    "query": {"type": "string"},
-    "no_results_for": {"type": "string"},
-    "showing": {"type": "string"},
+    "query": _TEXT,
+    "no_results_for": _TEXT,
+    "showing": _TEXT,
     "results": {"type": "array", "items": _RESULT},
 }
-_SEARCHES: JsonObject = {
-    "type": "array",
-    "items": {"type": "object", "properties": _RESULTS, "required": ["query", "results"]},
-}
+_SEARCHES: JsonObject = {"type": "array", "items": object_schema(("query", "results"), **_RESULTS)}
+
+_PAGE = object_schema(
+    ("url", "title", "content"), url=_TEXT, title=_TEXT, date=_DATE, page=_NUMBER, pages=_NUMBER, content=_TEXT
+)
 
 
 def as_objects(results: list[Result]) -> list[JsonObject]:
@@ -37,19 +32,19 @@ def as_objects(results: list[Result]) -> list[JsonObject]:
 
 
 def instead(engine: Engine, query: str) -> JsonObject:
-    """Return what a search says of a query that it has mended: the words that no page has, and the query that it took. Else nothing."""
+    """Return the fields about a corrected query: the words that no page has, and the query searched instead. Else empty."""
     mended = engine.mended(query)
     return {} if mended is None else {"no_results_for": mended.missing, "showing": mended.query}
 
 
 def instead_text(content: JsonObject) -> list[str]:
-    """Return the same as a line of text; none if nothing was mended."""
+    """Return the same as a line of text; none if the query was not corrected."""
     missing, showing = content.get("no_results_for"), content.get("showing")
     return [f"No results for '{missing}'; showing '{showing}'."] if missing and showing else []
 
 
 def written(content: JsonObject) -> str:
-    """Return what a search found, in the form in which agents of the field read it."""
+    """Return the results of a search as text, in the form that the search agents of Qwen-AgentWorld read."""
     if "searches" in content:
         return "\n\n=======\n\n".join(written(search) for search in objects(content, "searches"))
     query, results = content.get("query"), objects(content, "results")
@@ -67,7 +62,7 @@ def written(content: JsonObject) -> str:
 
 
 def objects(content: JsonObject, name: str) -> list[JsonObject]:
-    """Return the objects of a list of the content; none if it has no such list."""
+    """Return the objects in a list of the content; none if it has no such list."""
     found = content.get(name)
     items = found if is_list(found) else []
     return [item for item in items if is_object(item)]
@@ -76,6 +71,7 @@ def objects(content: JsonObject, name: str) -> list[JsonObject]:
 def _search(engine: Engine, arguments: JsonObject) -> Reply:
     several = arguments.get("queries")
     single = arguments.get("query")
+    # Checked here and not by `oneOf`: some model APIs refuse tools with one at the top of their schema.
     if (several is None) == (single is None):
         raise ToolError("web_search takes either 'query' or 'queries'.")
     if several is not None:
@@ -90,7 +86,7 @@ def _found(engine: Engine, query: str) -> JsonObject:
 
 
 def page_text(content: JsonObject) -> str:
-    """Return a page as text: what it is and where it was found, then its markdown."""
+    """Return a page as text: title, URL, date and part, then its markdown."""
     head = [f"Title: {content.get('title') or ''}", f"URL: {content.get('url') or ''}"]
     head += [f"Date published: {content['date']}"] if content.get("date") else []
     head += [f"Part {content.get('page')} of {content['pages']}"] if content.get("pages", 1) not in (1, None) else []
@@ -158,18 +154,7 @@ WEB = (
             page={"type": "integer", "minimum": 1, "default": 1, "description": "Which page of a long document."},
         ),
         _extract,
-        {
-            "type": "object",
-            "properties": {
-                "url": {"type": "string"},
-                "title": {"type": "string"},
-                "date": {"type": ["string", "null"]},
-                "page": {"type": "integer"},
-                "pages": {"type": "integer"},
-                "content": {"type": "string"},
-            },
-            "required": ["url", "title", "content"],
-        },
+        _PAGE,
         title="Web page extractor",
         tell=page_text,
     ),

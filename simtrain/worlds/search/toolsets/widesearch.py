@@ -1,8 +1,8 @@
-"""The toolset `widesearch`: search_global and text_browser_view, as the WideSearch benchmark's own tools take and say them."""
+"""The toolset `widesearch`: search_global and text_browser_view, with the arguments and replies of the WideSearch benchmark's tools."""
 
 from simtrain.contracts.handler import Reply
-from simtrain.values.types import JsonObject
-from simtrain.worlds.search.toolsets.tool import Engine, SearchTool, open_arguments
+from simtrain.values.types import JsonObject, object_schema
+from simtrain.worlds.search.toolsets.tool import Engine, SearchTool
 from simtrain.worlds.search.toolsets.web import as_objects, instead, instead_text, objects, page_text
 
 
@@ -15,7 +15,8 @@ def _search(engine: Engine, arguments: JsonObject) -> Reply:
 
 
 def _written(content: JsonObject) -> str:
-    """Return what a search found, as the tools of the benchmark write it, the name of the snippet included."""
+    """Return the results of a search as the benchmark's tools write them."""
+    # `snippt` is how the benchmark spells it.
     shown = {"title": "title", "datePublished": "date", "siteName": "site", "Url": "url", "snippt": "snippet"}
     sections = [
         "\n".join([f"[index] {number}", *(f"[{label}] {item.get(name) or ''}" for label, name in shown.items())])
@@ -34,7 +35,7 @@ WIDESEARCH = (
     SearchTool(
         "search_global",
         "Search the whole web for a query; returns the best results with title, url, date and a summary.",
-        open_arguments(
+        object_schema(
             ("query",),
             query={"type": "string", "minLength": 1, "description": "What to search for."},
             count={"type": "integer", "minimum": 1, "maximum": 200, "description": "How many results to return."},
@@ -48,7 +49,7 @@ WIDESEARCH = (
     SearchTool(
         "text_browser_view",
         "Open a link and return what its page says about the description of what is wanted.",
-        open_arguments(
+        object_schema(
             ("url",),
             url={"type": "string", "minLength": 1, "description": "The whole link, beginning with http."},
             description={"type": "string", "description": "What information is wanted from the page."},

@@ -123,6 +123,11 @@ class Climb:
         self._take(place, value)
 
     @property
+    def rewarded(self) -> int:
+        """Return how many tasks were rewarded, those in the ledger included."""
+        return self._dealt - len(self._open)
+
+    @property
     def success(self) -> float | None:
         """Return the mean reward that decides when to climb; None before the first reward."""
         return sum(self._recent) / len(self._recent) if self._recent else None

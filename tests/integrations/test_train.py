@@ -18,10 +18,13 @@ from training import need_trainers, played
 
 from simtrain.integrations.train.recipe import Recipe
 from simtrain.integrations.train.working import train
+from simtrain.values.errors import InputError
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
 SERVER = Path(__file__).parents[1] / "support" / "tiny_chat_server.py"
+SEARCHER = SERVER.with_name("scripted_searcher.py")
+WEBS = Path(__file__).parents[2] / "examples" / "training" / "webs"
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +174,40 @@ def test_rejection_sampling_learns_from_what_the_model_solved(blank: Path, tmp_p
     assert 0 < len(solved) == json.loads((first / "rows.json").read_text())["episodes"] <= 20
     worlds = [{one["world"]["seed"] for one in found} for found in sampled]
     assert worlds == [{1, 3, 5, 7, 9}, {2, 4, 6, 8, 10}]
+
+
+def test_a_curriculum_deals_samples_and_goes_on_after_a_server_that_failed(blank: Path, tmp_path: Path) -> None:
+    ladder = tmp_path / "mills.yaml"
+    levels = [
+        {"name": name, "questions": {"count": 40, "hops": [0, 0], "rows": [rows, rows], "columns": [2, 2], **looked_up}}
+        for name, rows in (("one_mill", 1), ("two_mills", 2))
+        for looked_up in ({"compose": ["looked_up"], "unanswerable": 0},)
+    ]
+    band = {"low": 0.01, "high": 0.2, "window": 4}
+    tools = ["web_search", "web_extractor"]
+    spec = {"name": "mills", "worlds": {"train": [str(WEBS / "mill_country.yaml")]}, "seeds": [1, 2, 3]}
+    ladder.write_text(yaml.safe_dump({**spec, "tools": tools, "levels": levels, "adaptive": band}))
+    fit = {"epochs": 1, "batch": 2, "micro_batch": 1, "precision": "fp32"}
+    data = {"curriculum": str(ladder), "tasks": 8, "attempts": 2, "rounds": 2}
+    lookups = {"scenarios": [str(WEBS / "scenarios" / "one_fact_mill_country.yaml")]}
+    found = recipe(blank, stages=[{"method": "rejection", "data": data, "with": fit}], evaluate=lookups)
+    # Enough replies for three episodes of an evaluation, not for the samples.
+    broken = f"{sys.executable} {SEARCHER} {{model}} {{port}} {{name}} 9"
+    for command, slots in ((broken, 2), (broken.removesuffix(" 9"), 4)):
+        found["server"] = {"use": "command", "command": command, "slots": slots}
+        if command == broken:
+            with pytest.raises(InputError, match="through no fault of the agent"):
+                train(Recipe.model_validate(found), tmp_path / "out")
+    report = train(Recipe.model_validate(found), tmp_path / "out")
+    (stage,) = tmp_path.glob("out/models/rejection-*")
+    lines = [json.loads(line) for line in (stage / "ledger.jsonl").read_text().splitlines()[1:]]
+    assert sorted(line["dealt"] for line in lines if "dealt" in line) == list(range(16))
+    assert sorted(line["rewarded"] for line in lines if "rewarded" in line) == list(range(16))
+    assert {line["level"] for line in lines if "dealt" in line} == {0, 1}
+    first, second = (_trajectories(stage / f"round-{number}" / "samples") for number in (1, 2))
+    for sampled in (first, second):
+        assert len({(one["scenario"], one["episode"], one["attempt"]) for one in sampled}) == len(sampled) == 16
+    assert report.data()["models"][-1]["episodes"] >= 2
 
 
 def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Path) -> None:

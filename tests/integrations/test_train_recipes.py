@@ -13,7 +13,7 @@ import yaml
 from simtrain.integrations.train.checkpoints import Curve, last_checkpoint, read_curve
 from simtrain.integrations.train.comparison import CaseOutcome, gain, success
 from simtrain.integrations.train.playing import scenarios_of
-from simtrain.integrations.train.recipe import Demonstrations, load_recipe
+from simtrain.integrations.train.recipe import Demonstrations, load_recipe, plays_of
 from simtrain.integrations.train.rows import IGNORED, Row, chosen, rows_facts
 from simtrain.values.errors import InputError
 
@@ -42,7 +42,7 @@ def test_seeds_are_ranges(tmp_path: Path) -> None:
 def test_shipped_recipes_are_valid_and_name_scenarios_that_exist(file: Path) -> None:
     recipe = load_recipe(file)
     for trial in recipe.trials().values():
-        assert all(scenarios_of(stage.data) for stage in trial.stages)
+        assert all(scenarios_of(play) for stage in trial.stages for play in plays_of(stage))
     assert scenarios_of(recipe.evaluate)
 
 

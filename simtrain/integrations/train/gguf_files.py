@@ -1,6 +1,7 @@
 """Trained weights in the form of the GGUF file that training started from, so that llama.cpp can serve them.
 
-The format is GGUF 3 (ggml-org/ggml, docs/gguf.md). Metadata and tokenizer stay as they were; all matrices are written as 16-bit floats.
+The format is GGUF 3 (ggml-org/ggml, docs/gguf.md). Metadata and tokenizer stay as they were. Matrices are written as 16-bit floats, or
+rounded to 8 bits (`q8_0`: blocks of 32 integers with one 16-bit scale).
 """
 
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import Any
 
 from simtrain.files.jsonl import temporary_name
 from simtrain.integrations.train.models import disk_errors
+from simtrain.integrations.train.recipe import Weights
 from simtrain.values.errors import InputError
 from simtrain.values.extras import require
 
@@ -19,7 +21,7 @@ PLAIN = ("qwen2", "qwen3")
 """Architectures of which it keeps all weights as transformers does."""
 
 
-def write_gguf(folder: Path, like: Path, out: Path) -> None:
+def write_gguf(folder: Path, like: Path, out: Path, *, weights: Weights = "f16") -> None:
     """Write the weights in a folder of transformers to the file `out`, with the metadata of the GGUF file `like`.
 
     Raises InputError for an architecture that is not known, and for a full disk.
@@ -38,9 +40,13 @@ def write_gguf(folder: Path, like: Path, out: Path) -> None:
     try:
         with disk_errors(out):
             writer = gguf.GGUFWriter(temporary, architecture)
-            _copy_metadata(gguf, reader, writer)
+            _copy_metadata(gguf, reader, writer, weights)
+            kind = gguf.GGMLQuantizationType[weights.upper()]
             for name, tensor in _tensors(gguf, reader, architecture, folder):
-                writer.add_tensor(name, tensor)
+                if tensor.ndim == 1:
+                    writer.add_tensor(name, tensor)
+                else:
+                    writer.add_tensor(name, gguf.quants.quantize(tensor, kind), raw_dtype=kind)
             writer.write_header_to_file()
             writer.write_kv_data_to_file()
             writer.write_tensors_to_file()
@@ -50,12 +56,12 @@ def write_gguf(folder: Path, like: Path, out: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _copy_metadata(gguf: Any, reader: Any, writer: Any) -> None:
+def _copy_metadata(gguf: Any, reader: Any, writer: Any, weights: Weights) -> None:
     for field in reader.fields.values():
         if field.name.startswith("GGUF.") or field.name in ("general.architecture", "general.quantization_version"):
             continue
         if field.name == "general.file_type":
-            writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+            writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{weights.upper()}"])
             continue
         kind = field.types[0]
         inner = field.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
@@ -63,8 +69,7 @@ def _copy_metadata(gguf: Any, reader: Any, writer: Any) -> None:
 
 
 def _tensors(gguf: Any, reader: Any, architecture: str, folder: Path) -> Any:
-    """Yield the name and the array of each tensor that the file `like` holds."""
-    numpy: Any = import_module("numpy")
+    """Yield the name and the values (32-bit floats) of each tensor that the file `like` holds."""
     layers = int(reader.get_field(f"{architecture}.block_count").contents())
     heads = int(reader.get_field(f"{architecture}.attention.head_count").contents())
     groups = int(reader.get_field(f"{architecture}.attention.head_count_kv").contents())
@@ -82,7 +87,7 @@ def _tensors(gguf: Any, reader: Any, architecture: str, folder: Path) -> Any:
             values = _interleaved(values, heads)
         if architecture in ROTATED and "k_proj" in name:
             values = _interleaved(values, groups)
-        yield known, values if values.ndim == 1 else values.astype(numpy.float16)
+        yield known, values
     # Frequencies of rotary embeddings are made from the metadata where they are missing.
     if lacking := sorted(name for name in wanted if not name.startswith("rope")):
         raise InputError(f"the model has no weights for {lacking[0]}", remedy="start from the GGUF file of this model")

@@ -76,9 +76,9 @@ def prepare(name: str, out: Path) -> SavedModel:
 
 def load(source: str, *, dtype: str = "float32") -> tuple[Any, Any]:
     """Return a model and its tokenizer. Raises InputError where transformers cannot load them."""
-    transformers: Any = import_module("transformers")
-    torch: Any = import_module("torch")
     with quiet():
+        transformers: Any = import_module("transformers")
+        torch: Any = import_module("torch")
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(source)
             model = transformers.AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype))
@@ -90,10 +90,10 @@ def load(source: str, *, dtype: str = "float32") -> tuple[Any, Any]:
 def _dequantised(file: Path) -> tuple[Any, Any]:
     """Return the weights of a GGUF file in a fresh model: transformers refuses to save one that was loaded from GGUF."""
     require("llamacpp", "gguf")
-    transformers: Any = import_module("transformers")
-    torch: Any = import_module("torch")
     place = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
     with quiet():
+        transformers: Any = import_module("transformers")
+        torch: Any = import_module("torch")
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(**place)
             loaded = transformers.AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
@@ -135,7 +135,7 @@ _ROOM = "make room, then run the same command again: it goes on from the last wh
 @contextmanager
 def quiet() -> Generator[None]:
     """Keep the progress bars and advice of transformers off the screen while the block runs."""
-    # Read when the libraries are imported, or at every use.
+    # tqdm reads the first when it is imported, so transformers is imported inside the block.
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     logging: Any = import_module("transformers").utils.logging

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
+from simtrain.curricula.levels import load_ladder
 from simtrain.drills.plan import plan_drill
 from simtrain.integrations.train.models import SavedModel
-from simtrain.integrations.train.recipe import ChatSpec, Demonstrations, Play, ServerSpec
+from simtrain.integrations.train.recipe import ChatSpec, Demonstrations, Play, Samples, ServerSpec
 from simtrain.integrations.train.servers import NAME, serving
 from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.public import load_scenarios, run
@@ -20,6 +21,9 @@ from simtrain.values.arm import CLEAN, Arm
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
+AGENT = f"chat:{NAME}"
+"""The agent as which every model plays."""
+
 
 def scenarios_of(play: Play) -> list[Scenario]:
     """Return the scenarios of a recipe's episodes, each under every condition. Raises InputError."""
@@ -30,6 +34,14 @@ def scenarios_of(play: Play) -> list[Scenario]:
     # One plan for all packs: their arms share cases and schedules, so that they can be compared case by case.
     plan = plan_drill(scenarios, packs=packs, kinds=("pack",), cases=play.cases)
     return [one for one in plan.scenarios if condition(one.arm and one.arm.name) in play.conditions]
+
+
+def check_play(play: Play) -> None:
+    """Raise InputError for scenarios, packs or a curriculum that cannot be had."""
+    if isinstance(play, Samples) and play.curriculum:
+        load_ladder(play.curriculum).families("train")
+    else:
+        scenarios_of(play)
 
 
 def condition(arm: str | None) -> str:
@@ -64,17 +76,22 @@ def play_model(
     """
     if not _complete(out):
         with serving(model, server) as url:
-            knobs: JsonObject = {
-                "base_url": url,
-                "protocol": "completions",
-                "chat_template": chat.template,
-                "listing": chat.listing,
-                "max_tokens": chat.max_tokens,
-                "temperature": temperature,
-                "seed": "episode",
-            }
-            _run(play, f"chat:{NAME}", knobs, seeds, out, seed=seed, concurrency=server.slots, watch=watch, name=name)
+            knobs = chat_knobs(url, chat, temperature)
+            _run(play, AGENT, knobs, seeds, out, seed=seed, concurrency=server.slots, watch=watch, name=name)
     return list(read_run(out))
+
+
+def chat_knobs(url: str, chat: ChatSpec, temperature: float) -> JsonObject:
+    """Return the knobs of the agent `chat` that renders a conversation as in training."""
+    return {
+        "base_url": url,
+        "protocol": "completions",
+        "chat_template": chat.template,
+        "listing": chat.listing,
+        "max_tokens": chat.max_tokens,
+        "temperature": temperature,
+        "seed": "episode",
+    }
 
 
 def _complete(out: Path) -> bool:

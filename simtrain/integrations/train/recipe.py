@@ -1,9 +1,10 @@
 """The YAML of a recipe: which model is trained on which worlds, by which stages, and what it is tested on."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from simtrain.curricula.curriculum_file import Split
 from simtrain.files.file_model import FileModel, checked
@@ -12,7 +13,7 @@ from simtrain.llm.conversation import Listing
 from simtrain.values.arm import CLEAN
 from simtrain.values.errors import InputError
 from simtrain.values.seed_ranges import seeds_from
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, is_list
 
 
 def _seeds(text: str | int) -> str:
@@ -55,6 +56,10 @@ class ChatSpec(FileModel):
     max_tokens: int = Field(default=256, ge=1, description="Most tokens in one reply at play.")
 
 
+Weights: TypeAlias = Literal["f16", "q8_0"]
+"""How llama.cpp holds weights: as 16-bit floats, or rounded to 8 bits."""
+
+
 class ServerSpec(FileModel):
     """What serves a trained model while it plays."""
 
@@ -67,6 +72,8 @@ class ServerSpec(FileModel):
     threads: int = Field(
         default=1, ge=1, description="Threads of llama.cpp; two on a busy machine are slower than one."
     )
+
+    weights: Weights = Field(default="f16", description="Of llama.cpp; q8_0 is faster on a CPU, and less exact.")
 
     @model_validator(mode="after")
     def _complete(self) -> "ServerSpec":
@@ -97,15 +104,38 @@ class Demonstrations(Play):
     )
 
 
-class Samples(Play):
-    """Episodes that the model itself plays, of which it learns from those that it solved."""
+def _listed(given: object) -> object:
+    return given if is_list(given) else [given]
 
+
+Mixture: TypeAlias = Annotated[
+    list[Demonstrations],
+    Field(min_length=1),
+    BeforeValidator(_listed, json_schema_input_type=Demonstrations | list[Demonstrations]),
+]
+"""One set of demonstrations, or several that are mixed."""
+
+
+class Samples(Play):
+    """Episodes that the model itself plays, of which it learns from those that it solved: of families, or dealt by a curriculum."""
+
+    scenarios: list[str] = Field(default_factory=list[str], description="Families or suites.")
+    curriculum: str = Field(
+        default="", description="A curriculum in levels, in place of families: its name, or a file."
+    )
+    tasks: int = Field(default=64, ge=1, description="Tasks that the curriculum deals in each round.")
     attempts: int = Field(default=4, ge=1, description="Samples of each case.")
     temperature: float = Field(default=1.0, gt=0)
     rounds: int = Field(
         default=1, ge=1, description="Rounds of sampling and training; each has its own part of the worlds."
     )
     most: int = Field(default=1, ge=1, description="Most episodes of one case to learn from.")
+
+    @model_validator(mode="after")
+    def _families_or_curriculum(self) -> "Samples":
+        if bool(self.scenarios) == bool(self.curriculum):
+            raise ValueError("either `scenarios` or `curriculum` is needed")
+        return self
 
 
 class Fit(FileModel):
@@ -158,7 +188,7 @@ class Sft(FileModel):
     """Supervised fine-tuning on demonstrations."""
 
     method: Literal["sft"]
-    data: Demonstrations
+    data: Mixture
     with_: Fit = Field(default=Fit(), alias="with")
 
 
@@ -176,6 +206,11 @@ class Grpo(FileModel):
     method: Literal["grpo"]
     data: Play
     with_: Reinforce = Field(default=Reinforce(), alias="with")
+
+
+def plays_of(stage: Sft | Rejection | Grpo) -> Sequence[Play]:
+    """Return the episodes that a stage learns from."""
+    return stage.data if isinstance(stage, Sft) else [stage.data]
 
 
 Stage: TypeAlias = Annotated[Sft | Rejection | Grpo, Field(discriminator="method")]

@@ -54,12 +54,10 @@ def _row(trajectory: Trajectory, row: JsonObject, tokenizer: Any) -> Row:
     return Row(trajectory.scenario, ids, labels)
 
 
-def chosen(rows: Sequence[Row], *, tokens: int | None, seed: int) -> list[Row]:
-    """Return the rows in an order of their own for each seed, up to a number of tokens."""
+def chosen(rows: Sequence[Row], *, tokens: int, seed: int) -> list[Row]:
+    """Return a random choice of the rows, up to a number of tokens."""
     order = list(rows)
     Random(seed).shuffle(order)
-    if tokens is None:
-        return order
     found, left = list[Row](), tokens
     for row in order:
         if len(row.ids) <= left:

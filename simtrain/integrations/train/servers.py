@@ -17,7 +17,7 @@ import httpx
 
 from simtrain.integrations.train.gguf_files import write_gguf
 from simtrain.integrations.train.models import GGUF, SavedModel
-from simtrain.integrations.train.recipe import ServerSpec
+from simtrain.integrations.train.recipe import ServerSpec, Weights
 from simtrain.values.errors import InputError
 from simtrain.values.extras import require
 
@@ -57,7 +57,7 @@ def _command(model: SavedModel, server: ServerSpec, port: int) -> list[str]:
         require("llamacpp", "xllamacpp")
         return [
             *(sys.executable, "-m", "simtrain.integrations.train.llama_server"),
-            *(str(_gguf(model)), str(port), NAME),
+            *(str(_gguf(model, server.weights)), str(port), NAME),
             *("--slots", str(server.slots), "--context", str(server.context), "--threads", str(server.threads)),
         ]
     values = {"model": str(model.folder), "name": NAME, "port": str(port)}
@@ -68,15 +68,15 @@ def _command(model: SavedModel, server: ServerSpec, port: int) -> list[str]:
         raise InputError(f"`command` cannot be filled in: {error}", remedy="use {model}, {name} and {port}") from None
 
 
-def _gguf(model: SavedModel) -> Path:
+def _gguf(model: SavedModel, weights: Weights) -> Path:
     if model.gguf is None:
         raise InputError(
             "llama.cpp needs a model that began as a .gguf file",
             remedy="name one as `model`, or set server: {use: vllm}",
         )
-    file = model.folder / GGUF
+    file = model.folder / (GGUF if weights == "f16" else f"model-{weights}.gguf")
     if not file.exists():
-        write_gguf(model.folder, model.gguf, file)
+        write_gguf(model.folder, model.gguf, file, weights=weights)
     return file
 
 

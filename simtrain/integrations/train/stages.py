@@ -7,12 +7,13 @@ from typing import Any
 
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.files.jsonl import write_whole
+from simtrain.integrations.train.dealt_samples import sample_dealt
 from simtrain.integrations.train.fitting import fit
 from simtrain.integrations.train.models import SavedModel
 from simtrain.integrations.train.playing import best_of, demonstrate, play_model
-from simtrain.integrations.train.recipe import Grpo, Recipe, Rejection, Sft, Stage
+from simtrain.integrations.train.recipe import Demonstrations, Grpo, Recipe, Rejection, Samples, Sft, Stage
 from simtrain.integrations.train.reinforcing import reinforce
-from simtrain.integrations.train.rows import chosen, rows_facts, rows_of
+from simtrain.integrations.train.rows import Row, chosen, rows_facts, rows_of
 from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.values.errors import InputError
 
@@ -22,11 +23,11 @@ ROWS = "rows.json"
 
 @dataclass(frozen=True)
 class Setting:
-    """What a stage is given beside its own knobs: the recipe, the seed of the training, and the folder for demonstrations."""
+    """What a stage is given beside its own knobs: the recipe, the seed of the training, and the folder of each set of demonstrations."""
 
     recipe: Recipe
     seed: int
-    demonstrations: Path
+    demonstrations: Callable[[Demonstrations], Path]
     watch: TrainingWatch
 
     @property
@@ -43,65 +44,82 @@ def run_stage(stage: Stage, start: SavedModel, out: Path, setting: Setting) -> S
 
 
 def _sft(stage: Sft, start: SavedModel, out: Path, setting: Setting) -> SavedModel:
-    def learn_from() -> Sequence[Trajectory]:
-        return demonstrate(stage.data, setting.worlds, setting.demonstrations, watch=setting.watch)
+    def mixed(tokenizer: Any) -> list[Row]:
+        found = list[Row]()
+        for data in stage.data:
+            played = demonstrate(data, setting.worlds, setting.demonstrations(data), watch=setting.watch)
+            rows = _rows(played, tokenizer, stage, setting)
+            found += rows if data.tokens is None else chosen(rows, tokens=data.tokens, seed=setting.seed)
+        return found
 
-    return _fitted(stage, start, out, setting, learn_from, tokens=stage.data.tokens)
+    return _fitted(stage, start, out, setting, mixed)
 
 
 def _rejection(stage: Rejection, start: SavedModel, out: Path, setting: Setting) -> SavedModel:
-    model, rounds = start, stage.data.rounds
-    for number in range(rounds):
+    model = start
+    for number in range(stage.data.rounds):
         folder = out / f"round-{number + 1}"
-        # Each round samples in worlds of its own: a model that was fitted to a case samples it over and over alike.
-        worlds = setting.worlds[number::rounds]
-        if not worlds:
-            raise InputError(
-                f"{rounds} rounds need as many worlds to learn from", remedy="name more seeds under worlds"
-            )
 
-        def learn_from(
-            model: SavedModel = model, folder: Path = folder, worlds: list[int] = worlds
-        ) -> list[Trajectory]:
-            played = play_model(
-                model,
-                stage.data,
-                worlds,
-                folder / "samples",
-                chat=setting.recipe.chat,
-                server=setting.recipe.server,
-                temperature=stage.data.temperature,
-                seed=setting.seed,
-                watch=setting.watch,
-                name="samples",
-            )
+        def rows(tokenizer: Any, model: SavedModel = model, number: int = number, folder: Path = folder) -> list[Row]:
+            played = _sampled(stage.data, model, number, folder, setting)
             kept = best_of(played, most=stage.data.most)
             if not kept:
                 raise InputError(
                     f"the model solved none of {len(played)} samples", remedy="begin with demonstrations", file=folder
                 )
-            return kept
+            return _rows(kept, tokenizer, stage, setting)
 
-        model = _fitted(stage, model, folder, setting, learn_from)
+        model = _fitted(stage, model, folder, setting, rows)
     return model
 
 
-def _fitted(
-    stage: Sft | Rejection,
-    start: SavedModel,
-    out: Path,
-    setting: Setting,
-    learn_from: Callable[[], Sequence[Trajectory]],
-    *,
-    tokens: int | None = None,
-) -> SavedModel:
-    def rows(tokenizer: Any) -> Any:
-        found = rows_of(learn_from(), tokenizer, setting.recipe.chat, longest=stage.with_.longest)
-        picked = chosen(found, tokens=tokens, seed=setting.seed)
-        write_whole(out / ROWS, rows_facts(picked))
-        return picked
+def _sampled(data: Samples, model: SavedModel, number: int, folder: Path, setting: Setting) -> list[Trajectory]:
+    recipe, out = setting.recipe, folder / "samples"
+    if data.curriculum:
+        return sample_dealt(
+            model,
+            data,
+            folder.parent,
+            out,
+            number=number,
+            chat=recipe.chat,
+            server=recipe.server,
+            seed=setting.seed,
+            watch=setting.watch,
+        )
+    # Each round samples in worlds of its own: a model that was fitted to a case samples it over and over alike.
+    worlds = setting.worlds[number :: data.rounds]
+    if not worlds:
+        raise InputError(
+            f"{data.rounds} rounds need as many worlds to learn from", remedy="name more seeds under worlds"
+        )
+    return play_model(
+        model,
+        data,
+        worlds,
+        out,
+        chat=recipe.chat,
+        server=recipe.server,
+        temperature=data.temperature,
+        seed=setting.seed,
+        watch=setting.watch,
+        name="samples",
+    )
 
-    return fit(start, rows, out, stage.with_, seed=setting.seed, watch=setting.watch)
+
+def _rows(played: Sequence[Trajectory], tokenizer: Any, stage: Sft | Rejection, setting: Setting) -> list[Row]:
+    return rows_of(played, tokenizer, setting.recipe.chat, longest=stage.with_.longest)
+
+
+def _fitted(
+    stage: Sft | Rejection, start: SavedModel, out: Path, setting: Setting, rows: Callable[[Any], list[Row]]
+) -> SavedModel:
+    def counted(tokenizer: Any) -> list[Row]:
+        found = rows(tokenizer)
+        write_whole(out / ROWS, rows_facts(found))
+        return found
+
+    return fit(start, counted, out, stage.with_, seed=setting.seed, watch=setting.watch)
 
 
 def _grpo(stage: Grpo, start: SavedModel, out: Path, setting: Setting) -> SavedModel:

@@ -8,8 +8,8 @@ from pathlib import Path
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.curricula.curriculum_file import Split
 from simtrain.integrations.train.models import SavedModel, prepare
-from simtrain.integrations.train.playing import play_model, scenarios_of
-from simtrain.integrations.train.recipe import Recipe, Sft, Stage
+from simtrain.integrations.train.playing import check_play, play_model
+from simtrain.integrations.train.recipe import Demonstrations, Recipe, Stage, plays_of
 from simtrain.integrations.train.stages import Setting, run_stage
 from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.llm.chat_template import ChatTemplate
@@ -49,8 +49,9 @@ class Training:
         """Raise InputError for scenarios, packs or a template that cannot be had, before anything is trained."""
         for trial in self.recipe.trials().values():
             for stage in trial.stages:
-                scenarios_of(stage.data)
-        scenarios_of(self.recipe.evaluate)
+                for play in plays_of(stage):
+                    check_play(play)
+        check_play(self.recipe.evaluate)
         ChatTemplate.load(self.recipe.chat.template)
 
     def models(self) -> Iterator[Trained]:
@@ -65,13 +66,14 @@ class Training:
                 yield Trained(arm, 0, "start", seed, folder, model)
                 for number, stage in enumerate(trial.stages, 1):
                     folder = self.out / "models" / self._stage_key(stage, folder.name, seed)
-                    model = run_stage(stage, model, folder, self._setting(stage, seed))
+                    model = run_stage(stage, model, folder, self._setting(seed))
                     yield Trained(arm, number, stage.method, seed, folder, model)
 
     def play(self, trained: Trained, split: Split) -> list[Trajectory]:
         """Return the episodes that a model played in the worlds of a split: once, since they are kept. Raises InputError."""
         recipe = self.recipe
-        played = _key(split, recipe.evaluate.model_dump(), recipe.chat.model_dump(), str(recipe.worlds.seeds(split)))
+        depends = recipe.evaluate.model_dump(), recipe.chat.model_dump(), recipe.server.weights
+        played = _key(split, *depends, str(recipe.worlds.seeds(split)))
         name = f"{split}: {trained.arm}, {trained.method}, seed {trained.seed}"
         return play_model(
             trained.model,
@@ -88,10 +90,12 @@ class Training:
         recipe = self.recipe
         return _key(f"{stage.method}-{seed}", before, stage.model_dump(), recipe.chat.model_dump(), recipe.worlds.train)
 
-    def _setting(self, stage: Stage, seed: int) -> Setting:
-        shared = stage.data.model_dump(exclude={"keep", "tokens"}) if isinstance(stage, Sft) else None
-        folder = self.out / "demonstrations" / _key("by", shared, self.recipe.worlds.train)
-        return Setting(self.recipe, seed, folder, self.watch)
+    def _setting(self, seed: int) -> Setting:
+        return Setting(self.recipe, seed, self._demonstrations, self.watch)
+
+    def _demonstrations(self, data: Demonstrations) -> Path:
+        played = data.model_dump(exclude={"keep", "tokens"})
+        return self.out / "demonstrations" / _key("by", played, self.recipe.worlds.train)
 
 
 def _key(name: str, *depends: object) -> str:

@@ -22,6 +22,7 @@ from simtrain.runs.restoring import rehearse
 from simtrain.runs.resume import Key, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
+from simtrain.runs.run_index import keep_index
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
 from simtrain.runs.schedule import Deal, grown
 from simtrain.runs.summary import summarise
@@ -179,6 +180,7 @@ def _seated(
         session = _Session(agent, options, folder, on_played)
         yield session
         write_whole(out / SUMMARY_FILE, session.summarised())
+        keep_index(out)
     finally:
         folder.close()
 

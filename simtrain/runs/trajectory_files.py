@@ -61,16 +61,22 @@ def read_rows(path: Path) -> Iterator[JsonObject]:
     """Yield the trajectories as plain JSON objects, for callers that need only a few fields. Raises InputError for an unreadable line."""
     for part in part_files(path):
         for number, line in whole_lines(part):
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError:
-                raise _damaged(part, number) from None
-            if not is_object(row) or not TOP_LEVEL.issubset(row):
-                raise _damaged(part, number)
-            yield row
+            yield trajectory_row(line, part, number)
 
 
-def _damaged(part: Path, number: int) -> InputError:
+def trajectory_row(line: bytes, part: Path, number: int) -> JsonObject:
+    """Return a trajectory as a plain JSON object. Raises InputError for a line that is not one."""
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise damaged(part, number) from None
+    if not is_object(row) or not TOP_LEVEL.issubset(row):
+        raise damaged(part, number)
+    return row
+
+
+def damaged(part: Path, number: int) -> InputError:
+    """Return the error that a line is not a trajectory."""
     return InputError(
         "the line is not a trajectory",
         remedy="remove the line; --resume plays its episode again",

@@ -56,6 +56,11 @@ def test_shipped_recipes_are_valid_and_name_scenarios_that_exist(file: Path) -> 
         ({"stages": [{"method": "sft", "data": {"scenarios": []}}]}, "at least 1"),
         ({"server": {"use": "command"}}, "`command` is given together with `use: command`"),
         ({"seeds": [1, 1]}, "`seeds` names a seed twice"),
+        ({"stages": [{"method": "rejection", "data": {}}]}, "either `scenarios` or `curriculum` is needed"),
+        (
+            {"stages": [{"method": "rejection", "data": {"curriculum": "ladder", "cases": 2}}]},
+            "`cases` is not for a curriculum",
+        ),
         ({"learning_rate": 1}, "learning_rate"),
     ],
 )

@@ -72,7 +72,6 @@ class ServerSpec(FileModel):
     threads: int = Field(
         default=1, ge=1, description="Threads of llama.cpp; two on a busy machine are slower than one."
     )
-
     weights: Weights = Field(default="f16", description="Of llama.cpp; q8_0 is faster on a CPU, and less exact.")
 
     @model_validator(mode="after")
@@ -135,6 +134,9 @@ class Samples(Play):
     def _families_or_curriculum(self) -> "Samples":
         if bool(self.scenarios) == bool(self.curriculum):
             raise ValueError("either `scenarios` or `curriculum` is needed")
+        alone = sorted(self.model_fields_set & {"cases", "conditions"})
+        if self.curriculum and alone:
+            raise ValueError(f"`{alone[0]}` is not for a curriculum, whose file says it")
         return self
 
 

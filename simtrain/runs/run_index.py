@@ -1,0 +1,222 @@
+"""The index of a run folder: where each trajectory stands, and what lists of episodes show, sort and filter by."""
+
+import sqlite3
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from simtrain.contracts.trajectory import Trajectory, from_line
+from simtrain.runs.trajectory_files import damaged, part_files, trajectory_row
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+
+INDEX_FILE = "index.sqlite"
+"""The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
+
+FORMAT = 1
+"""Of the tables below, as SQLite's `user_version`."""
+
+TABLES = """
+create table parts (name text primary key, inode integer not null, indexed integer not null, lines integer not null) strict;
+create table episodes (
+    id integer primary key, part text not null, offset integer not null, length integer not null,
+    scenario text not null, episode text not null, seed integer not null, attempt integer not null,
+    agent text not null, arm text not null, world text not null, world_seed integer, reward real,
+    stop text not null, blame text, turns integer not null, steps integer not null, errors integer not null,
+    perturbed integer not null, noticeable integer, solvability text not null, impossible integer not null,
+    tokens integer not null, cost real not null, seconds real, case_json text not null
+) strict;
+create index episodes_by_case on episodes (scenario, episode, arm, attempt);
+create index episodes_by_part on episodes (part);
+"""
+"""`perturbed` counts steps in which a perturbation changed more than the time. `seconds` are those of the wall clock."""
+
+_INSERT = f"insert into episodes values (null, {', '.join('?' * 25)})"
+
+GROUP = 2_000
+"""Trajectories that are added in one transaction: others see them from then on."""
+
+
+class RunIndex:
+    """The index of one run folder, in a file in it, or in memory where the folder cannot be written.
+
+    Several processes may use one: a run that adds what it played, and viewers that read it meanwhile.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the index as it is; `refresh` brings it up to date. Raises InputError if there is no such folder."""
+        if not path.is_dir():
+            raise InputError("there is no such run folder", file=path)
+        self.path = path
+        self.connection = _opened(path / INDEX_FILE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.connection.close()
+
+    def refresh(self, on_indexed: Callable[[int], None] = lambda _: None) -> int:
+        """Add the trajectories that were written since; return their number. Torn last lines are left for later.
+
+        `on_indexed` gets the bytes of each trajectory. A file that was replaced, as by grading again, is read anew.
+        Raises InputError for a line that is not a trajectory.
+        """
+        return sum(self._refresh(part, on_indexed) for part in part_files(self.path))
+
+    def behind(self) -> int:
+        """Return how many bytes of trajectories are not indexed yet."""
+        sizes = {part.name: part.stat() for part in part_files(self.path)}
+        known = {name: (inode, indexed) for name, inode, indexed in self._parts()}
+        behind = 0
+        for name, stat in sizes.items():
+            inode, indexed = known.get(name, (stat.st_ino, 0))
+            behind += stat.st_size - (indexed if inode == stat.st_ino and indexed <= stat.st_size else 0)
+        return behind
+
+    def read(self, number: int) -> Trajectory:
+        """Return the trajectory of an episode, by its `id` here. Raises InputError if there is none, or it cannot be read."""
+        found = self.connection.execute("select part, offset, length from episodes where id = ?", (number,)).fetchone()
+        if found is None:
+            raise InputError(f"the index has no episode {number}", file=self.path)
+        part, offset, length = found
+        with (self.path / part).open("rb") as file:
+            file.seek(offset)
+            line = file.read(length)
+        try:
+            return from_line(line)
+        except InputError as error:
+            raise error.at(file=self.path / part) from None
+
+    def _parts(self) -> list[tuple[str, int, int]]:
+        return self.connection.execute("select name, inode, indexed from parts").fetchall()
+
+    def _refresh(self, part: Path, on_indexed: Callable[[int], None]) -> int:
+        added = 0
+        while True:
+            with self._transaction():
+                found = self._add(part)
+                for length in found:
+                    on_indexed(length)
+            added += len(found)
+            if len(found) < GROUP:
+                return added
+
+    def _add(self, part: Path) -> list[int]:
+        """Add the next group of a file's trajectories, and return their lengths."""
+        indexed, lines = self._place(part)
+        rows = list[tuple[JsonValue, ...]]()
+        for line in _lines(part, indexed, most=GROUP):
+            lines += 1
+            rows.append((part.name, indexed, len(line), *_values(line, part, lines)))
+            indexed += len(line)
+        if rows:
+            self.connection.executemany(_INSERT, rows)
+            self.connection.execute(
+                "update parts set indexed = ?, lines = ? where name = ?", (indexed, lines, part.name)
+            )
+        return [int(row[2]) for row in rows]
+
+    def _place(self, part: Path) -> tuple[int, int]:
+        """Return how far a file is indexed: bytes and lines. What was known of a file that was replaced is forgotten."""
+        stat = part.stat()
+        known = "select inode, indexed, lines from parts where name = ?"
+        inode, indexed, lines = self.connection.execute(known, (part.name,)).fetchone() or (None, 0, 0)
+        if inode == stat.st_ino and indexed <= stat.st_size:
+            return indexed, lines
+        self.connection.execute("delete from episodes where part = ?", (part.name,))
+        self.connection.execute("insert or replace into parts values (?, ?, 0, 0)", (part.name, stat.st_ino))
+        return 0, 0
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        # Immediate: two processes that read the same place first would both add what follows it.
+        self.connection.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+
+
+def keep_index(path: Path) -> None:
+    """Bring the index in a run folder up to date. An index that cannot be written is left alone: viewers make it anew."""
+    with suppress(sqlite3.Error), RunIndex(path) as index:
+        index.refresh()
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    try:
+        return _prepared(file)
+    except sqlite3.DatabaseError:
+        # Damaged, or of another version. What cannot be removed is in a folder that cannot be written.
+        with suppress(OSError):
+            file.unlink()
+    try:
+        return _prepared(file)
+    except sqlite3.DatabaseError:
+        return _prepared(":memory:")
+
+
+def _prepared(file: Path | str) -> sqlite3.Connection:
+    """Return a connection to an index that can be written, with its tables. Raises sqlite3.DatabaseError."""
+    connection = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        # A crash of the machine may damage it; then it is made anew. A kill of the process does not.
+        connection.execute("pragma synchronous = off")
+        connection.execute("begin immediate")
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version == 0:
+            for statement in TABLES.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"pragma user_version = {FORMAT}")
+        elif version != FORMAT:
+            raise sqlite3.DatabaseError(f"an index of version {version}")
+        connection.execute("commit")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _lines(part: Path, start: int, *, most: int) -> Iterator[bytes]:
+    """Yield whole lines from a place in a file on."""
+    with part.open("rb") as file:
+        file.seek(start)
+        for _ in range(most):
+            line = file.readline()
+            if not line.endswith(b"\n"):
+                return
+            yield line
+
+
+def _values(line: bytes, part: Path, number: int) -> tuple[JsonValue, ...]:
+    """Return the columns of a trajectory, from `scenario` on. Raises InputError for another line."""
+    row = trajectory_row(line, part, number)
+    try:
+        return tuple(_columns(row))
+    except (KeyError, TypeError, AttributeError):
+        raise damaged(part, number) from None
+
+
+def _columns(row: JsonObject) -> Iterator[JsonValue]:
+    yield from (row["scenario"], row["episode"], row["seed"], row["attempt"])
+    world = row.get("world") or {}
+    yield from (str(row["agent"].get("name", "")), row.get("arm", ""), world.get("name", ""), world.get("seed"))
+    steps: list[JsonObject] = [step for turn in row["turns"] for step in turn["steps"]]
+    yield from (row["reward"], row["stop"]["reason"], row["stop"].get("blame"), len(row["turns"]), len(steps))
+    yield sum(step["observation"]["is_error"] for step in steps)
+    yield sum(any(set(event.get("changed", ())) - {"clock"} for event in step.get("events", ())) for step in steps)
+    yield from (row.get("noticeable"), row.get("solvability", "unproved"), int(row.get("impossible", False)))
+    usage = row.get("usage") or {}
+    yield usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    yield float(usage.get("cost", 0.0))
+    yield (row.get("timing") or {}).get("seconds")
+    yield orjson.dumps(row["case"]).decode()

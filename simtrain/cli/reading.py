@@ -21,19 +21,23 @@ def found(
 ) -> Trajectory:
     """Return the first trajectory of a run that fits: an id or SCENARIO:ID, an arm, an attempt, no full reward. Raises InputError."""
     from simtrain.contracts.trajectory import SUCCESS
-    from simtrain.runs.run_folder import read_run
+    from simtrain.runs.run_index import RunIndex
     from simtrain.values.errors import InputError
 
     scenario, _, wanted = (episode or "").rpartition(":")
-    for trajectory in read_run(run):
-        if episode and (trajectory.episode != wanted or (scenario and trajectory.scenario != scenario)):
-            continue
-        if (arm is not None and trajectory.arm != arm) or (attempt is not None and trajectory.attempt != attempt):
-            continue
-        if failed and trajectory.reward is not None and trajectory.reward >= SUCCESS:
-            continue
-        return trajectory
-    asked = bool(episode or failed or arm is not None or attempt is not None)
+    conditions: dict[str, object] = {
+        "episode = :episode": wanted or None,
+        "scenario = :scenario": scenario or None,
+        "arm = :arm": arm,
+        "attempt = :attempt": attempt,
+        "coalesce(reward, 0) < :success": SUCCESS if failed else None,
+    }
+    asked = {text: value for text, value in conditions.items() if value is not None}
+    with RunIndex(run) as index:
+        index.refresh()
+        number = index.first(" and ".join(asked), {text.rpartition(":")[2]: value for text, value in asked.items()})
+        if number is not None:
+            return index.read(number)
     raise InputError("no trajectory fits" if asked else "the run holds no trajectory yet", file=run)
 
 

@@ -22,7 +22,7 @@ from simtrain.runs.restoring import rehearse
 from simtrain.runs.resume import Key, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
-from simtrain.runs.run_index import keep_index
+from simtrain.runs.run_index import IndexKeeper
 from simtrain.runs.runner import FinishedRollout, RunOptions, Stopper, play, stop_on_signals
 from simtrain.runs.schedule import Deal, grown
 from simtrain.runs.summary import summarise
@@ -180,7 +180,7 @@ def _seated(
         session = _Session(agent, options, folder, on_played)
         yield session
         write_whole(out / SUMMARY_FILE, session.summarised())
-        keep_index(out)
+        session.index.keep()
     finally:
         folder.close()
 
@@ -198,6 +198,7 @@ class _Session:
     ) -> None:
         self.played = 0
         self.failed = 0
+        self.index = IndexKeeper(folder.path)
         self._summary: JsonObject = {}
         self._agent = agent
         self._options = options
@@ -219,7 +220,7 @@ class _Session:
         options, out, stopper = self._options, self._folder.path, Stopper()
         # A budget is for the whole folder: what earlier sessions spent is gone.
         budget = None if options.max_cost is None else options.max_cost - spent(out)
-        counter = _Counter(self._on_played, stopper, budget)
+        counter = _Counter(self._on_played, self.index, stopper, budget)
         try:
             if options.workers == 1:
                 chosen = (episodes[place] for place in missing)
@@ -276,12 +277,15 @@ async def _check(scenarios: Sequence[Scenario], agent: Agent, firsts: Iterable[E
 
 
 class _Counter:
-    """Counts finished rollouts, and asks the stopper to stop when the budget is spent."""
+    """Counts finished rollouts, keeps the index, and asks the stopper to stop when the budget is spent."""
 
-    def __init__(self, onward: Callable[[FinishedRollout], None], stopper: Stopper, budget: float | None) -> None:
+    def __init__(
+        self, onward: Callable[[FinishedRollout], None], index: IndexKeeper, stopper: Stopper, budget: float | None
+    ) -> None:
         self.played = 0
         self.failed = 0
         self._onward = onward
+        self._index = index
         self._stopper = stopper
         self._left = budget
         self._watch()
@@ -292,6 +296,7 @@ class _Counter:
         if self._left is not None:
             self._left -= played.cost
             self._watch()
+        self._index()
         self._onward(played)
 
     def _watch(self) -> None:

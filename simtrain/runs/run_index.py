@@ -1,15 +1,17 @@
 """The index of a run folder: where each trajectory stands, and what lists of episodes show, sort and filter by."""
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
 import orjson
 
 from simtrain.contracts.trajectory import Trajectory, from_line
+from simtrain.runs.run_folder import read_facts
 from simtrain.runs.trajectory_files import damaged, part_files, trajectory_row
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
@@ -37,6 +39,9 @@ create index episodes_by_part on episodes (part);
 
 _INSERT = f"insert into episodes values (null, {', '.join('?' * 25)})"
 
+SECONDS = 5.0
+"""How often the index is brought up to date during a run."""
+
 GROUP = 2_000
 """Trajectories that are added in one transaction: others see them from then on."""
 
@@ -47,12 +52,14 @@ class RunIndex:
     Several processes may use one: a run that adds what it played, and viewers that read it meanwhile.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the index as it is; `refresh` brings it up to date. Raises InputError if there is no such folder."""
-        if not path.is_dir():
-            raise InputError("there is no such run folder", file=path)
+    def __init__(self, path: Path, *, patience: float = 30.0) -> None:
+        """Open the index as it is; `refresh` brings it up to date. Raises InputError if the folder holds no run.
+
+        `patience` is how many seconds to wait for another process that writes it; then `sqlite3.OperationalError` is raised.
+        """
+        read_facts(path)
         self.path = path
-        self.connection = _opened(path / INDEX_FILE)
+        self.connection = _opened(path / INDEX_FILE, patience)
 
     def __enter__(self) -> Self:
         return self
@@ -79,6 +86,12 @@ class RunIndex:
             inode, indexed = known.get(name, (stat.st_ino, 0))
             behind += stat.st_size - (indexed if inode == stat.st_ino and indexed <= stat.st_size else 0)
         return behind
+
+    def first(self, condition: str = "", values: Mapping[str, object] | None = None) -> int | None:
+        """Return the `id` of the first episode in the files that meets a condition in SQL; None if none does."""
+        where = f"where {condition}" if condition else ""
+        found = self.connection.execute(f"select id from episodes {where} order by part, offset limit 1", values or {})
+        return next((number for (number,) in found), None)
 
     def read(self, number: int) -> Trajectory:
         """Return the trajectory of an episode, by its `id` here. Raises InputError if there is none, or it cannot be read."""
@@ -146,28 +159,43 @@ class RunIndex:
         self.connection.execute("commit")
 
 
-def keep_index(path: Path) -> None:
-    """Bring the index in a run folder up to date. An index that cannot be written is left alone: viewers make it anew."""
-    with suppress(sqlite3.Error), RunIndex(path) as index:
-        index.refresh()
+class IndexKeeper:
+    """Brings the index of a run up to date now and then while the run is played, and at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept = monotonic()
+
+    def __call__(self) -> None:
+        """Bring it up to date if that was not done for some seconds."""
+        if monotonic() - self._kept >= SECONDS:
+            self.keep()
+
+    def keep(self) -> None:
+        """Bring it up to date. An index that cannot be written, or is being written, is left alone: viewers do the rest."""
+        with suppress(sqlite3.Error), RunIndex(self._path, patience=0.0) as index:
+            index.refresh()
+        self._kept = monotonic()
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _opened(file: Path, patience: float) -> sqlite3.Connection:
     try:
-        return _prepared(file)
+        return _prepared(file, patience)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            raise
+        # The folder cannot be written.
+        return _prepared(":memory:", patience)
     except sqlite3.DatabaseError:
-        # Damaged, or of another version. What cannot be removed is in a folder that cannot be written.
+        # Damaged, or of another version.
         with suppress(OSError):
             file.unlink()
-    try:
-        return _prepared(file)
-    except sqlite3.DatabaseError:
-        return _prepared(":memory:")
+        return _prepared(file, patience)
 
 
-def _prepared(file: Path | str) -> sqlite3.Connection:
+def _prepared(file: Path | str, patience: float) -> sqlite3.Connection:
     """Return a connection to an index that can be written, with its tables. Raises sqlite3.DatabaseError."""
-    connection = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(file, timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         # A crash of the machine may damage it; then it is made anew. A kill of the process does not.
         connection.execute("pragma synchronous = off")

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from simtrain import grade, load_scenarios, run
+from simtrain.runs import run_index
 from simtrain.runs.run_folder import read_run
-from simtrain.runs.run_index import INDEX_FILE, RunIndex
+from simtrain.runs.run_index import INDEX_FILE, IndexKeeper, RunIndex
 from simtrain.values.errors import InputError
 
 
@@ -183,5 +184,30 @@ def test_a_damaged_line_is_one_clear_error(folder: Path) -> None:
     part.write_bytes(part.read_bytes().replace(b'"turns":', b'"turms":', 1))
     with pytest.raises(InputError, match=r"trajectories-000\.jsonl:1: the line is not a trajectory"):
         keys(folder)
-    with pytest.raises(InputError, match="no such run folder"):
-        RunIndex(folder / "none")
+
+
+def test_a_folder_without_a_run_is_left_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="this is not a run folder"):
+        RunIndex(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_kept_while_a_run_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_index, "SECONDS", 0.0)
+    seen = list[int]()
+
+    def look(_: object) -> None:
+        with RunIndex(tmp_path / "run") as index:
+            seen.append(index.connection.execute("select count(*) from episodes").fetchone()[0])
+
+    run(load_scenarios("helpdesk/refund"), "oracle", out=tmp_path / "run", episodes=4, concurrency=1, on_played=look)
+    assert seen == [1, 2, 3, 4]
+
+
+def test_a_run_does_not_wait_for_a_viewer_that_writes_the_index(folder: Path) -> None:
+    keys(folder)
+    with RunIndex(folder) as index:
+        index.connection.execute("begin immediate")
+        IndexKeeper(folder).keep()
+        index.connection.execute("rollback")
+    assert keys(folder) == expected(folder)

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import orjson
 
@@ -236,15 +236,15 @@ def _values(line: bytes, part: Path, number: int) -> tuple[JsonValue, ...]:
 
 def _columns(row: JsonObject) -> Iterator[JsonValue]:
     yield from (row["scenario"], row["episode"], row["seed"], row["attempt"])
-    world = row.get("world") or {}
+    world = cast(JsonObject, row.get("world") or {})
     yield from (str(row["agent"].get("name", "")), row.get("arm", ""), world.get("name", ""), world.get("seed"))
     steps: list[JsonObject] = [step for turn in row["turns"] for step in turn["steps"]]
     yield from (row["reward"], row["stop"]["reason"], row["stop"].get("blame"), len(row["turns"]), len(steps))
     yield sum(step["observation"]["is_error"] for step in steps)
     yield sum(any(set(event.get("changed", ())) - {"clock"} for event in step.get("events", ())) for step in steps)
     yield from (row.get("noticeable"), row.get("solvability", "unproved"), int(row.get("impossible", False)))
-    usage = row.get("usage") or {}
+    usage, timing = cast(JsonObject, row.get("usage") or {}), cast(JsonObject, row.get("timing") or {})
     yield usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
     yield float(usage.get("cost", 0.0))
-    yield (row.get("timing") or {}).get("seconds")
+    yield timing.get("seconds")
     yield orjson.dumps(row["case"]).decode()

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -23,7 +24,9 @@ FORMAT = 1
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
-create table parts (name text primary key, inode integer not null, indexed integer not null, lines integer not null) strict;
+create table parts (
+    name text primary key, inode integer not null, indexed integer not null, lines integer not null, last text not null
+) strict;
 create table episodes (
     id integer primary key, part text not null, offset integer not null, length integer not null,
     scenario text not null, episode text not null, seed integer not null, attempt integer not null,
@@ -35,7 +38,8 @@ create table episodes (
 create index episodes_by_case on episodes (scenario, episode, arm, attempt);
 create index episodes_by_part on episodes (part);
 """
-"""`perturbed` counts steps in which a perturbation changed more than the time. `seconds` are those of the wall clock."""
+"""`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
+more than the time. `seconds` are those of the wall clock."""
 
 _INSERT = f"insert into episodes values (null, {', '.join('?' * 25)})"
 
@@ -72,20 +76,14 @@ class RunIndex:
     def refresh(self, on_indexed: Callable[[int], None] = lambda _: None) -> int:
         """Add the trajectories that were written since; return their number. Torn last lines are left for later.
 
-        `on_indexed` gets the bytes of each trajectory. A file that was replaced, as by grading again, is read anew.
+        `on_indexed` gets the bytes of each trajectory. A file that was replaced, as by grading again, or cut, is read anew.
         Raises InputError for a line that is not a trajectory.
         """
         return sum(self._refresh(part, on_indexed) for part in part_files(self.path))
 
     def behind(self) -> int:
         """Return how many bytes of trajectories are not indexed yet."""
-        sizes = {part.name: part.stat() for part in part_files(self.path)}
-        known = {name: (inode, indexed) for name, inode, indexed in self._parts()}
-        behind = 0
-        for name, stat in sizes.items():
-            inode, indexed = known.get(name, (stat.st_ino, 0))
-            behind += stat.st_size - (indexed if inode == stat.st_ino and indexed <= stat.st_size else 0)
-        return behind
+        return sum(part.stat().st_size - self._known(part)[0] for part in part_files(self.path))
 
     def first(self, condition: str = "", values: Mapping[str, object] | None = None) -> int | None:
         """Return the `id` of the first episode in the files that meets a condition in SQL; None if none does."""
@@ -99,16 +97,10 @@ class RunIndex:
         if found is None:
             raise InputError(f"the index has no episode {number}", file=self.path)
         part, offset, length = found
-        with (self.path / part).open("rb") as file:
-            file.seek(offset)
-            line = file.read(length)
         try:
-            return from_line(line)
+            return from_line(_bytes(self.path / part, offset, length))
         except InputError as error:
             raise error.at(file=self.path / part) from None
-
-    def _parts(self) -> list[tuple[str, int, int]]:
-        return self.connection.execute("select name, inode, indexed from parts").fetchall()
 
     def _refresh(self, part: Path, on_indexed: Callable[[int], None]) -> int:
         added = 0
@@ -123,29 +115,30 @@ class RunIndex:
 
     def _add(self, part: Path) -> list[int]:
         """Add the next group of a file's trajectories, and return their lengths."""
-        indexed, lines = self._place(part)
-        rows = list[tuple[JsonValue, ...]]()
+        indexed, lines = self._known(part)
+        if not indexed:
+            self.connection.execute("delete from episodes where part = ?", (part.name,))
+        rows, line = list[tuple[JsonValue, ...]](), b""
         for line in _lines(part, indexed, most=GROUP):
             lines += 1
             rows.append((part.name, indexed, len(line), *_values(line, part, lines)))
             indexed += len(line)
         if rows:
             self.connection.executemany(_INSERT, rows)
-            self.connection.execute(
-                "update parts set indexed = ?, lines = ? where name = ?", (indexed, lines, part.name)
-            )
+            place = (part.name, part.stat().st_ino, indexed, lines, _digest(line))
+            self.connection.execute("insert or replace into parts values (?, ?, ?, ?, ?)", place)
         return [int(row[2]) for row in rows]
 
-    def _place(self, part: Path) -> tuple[int, int]:
-        """Return how far a file is indexed: bytes and lines. What was known of a file that was replaced is forgotten."""
-        stat = part.stat()
-        known = "select inode, indexed, lines from parts where name = ?"
-        inode, indexed, lines = self.connection.execute(known, (part.name,)).fetchone() or (None, 0, 0)
-        if inode == stat.st_ino and indexed <= stat.st_size:
-            return indexed, lines
-        self.connection.execute("delete from episodes where part = ?", (part.name,))
-        self.connection.execute("insert or replace into parts values (?, ?, 0, 0)", (part.name, stat.st_ino))
-        return 0, 0
+    def _known(self, part: Path) -> tuple[int, int]:
+        """Return how far a file is indexed, in bytes and lines; nothing if it was replaced or cut since, or edited in place."""
+        known = "select inode, indexed, lines, last from parts where name = ?"
+        found = self.connection.execute(known, (part.name,)).fetchone()
+        if found is None or found[0] != part.stat().st_ino:
+            return 0, 0
+        _, indexed, lines, last = found
+        line = "select offset, length from episodes where part = ? order by id desc limit 1"
+        offset, length = self.connection.execute(line, (part.name,)).fetchone()
+        return (indexed, lines) if _digest(_bytes(part, offset, length)) == last else (0, 0)
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
@@ -173,7 +166,7 @@ class IndexKeeper:
 
     def keep(self) -> None:
         """Bring it up to date. An index that cannot be written, or is being written, is left alone: viewers do the rest."""
-        with suppress(sqlite3.Error), RunIndex(self._path, patience=0.0) as index:
+        with suppress(sqlite3.Error, InputError), RunIndex(self._path, patience=0.0) as index:
             index.refresh()
         self._kept = monotonic()
 
@@ -212,6 +205,16 @@ def _prepared(file: Path | str, patience: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _bytes(part: Path, offset: int, length: int) -> bytes:
+    with part.open("rb") as file:
+        file.seek(offset)
+        return file.read(length)
+
+
+def _digest(line: bytes) -> str:
+    return blake2b(line, digest_size=16).hexdigest()
 
 
 def _lines(part: Path, start: int, *, most: int) -> Iterator[bytes]:

@@ -139,6 +139,17 @@ def test_a_file_that_was_graded_again_is_read_anew(folder: Path) -> None:
     assert keys(folder) == expected(folder)
 
 
+@pytest.mark.parametrize("gone", [0, 3, 7])
+def test_a_file_from_which_a_line_was_removed_in_place_is_read_anew(folder: Path, gone: int) -> None:
+    keys(folder)
+    part = folder / "trajectories-000.jsonl"
+    found = part.read_bytes().splitlines(keepends=True)
+    part.write_bytes(b"".join(found[:gone] + found[gone + 1 :]))
+    with part.open("ab") as file:
+        file.write(found[gone])
+    assert keys(folder) == expected(folder)
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

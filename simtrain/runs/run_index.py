@@ -118,6 +118,7 @@ class RunIndex:
         indexed, lines = self._known(part)
         if not indexed:
             self.connection.execute("delete from episodes where part = ?", (part.name,))
+            self.connection.execute("delete from parts where name = ?", (part.name,))
         rows, line = list[tuple[JsonValue, ...]](), b""
         for line in _lines(part, indexed, most=GROUP):
             lines += 1

@@ -45,6 +45,7 @@ class Resilient(PlanPolicy):
         description="When to doubt: after something odd was seen; also about every write; or about every reply.",
     )
 
+    narrate: bool = Field(default=True, description="Write a sentence or two beside the calls of every turn.")
     worded_by: str | None = Field(
         default=None,
         min_length=1,
@@ -56,8 +57,10 @@ class Resilient(PlanPolicy):
         """Return every call with recovery; decline the task if the plan cannot go on."""
         return _honest(_Caller(plan, briefing, self))
 
-    def voice(self, briefing: Briefing) -> Narrator:
-        """Return a narrator that writes a sentence or two beside the calls of every turn."""
+    def voice(self, briefing: Briefing) -> Narrator | None:
+        """Return a narrator that writes a sentence or two beside the calls of every turn; None if nothing is to be narrated."""
+        if not self.narrate:
+            return None
         client = self._client
         return (Sentences(briefing) if client is None else WordedByModel(briefing, client)).beside
 

@@ -20,6 +20,7 @@ COMMANDS = (
     "validate",
     "list",
     "show",
+    "view",
     "replay",
     "fork",
     "grade",

@@ -123,9 +123,9 @@ class Counting(_Display):
         self._total = total
         self._next = self._begun + SHOWN_AFTER
 
-    def advance(self) -> None:
-        """Count one more step as done."""
-        self.done += 1
+    def advance(self, count: int = 1) -> None:
+        """Count so many more steps as done."""
+        self.done += count
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, rate=speed(self._rate()))
         elif not self._quiet and monotonic() >= self._next:

@@ -185,6 +185,7 @@ def _print(result: RunResult, rate: float) -> None:
         f"{result.played} episodes played at {speed(rate)}"
         + (f", {result.skipped} were already there" if result.skipped else "")
     )
+    screen.print(f"look at it: simtrain view {result.path}", soft_wrap=True)
     if result.failed:
         screen.print(
             f"{result.failed} failed through no fault of the agent: see {result.path / 'failures.jsonl'}; --resume plays them again"

@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
+from simtrain.contracts.drawing import Drawing, TextPart, draw_json
 from simtrain.contracts.plugin import Plugin
 from simtrain.contracts.request import Request
-from simtrain.values.types import Observation, ToolSpec
+from simtrain.values.types import Action, Observation, ToolSpec
 
 
 class Domain(Plugin):
@@ -44,3 +45,8 @@ class Domain(Plugin):
     @abstractmethod
     def parse(self, text: str, request: Request) -> Observation:
         """Return the observation in a prediction. Raises ValueError when the prediction must be rejected, saying why."""
+
+    def draw(self, action: Action, observation: Observation) -> Drawing:
+        """Return what people are shown of a reply: by default records as tables, other JSON as fields, and text as it is."""
+        content = observation.content
+        return [TextPart(observation.text)] if content is None else draw_json(content)

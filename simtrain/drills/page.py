@@ -5,14 +5,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.drills.aftermath import REACTIONS, Reaction
 from simtrain.drills.charts import ChartRow, aftermath, forest, recovery, severity_curve
 from simtrain.drills.measures import Measures, Share, identical_words
 from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport, worst
 from simtrain.files.jsonl import write_whole
+from simtrain.pages.templates import style, templates
 from simtrain.values.arm import CLEAN
 from simtrain.values.clock import instant
 from simtrain.values.types import encode
@@ -32,48 +31,44 @@ LONGEST = 900
 
 def page(report: Report) -> str:
     """Return the whole page."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        # Everything shown was written by agents and worlds: unescaped, it could run scripts in the reader's browser.
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        # A misspelt name in the template must fail in the tests, not leave a hole in the page.
-        undefined=StrictUndefined,
-    )
     arms = [arm for run in report.runs for arm in run.arms]
     hardest = _hardest(arms)
-    return environment.get_template("report.html.jinja").render(
-        report=report,
-        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
-        agents=" against ".join(run.agent for run in report.runs),
-        scenarios=sorted({one.pairing[0] for run in report.runs for found in run.outcomes.values() for one in found}),
-        episodes=sum(arm.measures.episodes for arm in arms),
-        repeated=_lines(report, _repeated),
-        unfired=_lines(report, lambda run: run.unfired),
-        spared=_lines(report, lambda run: run.spared),
-        hardest=hardest,
-        severity=max((arm.severity for arm in arms if not arm.control and arm.severity is not None), default=None),
-        dots=(("dot", "estimate"), ("line", "95 % interval")),
-        costs=forest(_degradation(report, hardest), title="Paired difference in success by perturbation"),
-        between=forest(_between(report, hardest), title="Difference between the agents by arm"),
-        curves=list(_curves(report)),
-        recoveries=recovery([(name, [_measures(run, name) for run in report.runs]) for name in hardest]),
-        aftermaths=[(run, aftermath(rows)) for run in report.runs if (rows := _aftermath(run, hardest))],
-        reactions=REACTIONS,
-        attacks=_attacks,
-        arms=_arms,
-        families=_families,
-        worst=worst,
-        delays=delays,
-        most_fixes=MOST_FIXES,
-        most_steps=MOST_STEPS,
-        cut=cut,
-        encode=encode,
-        percent=_percent,
-        interval=_range,
-        signed=_signed,
+    return (
+        templates(TEMPLATES)
+        .get_template("report.html.jinja")
+        .render(
+            report=report,
+            style=style(),
+            agents=" against ".join(run.agent for run in report.runs),
+            scenarios=sorted(
+                {one.pairing[0] for run in report.runs for found in run.outcomes.values() for one in found}
+            ),
+            episodes=sum(arm.measures.episodes for arm in arms),
+            repeated=_lines(report, _repeated),
+            unfired=_lines(report, lambda run: run.unfired),
+            spared=_lines(report, lambda run: run.spared),
+            hardest=hardest,
+            severity=max((arm.severity for arm in arms if not arm.control and arm.severity is not None), default=None),
+            dots=(("dot", "estimate"), ("line", "95 % interval")),
+            costs=forest(_degradation(report, hardest), title="Paired difference in success by perturbation"),
+            between=forest(_between(report, hardest), title="Difference between the agents by arm"),
+            curves=list(_curves(report)),
+            recoveries=recovery([(name, [_measures(run, name) for run in report.runs]) for name in hardest]),
+            aftermaths=[(run, aftermath(rows)) for run in report.runs if (rows := _aftermath(run, hardest))],
+            reactions=REACTIONS,
+            attacks=_attacks,
+            arms=_arms,
+            families=_families,
+            worst=worst,
+            delays=delays,
+            most_fixes=MOST_FIXES,
+            most_steps=MOST_STEPS,
+            cut=cut,
+            encode=encode,
+            percent=_percent,
+            interval=_range,
+            signed=_signed,
+        )
     )
 
 

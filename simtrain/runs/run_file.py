@@ -47,6 +47,7 @@ def run_facts(
                 "digest": scenario.digest,
                 "file": str(scenario.document.path),
                 "world": {"name": scenario.source.name, "digest": scenario.source.digest},
+                **({"domain": scenario.spec.domain} if scenario.spec.domain != "mcp" else {}),
                 "state_graders": [grading.label for grading in scenario.grading if grading.grader.of_world],
                 "perturbations": {armed.label: armed.use for armed in scenario.perturbations},
                 **({"arm": asdict(scenario.arm), "meets": _meets(scenario)} if scenario.arm else {}),

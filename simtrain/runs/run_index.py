@@ -91,6 +91,12 @@ class RunIndex:
         found = self.connection.execute(f"select id from episodes {where} order by part, offset limit 1", values or {})
         return next((number for (number,) in found), None)
 
+    def select(self, query: str, values: Mapping[str, object] | None = None) -> list[sqlite3.Row]:
+        """Return the rows of a query over `episodes`."""
+        found = self.connection.execute(query, values or {})
+        found.row_factory = sqlite3.Row
+        return found.fetchall()
+
     def read(self, number: int) -> Trajectory:
         """Return the trajectory of an episode, by its `id` here. Raises InputError if there is none, or it cannot be read."""
         found = self.connection.execute("select part, offset, length from episodes where id = ?", (number,)).fetchone()

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import subprocess
 import sys
+import threading
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +17,32 @@ def main() -> None:
     parser.add_argument("name", help="the name that clients know the model by")
     for name in ("--slots", "--context", "--threads"):
         parser.add_argument(name, type=int, required=True)
+    parser.add_argument("--program", help="a llama-server to start in place of the installed llama.cpp")
     options = parser.parse_args()
+    if options.program:
+        sys.exit(_run_program(options))
+    _serve(options)
+    sys.stdin.read()
+    # A server that is being torn down first finishes what it generates, for nobody.
+    os._exit(0)
+
+
+def _run_program(options: argparse.Namespace) -> int:
+    """Run a llama-server until it ends, or standard input does; return its exit status."""
+    command = [options.program, "--model", options.model, "--alias", options.name, "--port", str(options.port)]
+    command += ["--ctx-size", str(options.context * options.slots), "--parallel", str(options.slots)]
+    command += ["--threads", str(options.threads), "--threads-batch", str(options.threads), "--no-webui"]
+    program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+    def end() -> None:
+        sys.stdin.read()
+        program.kill()
+
+    threading.Thread(target=end, daemon=True).start()
+    return program.wait()
+
+
+def _serve(options: argparse.Namespace) -> None:
     llama: Any = import_module("xllamacpp")
     params = llama.CommonParams()
     params.model.path = options.model
@@ -27,9 +54,6 @@ def main() -> None:
     params.verbosity = -1
     server = llama.Server(params)
     print(server.listening_address, flush=True)
-    sys.stdin.read()
-    # A server that is being torn down first finishes what it generates, for nobody.
-    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from simtrain.drills.drawing import Scale, curve, line, svg, text, ticks
-from simtrain.drills.page import TEMPLATES
 from simtrain.integrations.train.checkpoints import CURVE, read_curve
 from simtrain.integrations.train.report import TrainingReport
 from simtrain.integrations.train.tables import family_table, gain_table, learnt_table, name_of, success_table
+from simtrain.pages.drawing import Scale, curve, line, svg, text, ticks
+from simtrain.pages.templates import style, templates
 
 WIDTH, HEIGHT = 420, 220
 LEFT, BOTTOM = 44, 30
@@ -17,22 +15,18 @@ LEFT, BOTTOM = 44, 30
 
 def page(report: TrainingReport) -> str:
     """Return the whole page."""
-    environment = Environment(
-        loader=FileSystemLoader([Path(__file__).parent, TEMPLATES]),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    return environment.get_template("report_page.html.jinja").render(
-        report=report,
-        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
-        success=success_table(report),
-        gains=gain_table(report),
-        families=family_table(report),
-        learnt=learnt_table(report),
-        curves=list(_curves(report)),
+    return (
+        templates(Path(__file__).parent)
+        .get_template("report_page.html.jinja")
+        .render(
+            report=report,
+            style=style(),
+            success=success_table(report),
+            gains=gain_table(report),
+            families=family_table(report),
+            learnt=learnt_table(report),
+            curves=list(_curves(report)),
+        )
     )
 
 

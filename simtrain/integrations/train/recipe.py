@@ -56,8 +56,8 @@ class ChatSpec(FileModel):
     max_tokens: int = Field(default=256, ge=1, description="Most tokens in one reply at play.")
 
 
-Weights: TypeAlias = Literal["f16", "q8_0"]
-"""How llama.cpp holds weights: as 16-bit floats, or rounded to 8 bits."""
+Weights: TypeAlias = Literal["f16", "bf16", "q8_0"]
+"""How llama.cpp holds weights: as 16-bit floats of either kind, or rounded to 8 bits."""
 
 
 class ServerSpec(FileModel):
@@ -73,11 +73,17 @@ class ServerSpec(FileModel):
         default=1, ge=1, description="Threads of llama.cpp; two on a busy machine are slower than one."
     )
     weights: Weights = Field(default="f16", description="Of llama.cpp; q8_0 is faster on a CPU, and less exact.")
+    program: str = Field(
+        default="",
+        description="A llama-server of your own, compiled for this machine, in place of the installed llama.cpp.",
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> "ServerSpec":
         if (self.use == "command") != bool(self.command):
             raise ValueError("`command` is given together with `use: command`")
+        if self.program and self.use != "llama.cpp":
+            raise ValueError("`program` is for `use: llama.cpp`")
         return self
 
 

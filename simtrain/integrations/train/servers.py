@@ -54,11 +54,13 @@ def serving(model: SavedModel, server: ServerSpec) -> Generator[str]:
 
 def _command(model: SavedModel, server: ServerSpec, port: int) -> list[str]:
     if server.use == "llama.cpp":
-        require("llamacpp", "xllamacpp")
+        if not server.program:
+            require("llamacpp", "xllamacpp")
         return [
             *(sys.executable, "-m", "simtrain.integrations.train.llama_server"),
             *(str(_gguf(model, server.weights)), str(port), NAME),
             *("--slots", str(server.slots), "--context", str(server.context), "--threads", str(server.threads)),
+            *(["--program", server.program] if server.program else []),
         ]
     values = {"model": str(model.folder), "name": NAME, "port": str(port)}
     template = _VLLM if server.use == "vllm" else server.command

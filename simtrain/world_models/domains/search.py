@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from simtrain.contracts.drawing import Drawing, PagePart
 from simtrain.contracts.request import Request
-from simtrain.values.types import JsonObject, JsonValue, Observation, canonical, is_list, is_object
+from simtrain.values.types import Action, JsonObject, JsonValue, Observation, canonical, is_list, is_object
 from simtrain.world_models.domains.mcp import ERROR, McpDomain
 from simtrain.world_models.domains.predictions import HEADER
 from simtrain.worlds.search.engine.page_opening import normal_url
@@ -65,6 +66,16 @@ class SearchDomain(McpDomain):
         if observation.content is not None:
             self._check(observation.content, request)
         return observation
+
+    def draw(self, action: Action, observation: Observation) -> Drawing:
+        """Return a page as a page, and anything else as usual."""
+        content = observation.content or {}
+        body = next(
+            (content[key] for key in ("markdown", "content", "text") if isinstance(content.get(key), str)), None
+        )
+        if body is None or not isinstance(content.get("url"), str):
+            return super().draw(action, observation)
+        return [PagePart(str(content.get("title") or content["url"]), content["url"], body)]
 
     def _check(self, content: JsonObject, request: Request) -> None:
         for urls in _url_lists(content):

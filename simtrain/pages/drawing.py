@@ -34,7 +34,7 @@ def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
 def svg(parts: Sequence[str], *, width: float, height: float, title: str) -> str:
     """Return a whole picture that shrinks with its column; `title` is read out by screen readers."""
     return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px" role="img" aria-label="{escape(title)}">'
+        f'<svg viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="img" aria-label="{escape(title)}">'
         f"{''.join(parts)}</svg>"
     )
 

@@ -1,0 +1,73 @@
+"""What a domain draws of a call: parts that every page can show, so that a domain brings no HTML."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import orjson
+
+from simtrain.values.types import JsonValue, is_list, is_object
+
+MOST_ROWS = 200
+"""Rows of a table that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A text in a fixed-width type, such as a terminal's screen."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsPart:
+    """Names and their values."""
+
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """Records, one per row; `more` are those left out. `marks` names the look of a cell, by row and column: `good` or `bad`."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    more: int = 0
+    marks: Mapping[tuple[int, int], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """A page of a web: title, address, and content in Markdown."""
+
+    title: str
+    url: str
+    markdown: str
+
+
+Part: TypeAlias = TextPart | FieldsPart | TablePart | PagePart
+Drawing: TypeAlias = Sequence[Part]
+
+
+def draw_json(value: JsonValue) -> Drawing:
+    """Return JSON as fields and tables: a list of records becomes a table, whatever is deeper stays JSON."""
+    if not is_object(value):
+        return [TextPart(_word(value))]
+    tables = {name: rows for name, rows in value.items() if _records(rows)}
+    fields = {name: _word(one) for name, one in value.items() if name not in tables}
+    return [*(_table(name, rows) for name, rows in tables.items()), *([FieldsPart(fields)] if fields else [])]
+
+
+def _records(value: JsonValue) -> bool:
+    return is_list(value) and bool(value) and all(is_object(row) for row in value)
+
+
+def _table(title: str, rows: Sequence[Mapping[str, JsonValue]]) -> TablePart:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    shown = [[_word(row.get(name, "")) for name in columns] for row in rows[:MOST_ROWS]]
+    return TablePart(title, columns, shown, more=max(0, len(rows) - MOST_ROWS))
+
+
+def _word(value: JsonValue) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,97 @@
+"""The figures of a run by scenario, arm and agent, from its index, with 95 % intervals over cases."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from simtrain.contracts.trajectory import SUCCESS
+from simtrain.pages.drawing import Scale, bar, line, svg, text, ticks
+from simtrain.runs.intervals import Interval, share_interval
+from simtrain.runs.run_index import RunIndex
+from simtrain.view.filters import Filter
+
+Group: TypeAlias = Literal["scenario", "arm", "agent", "stop", "world_seed"]
+
+WIDTH, NAMES, VALUES, ROW = 900, 260, 190, 24
+
+
+@dataclass(frozen=True)
+class GroupFigures:
+    """The figures of one group of episodes. `success` is of those that were graded; None without any."""
+
+    name: str
+    episodes: int
+    graded: int
+    solved: int
+    interval: Interval
+    steps: float
+    tokens: float
+    seconds: float
+
+    @property
+    def success(self) -> float | None:
+        """Return the share of solved episodes."""
+        return self.solved / self.graded if self.graded else None
+
+
+def figures(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
+    """Return the figures of each group, by name."""
+    rows = index.select(
+        f"select {by} as name, count(*) as episodes, count(reward) as graded, sum(reward >= {SUCCESS}) as solved,"
+        f" sum(steps) as steps, sum(tokens) as tokens, sum(coalesce(seconds, 0)) as seconds"
+        f" from episodes where {chosen.condition} group by {by}, scenario, episode",
+        chosen.values,
+    )
+    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for row in rows:
+        # Columns are integers or sums of them, apart from the name.
+        groups[str(row["name"])].append({key: row[key] or 0 for key in row.keys() if key != "name"})  # noqa: SIM118
+    return [_group(name, cases) for name, cases in sorted(groups.items())]
+
+
+def _group(name: str, cases: Sequence[dict[str, float]]) -> GroupFigures:
+    total = {key: sum(case[key] for case in cases) for key in cases[0]}
+    episodes = total["episodes"]
+    return GroupFigures(
+        name,
+        int(episodes),
+        int(total["graded"]),
+        int(total["solved"]),
+        share_interval([(int(case["solved"]), int(case["graded"])) for case in cases]),
+        total["steps"] / episodes,
+        total["tokens"] / episodes,
+        total["seconds"] / episodes,
+    )
+
+
+def success_chart(groups: Sequence[GroupFigures], title: str) -> str:
+    """Return the success of groups as bars with their intervals."""
+    scale = Scale(0, 100, NAMES + 14, WIDTH - VALUES)
+    height = 26 + ROW * len(groups)
+    parts = [line(scale.at(tick), 4, scale.at(tick), height - 20, kind="grid") for tick in ticks(0, 100)]
+    parts += [text(scale.at(tick), height - 6, f"{tick:g}", kind="tick", anchor="middle") for tick in ticks(0, 100)]
+    for place, group in enumerate(groups):
+        middle = 4 + ROW * place + ROW / 2
+        parts.append(text(NAMES, middle + 4, group.name or "no arm", kind="name", anchor="end", longest=38))
+        parts += _bar(group, scale, middle)
+    return svg(parts, width=WIDTH, height=height, title=title)
+
+
+def _bar(group: GroupFigures, scale: Scale, middle: float) -> list[str]:
+    low, high = group.interval
+    if group.success is None or low is None or high is None:
+        return [text(WIDTH - VALUES + 14, middle + 4, "not graded", kind="value")]
+    words = f"{group.success:.1%}  [{100 * low:.0f}, {100 * high:.0f}]  {group.solved:,} of {group.graded:,}"
+    return [
+        bar(
+            scale.at(0),
+            middle - 6,
+            scale.at(100 * group.success) - scale.at(0),
+            12,
+            kind="s0",
+            tip=f"{group.name}: {words}",
+        ),
+        line(scale.at(100 * low), middle, scale.at(100 * high), middle, kind="whisker"),
+        text(WIDTH - VALUES + 14, middle + 4, words, kind="value"),
+    ]

@@ -1,0 +1,81 @@
+"""The runs that are looked at: run folders, and those in folders of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from simtrain.contracts.domain import Domain
+from simtrain.contracts.registry import resolve
+from simtrain.runs.run_folder import RUN_FILE, read_facts
+from simtrain.runs.run_index import RunIndex
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject
+
+DEEPEST = 3
+"""Levels of folders below a given one in which runs are looked for."""
+
+
+@dataclass(frozen=True)
+class ShelvedRun:
+    """A run that is looked at: its name in addresses, its folder, its run.json, and its index."""
+
+    name: str
+    path: Path
+    facts: JsonObject
+    index: RunIndex
+
+    @property
+    def agent(self) -> str:
+        """Return the agent that played it."""
+        return str(self.facts["agent"].get("name", ""))
+
+    def domain_of(self, scenario: str) -> Domain:
+        """Return the domain whose tools a scenario offers."""
+        entries = (entry for entry in self.facts["scenarios"] if entry["name"] == scenario)
+        name = next((str(entry.get("domain", "mcp")) for entry in entries), "mcp")
+        try:
+            return resolve("domains", name)()
+        except InputError:
+            # Of a package that is not installed here: replies are drawn as those of any tool.
+            return resolve("domains", "mcp")()
+
+
+class Shelf:
+    """All runs in some folders. New ones appear when they are asked for again."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Raises InputError if one of the paths holds no run."""
+        self._paths = paths
+        self._runs: dict[Path, ShelvedRun] = {}
+        for path in paths:
+            if not any(_folders(path)):
+                raise InputError(
+                    "there is no run in this folder", remedy="name a folder that `simtrain run` has written", file=path
+                )
+        self.runs()
+
+    def runs(self) -> list[ShelvedRun]:
+        """Return every run, in the order of the folders."""
+        for path in (folder for root in self._paths for folder in _folders(root)):
+            if path.resolve() not in self._runs:
+                self._runs[path.resolve()] = ShelvedRun(self._name(path), path, read_facts(path), RunIndex(path))
+        return list(self._runs.values())
+
+    def run(self, name: str) -> ShelvedRun | None:
+        """Return the run of a name; None if there is none."""
+        return next((run for run in self._runs.values() if run.name == name), None)
+
+    def _name(self, path: Path) -> str:
+        """Return the name of a run in addresses: that of its folder, with a number where another has it."""
+        taken = {run.name for run in self._runs.values()}
+        stem = path.resolve().name
+        names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
+        return next(name for name in names if name not in taken)
+
+
+def _folders(root: Path, depth: int = 0) -> Iterator[Path]:
+    if (root / RUN_FILE).is_file():
+        yield root
+    elif depth <= DEEPEST and root.is_dir():
+        for folder in sorted(one for one in root.iterdir() if one.is_dir() and not one.name.startswith(".")):
+            yield from _folders(folder, depth + 1)

@@ -1,0 +1,254 @@
+"""The viewer over real run folders, read over HTTP: lists, filters, figures, episodes, comparisons, triage, notes, search."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+from simtrain.public import load_scenarios, run
+from simtrain.view.app import viewing
+from simtrain.view.shelf import Shelf
+
+FAMILIES = ("helpdesk/refund", "helpdesk/refund_not_due")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs: the plan carried out, and a plausible mistake."""
+    folder = tmp_path_factory.mktemp("runs")
+    for agent in ("oracle", "wrong"):
+        run(load_scenarios(*FAMILIES), agent, out=folder / agent, episodes=24)
+    return folder
+
+
+@pytest.fixture
+async def client(runs: Path) -> AsyncGenerator[httpx.AsyncClient]:
+    async with viewing(Shelf([runs])) as url, httpx.AsyncClient(base_url=url) as client:
+        yield client
+
+
+class Page(HTMLParser):
+    """The text, the links and the rows of a document, as an HTML parser of its own finds them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.links, self.rows = "", list[str](), list[list[str]]()
+        self._cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.links += [value for name, value in attrs if name == "href" and value and tag == "a"]
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        self._cell = self._cell or tag == "td"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._cell = self._cell and tag != "td"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self._cell:
+            self.rows[-1][-1] += data.strip()
+
+
+async def page(client: httpx.AsyncClient, path: str, **query: str) -> Page:
+    reply = await client.get(path, params=query or None)
+    assert reply.status_code == 200, reply.text
+    return Page(reply.text)
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    """The trajectories of a run, read without the package."""
+    return [
+        json.loads(line) for part in sorted(folder.glob("trajectories-*")) for line in part.read_text().splitlines()
+    ]
+
+
+def episodes(found: Page) -> list[str]:
+    return [row[0] for row in found.rows if row]
+
+
+async def test_the_first_page_has_all_runs_with_their_success(client: httpx.AsyncClient) -> None:
+    found = await page(client, "/")
+    assert [row[0] for row in found.rows if row] == ["oracle", "wrong"]
+    assert "100.0 %" in found.rows[1]
+    assert "0.0 %" in found.rows[2]
+
+
+@pytest.mark.parametrize(
+    ("q", "fits"),
+    [
+        ("", lambda row: True),
+        ("reward<1", lambda row: row["reward"] < 1),
+        ("scenario=helpdesk/refund", lambda row: row["scenario"] == "helpdesk/refund"),
+        ("scenario=*_not_due", lambda row: row["scenario"].endswith("_not_due")),
+        (
+            "scenario!=helpdesk/refund turns>=4",
+            lambda row: row["scenario"] != "helpdesk/refund" and len(row["turns"]) >= 4,
+        ),
+        ("stop=abstained", lambda row: row["stop"]["reason"] == "abstained"),
+        ("case.customer~AN", lambda row: "an" in row["case"]["customer"].lower()),
+        ("solved=no", lambda row: row["reward"] < 1),
+        ("blame=none", lambda row: row["stop"]["blame"] is None),
+    ],
+)
+async def test_a_filter_keeps_what_fits(client: httpx.AsyncClient, runs: Path, q: str, fits: object) -> None:
+    assert callable(fits)
+    found = await page(client, "/run/wrong", q=q)
+    expected = [str(row["episode"]) for row in lines(runs / "wrong") if fits(row)]
+    assert sorted(episodes(found)) == sorted(expected)
+
+
+async def test_lists_are_sorted_by_any_column(client: httpx.AsyncClient, runs: Path) -> None:
+    counts = [len(row["turns"]) for row in lines(runs / "wrong")]  # type: ignore[arg-type]
+    for sort, expected in (("turns", sorted(counts)), ("-turns", sorted(counts, reverse=True))):
+        found = await page(client, "/run/wrong", sort=sort)
+        assert [int(row[7]) for row in found.rows if row] == expected
+
+
+@pytest.mark.parametrize("q", ["colour=red", 'say "hello', "reward<much", "seed=x"])
+async def test_a_filter_that_makes_no_sense_is_one_line_on_the_page(client: httpx.AsyncClient, q: str) -> None:
+    found = await page(client, "/run/wrong", q=q)
+    assert episodes(found) == []
+    assert any(words in found.text for words in ("no 'colour'", "quotation mark", "is not a number"))
+
+
+async def test_an_episode_shows_calls_replies_rewards_and_the_reference(client: httpx.AsyncClient, runs: Path) -> None:
+    listed = await page(client, "/run/wrong", q="scenario=helpdesk/refund reward<1")
+    address = next(link for link in listed.links if "/episode?" in link)
+    found = await page(client, address)
+    row = next(
+        row
+        for row in lines(runs / "wrong")
+        if f"episode={row['episode']}&" in address and row["scenario"] == "helpdesk/refund"
+    )
+    for turn in row["turns"]:  # type: ignore[attr-defined]
+        for step in turn["steps"]:
+            assert step["action"]["tool"] in found.text
+            for value in step["action"]["arguments"].values():
+                assert str(value) in found.text
+    assert "This episode called billing.refund with another charge_id" in found.text
+    due = next(
+        row2
+        for row2 in lines(runs / "oracle")
+        if row2["episode"] == row["episode"] and row2["scenario"] == row["scenario"]
+    )
+    assert str(due["answer"]) in found.text
+
+
+async def test_arrows_lead_through_the_list_that_an_episode_was_opened_from(
+    client: httpx.AsyncClient, runs: Path
+) -> None:
+    listed = await page(client, "/run/wrong", q="reward<1", sort="-turns")
+    addresses = [link for link in listed.links if "/episode?" in link]
+    first, second, third = [await page(client, address) for address in addresses[:3]]
+    assert addresses[1] in first.links
+    assert {addresses[0], addresses[2]} <= set(second.links)
+    assert addresses[1] in third.links
+
+
+async def test_episodes_of_a_case_are_put_side_by_side_with_the_first_difference(client: httpx.AsyncClient) -> None:
+    listed = await page(client, "/run/wrong", q="scenario=helpdesk/refund reward<1")
+    query = next(link for link in listed.links if "/episode?" in link).partition("?")[2].partition("&q=")[0]
+    reply = await client.get("/compare", params={"e": [f"wrong?{query}", f"oracle?{query}"]})
+    assert reply.status_code == 200
+    assert reply.text.count("the calls differ first") == 1
+    before, _, after = reply.text.partition("the calls differ first")
+    assert "billing.refund" not in before
+    assert after.count("billing.refund") >= 2
+
+
+async def test_failures_are_grouped_by_what_went_wrong_first(client: httpx.AsyncClient, runs: Path) -> None:
+    found = await page(client, "/run/wrong/triage")
+    assert "called billing.refund with another charge_id" in found.text
+    failed = sum(row["reward"] < 1 for row in lines(runs / "wrong"))  # type: ignore[operator]
+    assert f"{failed} episodes failed" in found.text
+    assert "Nothing failed" in (await page(client, "/run/oracle/triage")).text
+
+
+async def test_words_are_found_once_they_are_indexed(client: httpx.AsyncClient, runs: Path) -> None:
+    (runs / "oracle" / "text.sqlite").unlink(missing_ok=True)
+    name = str(lines(runs / "oracle")[3]["case"]["customer"])  # type: ignore[index]
+    expected = [
+        str(row["episode"]) for row in lines(runs / "oracle") if name in json.dumps(row["turns"], ensure_ascii=False)
+    ]
+    phrase = f'"{name}"'
+    assert "not indexed yet" in (await page(client, "/run/oracle", q=phrase)).text
+    reply = await client.post("/run/oracle/words", data={"q": phrase})
+    assert reply.status_code == 303
+    found = await page(client, reply.headers["location"])
+    assert sorted(episodes(found)) == sorted(expected)
+    assert episodes(await page(client, "/run/oracle", q="nosuchword")) == []
+    # The same episodes in another order, as after grading again: what was indexed belongs to other places now.
+    part = next((runs / "oracle").glob("trajectories-*"))
+    written = part.read_text().splitlines(keepends=True)
+    part.rename(part.with_suffix(".old"))
+    part.write_text("".join(reversed(written)))
+    assert sorted(episodes(await page(client, "/run/oracle", q=phrase))) == sorted(expected)
+
+
+async def test_a_note_is_kept_beside_the_run(client: httpx.AsyncClient, runs: Path) -> None:
+    listed = await page(client, "/run/wrong")
+    address = next(link for link in listed.links if "/episode?" in link)
+    reply = await client.post(address.replace("/episode?", "/note?"), data={"mark": "look", "note": "why <b>this</b>?"})
+    assert reply.status_code == 303
+    text = (await client.get(address)).text
+    assert "why &lt;b&gt;this&lt;/b&gt;?" in text
+    kept = json.loads((runs / "wrong" / "notes.jsonl").read_text().splitlines()[-1])
+    assert (kept["mark"], kept["note"]) == ("look", "why <b>this</b>?")
+    assert "look" in {cell for row in (await page(client, "/run/wrong")).rows for cell in row}
+    refused = await client.post(address.replace("/episode?", "/note?"), data={"mark": "odd", "note": ""})
+    assert refused.status_code == 400
+
+
+async def test_only_this_machine_may_open_it(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/run/wrong", headers={"host": "evil.example"})).status_code == 421
+    foreign = await client.post("/run/wrong/words", headers={"origin": "https://evil.example"})
+    assert foreign.status_code == 403
+
+
+async def test_what_is_not_there_is_said(client: httpx.AsyncClient) -> None:
+    for path in ("/run/none", "/run/wrong/episode?scenario=x&episode=y", "/compare?e=wrong%3Fa", "/compare?e=a&e=b"):
+        reply = await client.get(path)
+        assert reply.status_code == 400
+        assert "This cannot be shown" in reply.text
+    assert (await client.post("/run/wrong/words", content=b"x" * 200_000)).status_code == 413
+
+
+async def test_a_run_fills_in_while_it_is_played(client: httpx.AsyncClient, runs: Path) -> None:
+    part = next((runs / "wrong").glob("trajectories-*"))
+    before = int((await client.get("/run/wrong/count")).text)
+    last = json.loads(part.read_text().splitlines()[-1])
+    with part.open("a") as file:
+        file.write(json.dumps({**last, "attempt": 7}) + "\n")
+    assert int((await client.get("/run/wrong/count")).text) == before + 1
+
+
+def test_the_command_tells_where_it_serves_and_ends_on_a_signal(runs: Path) -> None:
+    command = [sys.executable, "-m", "simtrain", "view", str(runs), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=dict(os.environ)) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        assert httpx.get(told["url"]).status_code == 200
+        assert set(told["runs"]) == {"oracle", "wrong"}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+
+
+def test_a_folder_without_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "simtrain", "view", str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1
+    assert "there is no run in this folder" in found.stderr

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simtrain.cli.options import console, on_signal, print_json, report
-from simtrain.cli.terminal import in_line
 from simtrain.values.errors import InputError, nearest
+from simtrain.values.terminal_text import in_line
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +40,8 @@ Examples:
   simtrain drill helpdesk/refund --pack flaky_network \\
       --agent "mcp:my_agent --url {url} --task {prompt}" -c 4
   simtrain drill --compare runs/before runs/after --json
+  simtrain drill helpdesk/refund --pack uncertain_writes --out runs/drill \\
+      --junit drill.xml --sarif drill.sarif --summary drill.md
 """
 
 
@@ -107,6 +110,15 @@ def command(
     again: Annotated[
         Path | None, typer.Option("--report", help="Report again on a drill that was played.", metavar="RUN")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", help="Also write JUnit XML to this file.", metavar="FILE.xml")
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", help="Also write the findings as SARIF 2.1.0.", metavar="FILE.sarif")
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option("--summary", help="Also write a summary in Markdown.", metavar="FILE.md")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Plan, play, report, judge."""
@@ -117,7 +129,8 @@ def command(
     from simtrain.runs.runner import RunOptions
 
     # Read first: a misspelt condition must fail before hours of playing, not after.
-    gates = [read_gate(text) for text in fail_on or []]
+    judging = _Judging([read_gate(text) for text in fail_on or []], junit, sarif, summary, allow_unfired)
+    judging.check(playing=not plan_only)
     if compare is not None or again is not None:
         if names:
             raise InputError("--report and --compare play nothing", remedy="leave the scenarios out")
@@ -125,7 +138,7 @@ def command(
         finished = report_on(*(run for run in runs if run is not None))
         # A comparison must not overwrite the report of either drill.
         stem = "compared" if compare else "drill"
-        _finish(finished, out or runs[-1] or Path(), gates, stem=stem, allow_unfired=allow_unfired, as_json=as_json)
+        _finish(finished, out or runs[-1] or Path(), judging, stem=stem, as_json=as_json)
         return
     players = agents or ["resilient"]
     if not names:
@@ -149,7 +162,40 @@ def command(
     whole = _play(
         plan, options, out or new_folder(names[0], prefix="drill-"), resume=resume, prove=prove, quiet=as_json
     )
-    _finish(*whole, gates, allow_unfired=allow_unfired, as_json=as_json)
+    _finish(*whole, judging, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Judging:
+    """When the drill fails, and the files for a CI system."""
+
+    gates: Sequence[Gate]
+    junit: Path | None
+    sarif: Path | None
+    summary: Path | None
+    allow_unfired: bool
+
+    def check(self, *, playing: bool) -> None:
+        """Raise InputError for files that could not be written at the end."""
+        for option, path in (("--junit", self.junit), ("--sarif", self.sarif), ("--summary", self.summary)):
+            if path is not None and not playing:
+                raise InputError(f"{option} goes with a drill that is played", remedy="leave --plan or it out")
+            if path is not None and (path.is_dir() or not path.parent.is_dir()):
+                raise InputError(f"{option}: no file can be written here", remedy="name one in a folder", file=path)
+
+    def write(self, report: Report, failures: Sequence[str]) -> None:
+        """Write the files. Raises InputError."""
+        from simtrain.drills.junit import junit
+        from simtrain.drills.markdown import markdown
+        from simtrain.drills.sarif import sarif
+        from simtrain.files.jsonl import write_whole
+
+        if self.junit is not None:
+            write_whole(self.junit, junit(report, self.gates, allow_unfired=self.allow_unfired))
+        if self.sarif is not None:
+            write_whole(self.sarif, sarif(report, root=Path.cwd()))
+        if self.summary is not None:
+            write_whole(self.summary, markdown(report, failures))
 
 
 def _plan(names: Sequence[str], packs: Sequence[str], severity: str | None, arms: str, cases: int | None) -> DrillPlan:
@@ -207,16 +253,14 @@ def _play(
 
 def _why(run: RunResult) -> str:
     """Return the message of the last failure; all of them are in the run folder."""
-    from simtrain.cli.terminal import in_line
     from simtrain.runs.trajectory_files import last_failure
+    from simtrain.values.terminal_text import in_line
 
     found = last_failure(run.path) if run.failed else None
     return "" if found is None else f"\nThe last failure, in {found.arm or 'it'}: {in_line(found.stop.detail or '')}"
 
 
-def _finish(
-    report: Report, folder: Path, gates: Sequence[Gate], *, stem: str = "drill", allow_unfired: bool, as_json: bool
-) -> None:
+def _finish(report: Report, folder: Path, judging: _Judging, *, stem: str = "drill", as_json: bool) -> None:
     """Write the files, print, and exit with code 1 if a condition holds or a planned fault never fired."""
     from simtrain.cli.drill_tables import arms_table, attacks_table, compared_table, families_table
     from simtrain.cli.tables import ungraded
@@ -226,8 +270,9 @@ def _finish(
 
     folder.mkdir(parents=True, exist_ok=True)
     page = write_report(report, folder, stem=stem)
-    failures = [line for run in report.runs for gate in gates for line in gate.failures(run)]
+    failures = [line for run in report.runs for gate in judging.gates for line in gate.failures(run)]
     unfired = [f"{run.agent}: {line}" for run in report.runs for line in run.unfired]
+    judging.write(report, failures)
     if as_json:
         print_json({**report.facts(), "failures": failures, "page": str(page)})
     else:
@@ -256,7 +301,7 @@ def _finish(
             _print_fixes(run)
         screen.print(f"Report: {page}")
     # A fault that never fired proves nothing, so it fails like a broken condition.
-    if failures or (unfired and not allow_unfired):
+    if failures or (unfired and not judging.allow_unfired):
         sys.exit(1)
 
 

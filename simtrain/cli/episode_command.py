@@ -109,8 +109,8 @@ def _print(verb: str, reply: dict[str, Any]) -> None:
 
     screen = console()
     if verb in ("grade", "close"):
-        from simtrain.cli.reading import print_trajectory
         from simtrain.contracts.trajectory import trajectory_of
+        from simtrain.runs.reading import print_trajectory
 
         print_trajectory(screen, trajectory_of(reply))
     elif verb in ("list", "query"):

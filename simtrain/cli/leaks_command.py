@@ -90,7 +90,7 @@ _WORDS: "dict[Kind, str]" = {
 
 def _print(found: "dict[str, RowContents]", shared: "list[Leak]") -> None:
     from simtrain.cli.options import console
-    from simtrain.cli.reading import cut
+    from simtrain.runs.reading import cut
 
     screen = console()
     for leak in shared:

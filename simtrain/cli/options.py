@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from simtrain.cli.terminal import console as console
-from simtrain.cli.terminal import fit_json, one_line
 from simtrain.values.errors import InputError
+from simtrain.values.terminal_text import fit_json, one_line
 
 if TYPE_CHECKING:
     import typer

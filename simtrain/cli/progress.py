@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from simtrain.cli.options import console
-from simtrain.cli.terminal import in_line
 from simtrain.contracts.trajectory import SUCCESS
+from simtrain.values.terminal_text import in_line
 
 if TYPE_CHECKING:
     from simtrain.drills.drill import Watch

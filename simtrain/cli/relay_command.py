@@ -139,7 +139,7 @@ def _show(cases: Sequence[Case]) -> None:
     """Print a table on standard error: the count of each verdict for each tool, and the first calls behind it."""
     from simtrain.cli.options import console
     from simtrain.cli.tables import plain_table, short
-    from simtrain.cli.terminal import in_line
+    from simtrain.values.terminal_text import in_line
 
     legend = (
         "times: how often; calls: the first of which it is told, by their numbers; docs/relay.md explains the verdicts"

@@ -34,7 +34,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the trajectory as JSON.")] = False,
 ) -> None:
     """Find the trajectory, play it again and print the result."""
-    from simtrain.cli.reading import found, print_trajectory
+    from simtrain.runs.reading import found, print_trajectory
     from simtrain.runs.replay import differing, replayed
 
     recorded = found(run, episode, arm=arm, attempt=attempt)

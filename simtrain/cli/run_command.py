@@ -196,7 +196,7 @@ def _print(result: RunResult, rate: float) -> None:
 
 
 def _show(path: Path) -> None:
-    from simtrain.cli.reading import print_trajectory
+    from simtrain.runs.reading import print_trajectory
     from simtrain.runs.run_folder import read_run
 
     first = next(iter(read_run(path)), None)

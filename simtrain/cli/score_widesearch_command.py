@@ -103,7 +103,7 @@ def _day(text: str | None) -> date:
 
 def _print(found: JsonObject, out: Path | None) -> None:
     from simtrain.cli.tables import figures_table, short
-    from simtrain.cli.terminal import in_line
+    from simtrain.values.terminal_text import in_line
 
     screen = console()
     as_of = f", as of {found['as_of']}" if "as_of" in found else ""

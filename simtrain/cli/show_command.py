@@ -31,8 +31,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the trajectory as JSON.")] = False,
 ) -> None:
     """Find the trajectory and print it."""
-    from simtrain.cli.reading import found, print_trajectory
     from simtrain.cli.tables import result_table
+    from simtrain.runs.reading import found, print_trajectory
     from simtrain.runs.summary import summarise
     from simtrain.runs.trajectory_files import read_rows
 

@@ -119,7 +119,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _print(found: JsonObject, out: Path | None) -> None:
-    from simtrain.cli.terminal import in_line
+    from simtrain.values.terminal_text import in_line
 
     screen = console()
     title = (

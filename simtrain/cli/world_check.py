@@ -152,7 +152,7 @@ def _is_search(path: Path) -> bool:
 
 def _print(world: str, found: JsonObject) -> None:
     from simtrain.cli.tables import plain_table
-    from simtrain.cli.terminal import in_line
+    from simtrain.values.terminal_text import in_line
 
     screen = console()
     legend = "read: what was looked at in each part, and how much of it; docs/search_checks.md explains the parts"

@@ -126,7 +126,7 @@ def _facts(drafted: Drafted, observed: Observed) -> JsonObject:
 
 def _print(found: JsonObject, out: Path) -> None:
     from simtrain.cli.tables import plain_table, short
-    from simtrain.cli.terminal import in_line
+    from simtrain.values.terminal_text import in_line
 
     screen = console()
     legend = "replies given: recorded replies that the draft gives too, of those that are on record"

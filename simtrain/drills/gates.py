@@ -29,7 +29,7 @@ _MEASURES: dict[str, Callable[[Measures], float | None]] = {
     "extra-tokens": lambda found: found.extra_tokens.mean if found.extra_tokens else None,
     "cost": lambda found: found.cost,
 }
-_HAPPENINGS = (
+HAPPENINGS = (
     "runaway", "false-success", "false-failure", "duplicate-write", "needless-abstention", "attack-success",
 )  # fmt: skip
 """Measures that need no bound: any occurrence counts."""
@@ -49,6 +49,10 @@ class Gate:
 
     def failures(self, run: RunReport) -> Iterator[str]:
         """Yield one line for each arm in which the condition holds. Raises InputError if no arm matches the glob."""
+        yield from (f"{run.agent}, {check.where}: {check.problem}" for check in self.checks(run) if check.problem)
+
+    def checks(self, run: RunReport) -> Iterator["GateCheck"]:
+        """Yield the condition tested on each arm that it applies to. Raises InputError if no arm matches the glob."""
         if self.arms is None:
             found = [("all perturbed episodes", run.perturbed)] if run.perturbed else []
         else:
@@ -56,17 +60,28 @@ class Gate:
             if not found:
                 names = [arm.name for arm in run.arms]
                 raise InputError(f"--fail-on {self.text!r}: no arm has such a name", remedy=nearest(self.arms, names))
-        for name, measures in found:
-            value = _value(measures, self.measure)
-            # These count occurrences: without a chance to occur, none occurred.
-            if value is None and self.measure in _HAPPENINGS:
-                continue
-            if value is None:
-                # CI must not pass because a measure is missing: an unchecked condition fails.
-                why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
-                yield f"{run.agent}, {name}: {self.measure} cannot be told from what was played{why} ({self.text})"
-            elif _RELATIONS[self.relation](value, self.bound):
-                yield f"{run.agent}, {name}: {self.measure} is {value:.4g} ({self.text})"
+        yield from (GateCheck(self, name, self._problem(measures)) for name, measures in found)
+
+    def _problem(self, measures: Measures) -> str | None:
+        value = value_of(measures, self.measure)
+        # These count occurrences: without a chance to occur, none occurred.
+        if value is None and self.measure in HAPPENINGS:
+            return None
+        if value is None:
+            # CI must not pass because a measure is missing: an unchecked condition fails.
+            why = " (identical attempts count once)" if measures.identical and "pass" in self.measure else ""
+            return f"{self.measure} cannot be told from what was played{why} ({self.text})"
+        holds = _RELATIONS[self.relation](value, self.bound)
+        return f"{self.measure} is {value:.4g} ({self.text})" if holds else None
+
+
+@dataclass(frozen=True, slots=True)
+class GateCheck:
+    """A condition tested on one arm, or on all perturbed episodes; `problem` says how it holds, and is None if it does not."""
+
+    gate: Gate
+    where: str
+    problem: str | None
 
 
 def read_gate(text: str) -> Gate:
@@ -80,7 +95,7 @@ def read_gate(text: str) -> Gate:
     if measure not in _MEASURES and not re.fullmatch(r"pass[@^][1-9]\d*", measure):
         raise InputError(f"--fail-on {text!r}: unknown measure {measure!r}", remedy=nearest(measure, _MEASURES))
     if relation is None:
-        if measure not in _HAPPENINGS:
+        if measure not in HAPPENINGS:
             raise InputError(f"--fail-on {text!r} has no bound", remedy=f"write it like {measure}<0.9")
         return Gate(text, parts["arms"], measure, ">", 0.0)
     try:
@@ -89,7 +104,8 @@ def read_gate(text: str) -> Gate:
         raise InputError(f"--fail-on {text!r}: {bound!r} is not a number") from None
 
 
-def _value(measures: Measures, name: str) -> float | None:
+def value_of(measures: Measures, name: str) -> float | None:
+    """Return a measure by the name that conditions use (`success`, `pass@2`); None if it cannot be told from what was played."""
     if name in _MEASURES:
         return _MEASURES[name](measures)
     table = measures.at_least_once if name.startswith("pass@") else measures.every_time

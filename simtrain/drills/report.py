@@ -294,8 +294,7 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
         for outcome in outcomes
         if outcome.fired and _went_wrong(outcome, twins.get(outcome.pairing))
     ]
-    # The weights order the three: a doubled write outweighs the others together.
-    found.sort(key=lambda one: (-4 * (one.duplicates > 0) - 2 * one.false_success - one.runaway, one.arm, one.pairing))
+    found.sort(key=lambda one: (-gravity(one), one.arm, one.pairing))
     chosen: list[Outcome] = []
     for outcome in found:
         same = [other for other in chosen if other.arm == outcome.arm]
@@ -311,6 +310,12 @@ def worst(run: RunReport, *, count: int = SHOWN) -> list[WorstEpisode]:
         if (trajectory.arm, pairing := _pairing(trajectory)) in wanted
     }
     return [WorstEpisode(read[place], _faults(outcome)) for place, outcome in wanted.items()]
+
+
+def gravity(outcome: Outcome) -> int:
+    """Return how bad an episode is, from 0 to 7: doubled writes weigh most, then false success, then a runaway."""
+    # The weights order the three: a doubled write outweighs the others together.
+    return 4 * (outcome.duplicates > 0) + 2 * outcome.false_success + outcome.runaway
 
 
 def _went_wrong(outcome: Outcome, twin: Outcome | None) -> bool:

@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from simtrain.cli import main
-from simtrain.cli.terminal import console, fit, fit_json, fitting_streams, one_line
+from simtrain.cli.terminal import console, fitting_streams
+from simtrain.values.terminal_text import fit, fit_json, one_line
 
 pytestmark = pytest.mark.slow
 

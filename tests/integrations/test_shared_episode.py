@@ -21,8 +21,8 @@ from mcp.types import Implementation
 from serving_bakery import serving
 
 from simtrain import Sessions, as_agent, export, rollout, serve_sessions
-from simtrain.cli.reading import print_trajectory
 from simtrain.contracts.trajectory import Trajectory, from_line, to_line
+from simtrain.runs.reading import print_trajectory
 from simtrain.values.errors import AgentFault, EpisodeOver
 from simtrain.values.types import Message
 

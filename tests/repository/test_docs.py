@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pages import PAGES, ROOT, Block, blocks, fenced
 
 from docs.make_tables import filled
@@ -366,6 +367,23 @@ def test_the_recipe_of_the_page_on_training_is_valid_with_and_without_its_two_ot
     assert load_recipe(file).server.use == "vllm"
 
 
+def test_the_tests_of_the_page_on_testing_pass(tmp_path: Path) -> None:
+    found = list(blocks("python", page="testing.md"))
+    write(tmp_path, *found)
+    out = python("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", folder=tmp_path)
+    assert f"{len(found)} passed" in out
+
+
+def test_the_workflow_of_the_page_on_testing_gives_the_action_what_it_takes() -> None:
+    (workflow,) = blocks("yaml", page="testing.md")
+    (job,) = yaml.safe_load(workflow.text)["jobs"].values()
+    step = job["steps"][-1]
+    action = ROOT / step["uses"].partition("simtrain/")[2].partition("@")[0] / "action.yml"
+    inputs = yaml.safe_load(action.read_text())["inputs"]
+    assert step["with"].keys() <= inputs.keys()
+    assert {name for name, one in inputs.items() if one.get("required")} <= step["with"].keys()
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
@@ -377,6 +395,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "perturbations.md",
         "plugins.md",
         "security.md",
+        "testing.md",
         "training.md",
         "training_data.md",
         "verify.md",

@@ -1,4 +1,4 @@
-"""A trajectory printed for people."""
+"""A trajectory found in a run, and printed for people."""
 
 from __future__ import annotations
 
@@ -60,6 +60,22 @@ def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = Fa
         for step in turn.steps:
             _print_step(screen, number, step, full)
     _print_end(screen, trajectory)
+
+
+def trajectory_text(trajectory: Trajectory, *, width: int = 100) -> str:
+    """Return a trajectory as `simtrain show` prints it: plain lines of at most `width` characters, safe for a terminal."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    from simtrain.values.terminal_text import fit
+
+    lines = StringIO()
+    screen = Console(
+        file=lines, width=width, color_system=None, force_terminal=False, markup=False, highlight=False, emoji=False
+    )
+    print_trajectory(screen, trajectory)
+    return "\n".join(line.rstrip() for line in fit(lines.getvalue()).strip("\n").splitlines())
 
 
 def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:

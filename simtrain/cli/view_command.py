@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from simtrain.view.shelf import Shelf
+    from simtrain.view.shelf import RunShelf
 
 HELP = """Look at runs in a browser, on this machine.
 
@@ -34,9 +34,9 @@ def command(
     import asyncio
 
     from simtrain.cli.progress import Counting
-    from simtrain.view.shelf import Shelf
+    from simtrain.view.shelf import RunShelf
 
-    shelf = Shelf(runs or [Path("runs")])
+    shelf = RunShelf(runs or [Path("runs")])
     indexes = [run.index for run in shelf.runs()]
     with Counting("indexing", total=sum(index.behind() for index in indexes), quiet=as_json) as progress:
         for index in indexes:
@@ -44,7 +44,7 @@ def command(
     asyncio.run(_serve(shelf, port, as_json=as_json))
 
 
-async def _serve(shelf: "Shelf", port: int, *, as_json: bool) -> None:
+async def _serve(shelf: "RunShelf", port: int, *, as_json: bool) -> None:
     import asyncio
 
     from simtrain.cli.options import console, on_signal, print_json_line

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from simtrain.contracts.drawing import Drawing, TextPart, draw_json
+from simtrain.contracts.drawing import Drawing, TextDrawing, draw_json
 from simtrain.contracts.plugin import Plugin
 from simtrain.contracts.request import Request
 from simtrain.values.types import Action, Observation, ToolSpec
@@ -49,4 +49,4 @@ class Domain(Plugin):
     def draw(self, action: Action, observation: Observation) -> Drawing:
         """Return what people are shown of a reply: by default records as tables, other JSON as fields, and text as it is."""
         content = observation.content
-        return [TextPart(observation.text)] if content is None else draw_json(content)
+        return [TextDrawing(observation.text)] if content is None else draw_json(content)

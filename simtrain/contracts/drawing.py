@@ -13,21 +13,21 @@ MOST_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class TextPart:
+class TextDrawing:
     """A text in a fixed-width type, such as a terminal's screen."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class FieldsPart:
+class FieldsDrawing:
     """Names and their values."""
 
     fields: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class TablePart:
+class TableDrawing:
     """Records, one per row; `more` are those left out. `marks` names the look of a cell, by row and column: `good` or `bad`."""
 
     title: str
@@ -38,7 +38,7 @@ class TablePart:
 
 
 @dataclass(frozen=True, slots=True)
-class PagePart:
+class PageDrawing:
     """A page of a web: title, address, and content in Markdown."""
 
     title: str
@@ -46,27 +46,27 @@ class PagePart:
     markdown: str
 
 
-Part: TypeAlias = TextPart | FieldsPart | TablePart | PagePart
+Part: TypeAlias = TextDrawing | FieldsDrawing | TableDrawing | PageDrawing
 Drawing: TypeAlias = Sequence[Part]
 
 
 def draw_json(value: JsonValue) -> Drawing:
     """Return JSON as fields and tables: a list of records becomes a table, whatever is deeper stays JSON."""
     if not is_object(value):
-        return [TextPart(_word(value))]
+        return [TextDrawing(_word(value))]
     tables = {name: rows for name, rows in value.items() if _records(rows)}
     fields = {name: _word(one) for name, one in value.items() if name not in tables}
-    return [*(_table(name, rows) for name, rows in tables.items()), *([FieldsPart(fields)] if fields else [])]
+    return [*(_table(name, rows) for name, rows in tables.items()), *([FieldsDrawing(fields)] if fields else [])]
 
 
 def _records(value: JsonValue) -> bool:
     return is_list(value) and bool(value) and all(is_object(row) for row in value)
 
 
-def _table(title: str, rows: Sequence[Mapping[str, JsonValue]]) -> TablePart:
+def _table(title: str, rows: Sequence[Mapping[str, JsonValue]]) -> TableDrawing:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     shown = [[_word(row.get(name, "")) for name in columns] for row in rows[:MOST_ROWS]]
-    return TablePart(title, columns, shown, more=max(0, len(rows) - MOST_ROWS))
+    return TableDrawing(title, columns, shown, more=max(0, len(rows) - MOST_ROWS))
 
 
 def _word(value: JsonValue) -> str:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from simtrain.drills.aftermath import LOOKED_AT, REACTIONS, Reaction
 from simtrain.drills.measures import Measures, Share
 from simtrain.drills.statistics import Estimate
-from simtrain.pages.drawing import Scale, area, bar, curve, dot, line, svg, text, ticks
+from simtrain.files.pages.drawing import Scale, area, bar, curve, dot, line, svg, text, ticks
 
 WIDTH = 1000
 NAMES = 300

@@ -11,7 +11,7 @@ from simtrain.drills.charts import ChartRow, aftermath, forest, recovery, severi
 from simtrain.drills.measures import Measures, Share, identical_words
 from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport, worst
 from simtrain.files.jsonl import write_whole
-from simtrain.pages.templates import style, templates
+from simtrain.files.pages.templates import style, templates
 from simtrain.values.arm import CLEAN
 from simtrain.values.clock import instant
 from simtrain.values.types import encode

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,17 +14,18 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
+from simtrain.files.pages.templates import style, templates
 from simtrain.mcp.serve.guard import HostGuard
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
-from simtrain.pages.templates import style, templates
 from simtrain.values.errors import InputError
 from simtrain.values.types import encode
+from simtrain.view.addresses import PLACE, key_of, number_of, row_address, trajectory_address
 from simtrain.view.figures import GroupFigures, figures, success_chart
 from simtrain.view.filters import COLUMNS, Filter, order, parse
 from simtrain.view.notes import MARKS, read_notes, write_note
-from simtrain.view.reference import reference_of
-from simtrain.view.shelf import Shelf, ShelvedRun
+from simtrain.view.reference import found_reference
+from simtrain.view.shelf import RunShelf, ShelvedRun
 from simtrain.view.shown_episode import changed_rows, pretty, shown_turns
 from simtrain.view.shown_page import page_markdown
 from simtrain.view.side_by_side import step_rows
@@ -62,19 +62,19 @@ SHOWN = (
 class Viewer:
     """The pages of all runs on a shelf. Pages are made one at a time."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self._lock = Lock()
         self._templates = templates(HERE / "templates")
-        self._templates.globals |= {
+        names: dict[str, Any] = {
             "encode": encode,
             "pretty": pretty,
             "changed_rows": changed_rows,
             "markdown": page_markdown,
-            "episode_address": _row_address,
-            "trajectory_address": _trajectory_address,
+            "episode_address": row_address,
+            "trajectory_address": trajectory_address,
         }
-        self._references = lru_cache(maxsize=4_096)(_reference)
+        self._templates.globals.update(names)
         self.app = HostGuard(Starlette(routes=self._routes()))
 
     def _routes(self) -> list[Route]:
@@ -225,22 +225,18 @@ class Viewer:
         (failed,) = run.index.select(f"select count(*) from episodes where {condition}")[0]
         rows = run.index.select(f"select id from episodes where {condition} order by id limit {most}")
         trajectories = [run.index.read(row["id"]) for row in rows]
-        groups = triage(trajectories, lambda one: self._reference(run, one)[0])
+        groups = triage(trajectories, lambda one: found_reference(run.path, one)[0])
         return self._page(
             "triage.html.jinja", run=run, failed=failed, looked=len(rows), groups=groups, more=min(failed, MOST_TRIAGED)
         )
 
-    def _reference(self, run: ShelvedRun, trajectory: Trajectory) -> tuple[Trajectory | None, str]:
-        """Return the reference of an episode, or why there is none."""
-        return self._references(run.path, _Case(trajectory))
-
     def _episode(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
-        number = _number(run, request.query_params)
+        number = number_of(run, request.query_params)
         trajectory = run.index.read(number)
         q, sort = request.query_params.get("q", ""), request.query_params.get("sort", "")
         before, after = self._neighbours(run, number, q, sort)
-        reference, unknown = self._reference(run, trajectory)
+        reference, unknown = found_reference(run.path, trajectory)
         place = (trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt)
         return self._page(
             "episode.html.jinja",
@@ -256,7 +252,7 @@ class Viewer:
             note=read_notes(run.path).get(place),
             note_address=f"/run/{run.name}/note?{request.url.query}",
             marks=MARKS,
-            own=_key(run, dict(zip(_PLACE, place, strict=True))),
+            own=key_of(run, dict(zip(PLACE, place, strict=True))),
             others=self._others(run, number, trajectory),
         )
 
@@ -274,8 +270,8 @@ class Viewer:
             if near is None or not 0 <= near < len(numbers):
                 found.append(None)
                 continue
-            row = run.index.select(f"select {', '.join(_PLACE)} from episodes where id = :id", {"id": numbers[near]})[0]
-            found.append(_row_address(run, row, q, sort))
+            row = run.index.select(f"select {', '.join(PLACE)} from episodes where id = :id", {"id": numbers[near]})[0]
+            found.append(row_address(run, row, q, sort))
         return found
 
     def _others(self, run: ShelvedRun, number: int, trajectory: Trajectory) -> list[tuple[str, str, str]]:
@@ -283,7 +279,7 @@ class Viewer:
         found = list[tuple[str, str, str]]()
         for other in self.shelf.runs():
             rows = other.index.select(
-                f"select id, agent, reward, {', '.join(_PLACE)} from episodes where scenario = :scenario and episode = :episode",
+                f"select id, agent, reward, {', '.join(PLACE)} from episodes where scenario = :scenario and episode = :episode",
                 {"scenario": trajectory.scenario, "episode": trajectory.episode},
             )
             for row in rows:
@@ -296,7 +292,11 @@ class Viewer:
                         f"reward {_reward(row['reward'])}",
                     ]
                     found.append(
-                        (" · ".join(word for word in words if word), _key(other, row), _row_address(other, row, "", ""))
+                        (
+                            " · ".join(word for word in words if word),
+                            key_of(other, row),
+                            row_address(other, row, "", ""),
+                        )
                     )
         return found
 
@@ -320,11 +320,11 @@ class Viewer:
         if run is None:
             raise InputError(f"there is no run {name!r} here")
         values = {word: found[-1] for word, found in parse_qs(query, keep_blank_values=True).items()}
-        return name, run.index.read(_number(run, values)), f"/run/{name}/episode?{query}"
+        return name, run.index.read(number_of(run, values)), f"/run/{name}/episode?{query}"
 
     def _note(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
-        trajectory = run.index.read(_number(run, request.query_params))
+        trajectory = run.index.read(number_of(run, request.query_params))
         write_note(run.path, trajectory, mark=form.get("mark", ""), note=form.get("note", ""))
         return RedirectResponse(f"/run/{run.name}/episode?{request.url.query}", 303, headers=HEADERS)
 
@@ -332,56 +332,6 @@ class Viewer:
         run = self._of(request)
         index_words(run.index)
         return RedirectResponse(f"/run/{run.name}?" + urlencode({"q": form.get("q", "")}), 303, headers=HEADERS)
-
-
-_PLACE = ("scenario", "episode", "arm", "attempt")
-"""The columns that name an episode in its run."""
-
-
-class _Case:
-    """A trajectory, equal to others of the same case: they share a reference."""
-
-    def __init__(self, trajectory: Trajectory) -> None:
-        self.trajectory = trajectory
-        self._key = (trajectory.scenario, trajectory.episode, trajectory.seed, encode(trajectory.case))
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Case) and self._key == other._key
-
-
-def _reference(run: Path, case: _Case) -> tuple[Trajectory | None, str]:
-    try:
-        return reference_of(run, case.trajectory), ""
-    except InputError as error:
-        return None, f"Unknown: {error}"
-
-
-def _number(run: ShelvedRun, values: Any) -> int:
-    """Return the `id` of the episode that an address names. Raises InputError if there is none."""
-    asked = {name: values.get(name, "0" if name == "attempt" else "") for name in _PLACE}
-    number = run.index.first(" and ".join(f"{name} = :{name}" for name in _PLACE), asked)
-    if number is None:
-        raise InputError(
-            f"{run.name} has no episode {asked['scenario']} {asked['episode']} (arm {asked['arm'] or 'none'})"
-        )
-    return number
-
-
-def _key(run: ShelvedRun, row: Any) -> str:
-    return f"{run.name}?{urlencode({name: row[name] for name in _PLACE})}"
-
-
-def _row_address(run: ShelvedRun, row: Any, q: str, sort: str) -> str:
-    """Return the address of an episode, which stays the same as long as the run does, and of the list that it was opened from."""
-    listed = {name: value for name, value in (("q", q), ("sort", sort)) if value}
-    return f"/run/{run.name}/episode?{urlencode({**{name: row[name] for name in _PLACE}, **listed})}"
-
-
-def _trajectory_address(run: ShelvedRun, trajectory: Trajectory) -> str:
-    return _row_address(run, {name: getattr(trajectory, name) for name in _PLACE}, "", "")
 
 
 def _known(run: ShelvedRun) -> int:
@@ -415,7 +365,7 @@ def _script(request: Request) -> Response:
 
 
 @asynccontextmanager
-async def viewing(shelf: Shelf, *, port: int = 0, arrival: float = ARRIVAL) -> AsyncGenerator[str]:
+async def viewing(shelf: RunShelf, *, port: int = 0, arrival: float = ARRIVAL) -> AsyncGenerator[str]:
     """Serve the viewer on this machine while the block runs, and yield its URL. Raises InputError for an unavailable port.
 
     A request that takes longer than `arrival` seconds to arrive is dropped.

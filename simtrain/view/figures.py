@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simtrain.contracts.trajectory import SUCCESS
-from simtrain.pages.drawing import Scale, bar, line, svg, text, ticks
+from simtrain.files.pages.drawing import Scale, bar, line, svg, text, ticks
 from simtrain.runs.intervals import Interval, share_interval
 from simtrain.runs.run_index import RunIndex
 from simtrain.view.filters import Filter

@@ -23,7 +23,7 @@ LONGEST = 4_000
 
 
 @dataclass(frozen=True)
-class Note:
+class EpisodeNote:
     """What a reader noted about one episode; a later one of the same episode replaces it."""
 
     scenario: str
@@ -39,13 +39,13 @@ class Note:
         return self.scenario, self.episode, self.arm, self.attempt
 
 
-def read_notes(run: Path) -> dict[tuple[str, str, str, int], Note]:
+def read_notes(run: Path) -> dict[tuple[str, str, str, int], EpisodeNote]:
     """Return the notes of a run by episode; empty ones are left out. Raises InputError for a line that is not a note."""
     file = run / NOTES_FILE
-    notes = dict[tuple[str, str, str, int], Note]()
+    notes = dict[tuple[str, str, str, int], EpisodeNote]()
     for number, line in whole_lines(file) if file.is_file() else ():
         try:
-            note = Note(**as_object(orjson.loads(line)))
+            note = EpisodeNote(**as_object(orjson.loads(line)))
             notes[note.place] = note
         except (TypeError, orjson.JSONDecodeError):
             raise InputError("not a note", remedy="mend the line, or remove it", file=file, line=number) from None
@@ -58,7 +58,7 @@ def write_note(run: Path, trajectory: Trajectory, *, mark: str, note: str) -> No
         raise InputError(f"there is no mark {mark!r}", remedy="choose good, bad or look")
     if len(note) > LONGEST:
         raise InputError(f"a note has at most {LONGEST:,} characters, and this one {len(note):,}")
-    row = Note(trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt, mark, note.strip())
+    row = EpisodeNote(trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt, mark, note.strip())
     writer = LineWriter(run / NOTES_FILE, shared=True)
     try:
         writer.write(orjson.dumps(asdict(row), option=orjson.OPT_APPEND_NEWLINE))

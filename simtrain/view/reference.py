@@ -11,6 +11,34 @@ from simtrain.runs.replay import played
 from simtrain.runs.run_folder import read_facts
 from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
+from simtrain.values.types import encode
+
+
+def found_reference(run: Path, trajectory: Trajectory) -> tuple[Trajectory | None, str]:
+    """Return the reference of an episode, or why there is none. Episodes of one case share it."""
+    return _found(run, _Case(trajectory))
+
+
+class _Case:
+    """A trajectory, equal to others of the same case: they share a reference."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+        self._key = (trajectory.scenario, trajectory.episode, trajectory.seed, encode(trajectory.case))
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Case) and self._key == other._key
+
+
+@lru_cache(maxsize=4_096)
+def _found(run: Path, case: _Case) -> tuple[Trajectory | None, str]:
+    try:
+        return reference_of(run, case.trajectory), ""
+    except InputError as error:
+        return None, f"Unknown: {error}"
 
 
 def reference_of(run: Path, trajectory: Trajectory) -> Trajectory:

@@ -40,7 +40,7 @@ class ShelvedRun:
             return resolve("domains", "mcp")()
 
 
-class Shelf:
+class RunShelf:
     """All runs in some folders. New ones appear when they are asked for again."""
 
     def __init__(self, paths: Sequence[Path]) -> None:

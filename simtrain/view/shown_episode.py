@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from simtrain.contracts.domain import Domain
-from simtrain.contracts.drawing import Drawing, TextPart
+from simtrain.contracts.drawing import Drawing, TextDrawing
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.drills.page import delays
 from simtrain.values.types import Change, JsonValue
@@ -78,7 +78,7 @@ def _drawn(step: Step, domain: Domain) -> Drawing:
         return domain.draw(step.action, step.observation)
     # A reply that was spoilt on purpose need not have the form that its domain draws.
     except (ValueError, TypeError, KeyError, AttributeError):
-        return [TextPart(step.observation.text)]
+        return [TextDrawing(step.observation.text)]
 
 
 def pretty(value: JsonValue) -> str:

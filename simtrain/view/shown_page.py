@@ -5,13 +5,13 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from simtrain.contracts.drawing import PagePart
+from simtrain.contracts.drawing import PageDrawing
 
 LONGEST = 20_000
 """Characters of a page that are drawn."""
 
 
-def page_markdown(part: PagePart) -> Markup:
+def page_markdown(part: PageDrawing) -> Markup:
     """Return the HTML of a page. Markup in it is text, links are their words, and pictures their descriptions."""
     cut = part.markdown[:LONGEST]
     return Markup(_renderer().render(cut))  # The renderer escapes what is not Markdown.

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from simtrain.pages.templates import style
+from simtrain.files.pages.templates import style
 
 Colour = tuple[float, float, float]
 

@@ -161,6 +161,16 @@ with run_index.RunIndex(Path(sys.argv[1])) as index:
 """
 
 
+def test_a_file_that_was_emptied_is_forgotten(folder: Path) -> None:
+    with RunIndex(folder) as index:
+        index.refresh()
+    for part in folder.glob("trajectories-*.jsonl"):
+        part.write_bytes(b"")
+    assert keys(folder) == []
+    with RunIndex(folder) as index:
+        assert index.behind() == 0 == index.refresh()
+
+
 def test_a_kill_in_the_middle_loses_and_repeats_nothing(folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
     assert done.returncode == -signal.SIGKILL

@@ -16,7 +16,7 @@ import pytest
 
 from simtrain.public import load_scenarios, run
 from simtrain.view.app import viewing
-from simtrain.view.shelf import Shelf
+from simtrain.view.shelf import RunShelf
 
 FAMILIES = ("helpdesk/refund", "helpdesk/refund_not_due")
 
@@ -32,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def client(runs: Path) -> AsyncGenerator[httpx.AsyncClient]:
-    async with viewing(Shelf([runs])) as url, httpx.AsyncClient(base_url=url) as client:
+    async with viewing(RunShelf([runs])) as url, httpx.AsyncClient(base_url=url) as client:
         yield client
 
 

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from simtrain.public import load_scenarios, run
 from simtrain.view.app import viewing
-from simtrain.view.shelf import Shelf
+from simtrain.view.shelf import RunShelf
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -42,7 +42,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def url(runs: Path) -> AsyncIterator[str]:
-    async with viewing(Shelf([runs])) as url:
+    async with viewing(RunShelf([runs])) as url:
         yield url.rstrip("/")
 
 
@@ -156,7 +156,7 @@ async def test_no_payload_runs_or_loads_anything(browser: Browser, runs: Path, t
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
-    async with viewing(Shelf([hostile])) as whole:
+    async with viewing(RunShelf([hostile])) as whole:
         url = whole.rstrip("/")
         await tab.goto(f"{url}/run/hostile")
         addresses = await tab.eval_on_selector_all("tbody a", "links => links.map(link => link.href)")

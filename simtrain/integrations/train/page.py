@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from simtrain.files.pages.drawing import Scale, curve, line, svg, text, ticks
+from simtrain.files.pages.templates import style, templates
 from simtrain.integrations.train.checkpoints import CURVE, read_curve
 from simtrain.integrations.train.report import TrainingReport
 from simtrain.integrations.train.tables import family_table, gain_table, learnt_table, name_of, success_table
-from simtrain.pages.drawing import Scale, curve, line, svg, text, ticks
-from simtrain.pages.templates import style, templates
 
 WIDTH, HEIGHT = 420, 220
 LEFT, BOTTOM = 44, 30

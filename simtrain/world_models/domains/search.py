@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from simtrain.contracts.drawing import Drawing, PagePart
+from simtrain.contracts.drawing import Drawing, PageDrawing
 from simtrain.contracts.request import Request
 from simtrain.values.types import Action, JsonObject, JsonValue, Observation, canonical, is_list, is_object
 from simtrain.world_models.domains.mcp import ERROR, McpDomain
@@ -75,7 +75,7 @@ class SearchDomain(McpDomain):
         )
         if body is None or not isinstance(content.get("url"), str):
             return super().draw(action, observation)
-        return [PagePart(str(content.get("title") or content["url"]), content["url"], body)]
+        return [PageDrawing(str(content.get("title") or content["url"]), content["url"], body)]
 
     def _check(self, content: JsonObject, request: Request) -> None:
         for urls in _url_lists(content):

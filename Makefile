@@ -20,6 +20,7 @@ test: lint types imports spelling ## style, types, import rules, spelling, and t
 	$(BIN)/pytest -n $(JOBS)
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
+	.ci/install browser
 	$(BIN)/pytest -n $(JOBS) -m full -rs
 
 real: .venv/.real ## play with a small model on a real server, in every place where a model can be

@@ -21,6 +21,7 @@ COMMANDS = (
     "list",
     "show",
     "view",
+    "report",
     "replay",
     "fork",
     "grade",

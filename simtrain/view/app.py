@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlencode
@@ -14,25 +13,22 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
-from simtrain.files.pages.templates import style, templates
+from simtrain.files.pages.templates import style
 from simtrain.mcp.serve.guard import HostGuard
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.values.errors import InputError
-from simtrain.values.types import encode
-from simtrain.view.addresses import PLACE, key_of, number_of, row_address, trajectory_address
+from simtrain.view.addresses import PLACE, key_of, number_of, row_address
 from simtrain.view.figures import GroupFigures, figures, success_chart
 from simtrain.view.filters import COLUMNS, Filter, order, parse
 from simtrain.view.notes import MARKS, read_notes, write_note
 from simtrain.view.reference import found_reference
 from simtrain.view.shelf import RunShelf, ShelvedRun
-from simtrain.view.shown_episode import changed_rows, pretty, shown_turns
-from simtrain.view.shown_page import page_markdown
+from simtrain.view.shown_episode import shown_turns
 from simtrain.view.side_by_side import step_rows
 from simtrain.view.text_search import found, index_words, indexed
 from simtrain.view.triage import divergence, triage
-
-HERE = Path(__file__).parent
+from simtrain.view.viewer_templates import HERE, viewer_templates
 
 # Pages hold text of agents and worlds: no script but the viewer's own may run, and nothing may be fetched from elsewhere.
 HEADERS = {
@@ -65,16 +61,6 @@ class Viewer:
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self._lock = Lock()
-        self._templates = templates(HERE / "templates")
-        names: dict[str, Any] = {
-            "encode": encode,
-            "pretty": pretty,
-            "changed_rows": changed_rows,
-            "markdown": page_markdown,
-            "episode_address": row_address,
-            "trajectory_address": trajectory_address,
-        }
-        self._templates.globals.update(names)
         self.app = HostGuard(Starlette(routes=self._routes()))
 
     def _routes(self) -> list[Route]:
@@ -120,7 +106,7 @@ class Viewer:
                 return self._trouble(400, "This cannot be shown", str(error))
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
-        return HTMLResponse(self._templates.get_template(template).render(**values), status, headers=HEADERS)
+        return HTMLResponse(viewer_templates().get_template(template).render(**values), status, headers=HEADERS)
 
     def _trouble(self, status: int, heading: str, words: str) -> Response:
         return self._page("trouble.html.jinja", status, heading=heading, words=words)

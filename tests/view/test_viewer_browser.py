@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
+from browsers import chromium, need_chromium
 from payloads import ELSEWHERE, PAYLOADS
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from simtrain.public import load_scenarios, run
 from simtrain.view.app import viewing
 from simtrain.view.shelf import RunShelf
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-pytestmark = [pytest.mark.full, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +29,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def program() -> str:
+    return need_chromium()
+
+
 @pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
+async def browser(program: str) -> AsyncIterator[Browser]:
+    async with chromium(program) as browser:
         yield browser
-        await browser.close()
 
 
 @pytest.fixture

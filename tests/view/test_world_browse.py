@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from browsers import need_chromium
 from small_web import small_world, write_small_web
 
 from simtrain.values.errors import InputError
@@ -27,8 +27,6 @@ from simtrain.worlds.search.engine.web import Site
 from simtrain.worlds.search.world import SearchWorld
 
 pytestmark = pytest.mark.slow
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Read(HTMLParser):
@@ -227,13 +225,11 @@ def test_links_go_where_the_world_is_served_and_others_stay() -> None:
     assert Read(html).links[:3] == ["/a.example/x", "/a.example/dir/y?page=2#z", "https://b.example/"]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.full
 async def test_a_real_browser_reads_it_under_the_names_of_its_sites(client: httpx.AsyncClient, tmp_path: Path) -> None:
-    import asyncio
-
     port = str(client.base_url).rstrip("/").rpartition(":")[2]
     command = [
-        str(CHROMIUM),
+        await asyncio.to_thread(need_chromium),
         "--headless",
         "--no-sandbox",
         "--disable-gpu",

@@ -21,7 +21,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.program:
         sys.exit(_run_program(options))
-    _serve(options)
+    # Held by name: a server that nothing refers to is torn down.
+    server = _start(options)
+    print(server.listening_address, flush=True)
     sys.stdin.read()
     # A server that is being torn down first finishes what it generates, for nobody.
     os._exit(0)
@@ -42,7 +44,7 @@ def _run_program(options: argparse.Namespace) -> int:
     return program.wait()
 
 
-def _serve(options: argparse.Namespace) -> None:
+def _start(options: argparse.Namespace) -> Any:
     llama: Any = import_module("xllamacpp")
     params = llama.CommonParams()
     params.model.path = options.model
@@ -52,8 +54,7 @@ def _serve(options: argparse.Namespace) -> None:
     params.n_ctx, params.n_parallel = options.context * options.slots, options.slots
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads
     params.verbosity = -1
-    server = llama.Server(params)
-    print(server.listening_address, flush=True)
+    return llama.Server(params)
 
 
 if __name__ == "__main__":

@@ -84,14 +84,15 @@ def _gguf(model: SavedModel, weights: Weights) -> Path:
 
 def _wait(process: subprocess.Popen[bytes], url: str, log: IO[bytes], name: str) -> None:
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            raise InputError(f"{name} ended with code {process.returncode}: {_last_line(log)}")
-        # Until it listens, and while it loads its model, it refuses.
-        with suppress(httpx.HTTPError):
-            if httpx.get(f"{url}/models", timeout=5).is_success:
-                return
-        time.sleep(0.2)
+    with httpx.Client(timeout=5) as client:
+        while time.monotonic() < until:
+            if process.poll() is not None:
+                raise InputError(f"{name} ended with code {process.returncode}: {_last_line(log)}")
+            # Until it listens, and while it loads its model, it refuses.
+            with suppress(httpx.HTTPError):
+                if client.get(f"{url}/models").is_success:
+                    return
+            time.sleep(0.2)
     raise InputError(f"{name} did not answer within {PATIENCE:g} s: {_last_line(log)}")
 
 

@@ -1,0 +1,155 @@
+"""A report of runs as one HTML file to mail: figures, failures, and every episode, compressed, opened by a script of its own."""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from gzip import compress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from simtrain.contracts.trajectory import SUCCESS, Trajectory
+from simtrain.files.jsonl import write_whole
+from simtrain.files.pages.templates import style
+from simtrain.values.errors import InputError
+from simtrain.values.version import VERSION
+from simtrain.view.figures import figures, success_chart
+from simtrain.view.filters import COLUMNS, Filter, parse
+from simtrain.view.notes import EpisodeNote, read_notes
+from simtrain.view.reference import found_reference
+from simtrain.view.shelf import RunShelf, ShelvedRun
+from simtrain.view.shown_episode import shown_turns
+from simtrain.view.triage import divergence, triage
+from simtrain.view.viewer_templates import HERE, viewer_templates
+
+MOST = 2_000
+"""Episodes of one report."""
+
+SHOWN = (
+    ("scenario", "scenario"), ("agent", "agent"), ("arm", "arm"), ("attempt", "attempt"), ("reward", "reward"),
+    ("stop", "stop"), ("turns", "turns"), ("steps", "calls"), ("errors", "errors"), ("perturbed", "perturbed"),
+    ("tokens", "tokens"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """An episode of a report: its number there, its run, its columns, and its page, compressed with gzip, as base64."""
+
+    number: int
+    run: str
+    values: Mapping[str, Any]
+    data: str
+
+
+def write_report(
+    shelf: RunShelf, out: Path, *, chosen: str = "", title: str = "", on_episode: Callable[[], None] = lambda: None
+) -> int:
+    """Write the report of all runs on a shelf, or of the episodes that a filter keeps; return their number.
+
+    Raises InputError for a bad filter, for none or more than MOST episodes, and if the file cannot be written.
+    """
+    kept = parse(chosen)
+    if kept.words:
+        raise InputError("a report is not filtered by words", remedy="name columns, such as reward<1")
+    count = sum(counted(run, kept) for run in shelf.runs())
+    if not count:
+        raise InputError("no episode is left for the report", remedy="filter less")
+    if count > MOST:
+        raise InputError(
+            f"a report holds at most {MOST:,} episodes, and these are {count:,}",
+            remedy="choose some with --filter, such as --filter 'reward<1'",
+        )
+    write_whole(out, _page(shelf, kept, title, on_episode))
+    return count
+
+
+def counted(run: ShelvedRun, kept: Filter) -> int:
+    """Return how many episodes of a run a filter keeps."""
+    run.index.refresh()
+    (count,) = run.index.select(f"select count(*) from episodes where {kept.condition}", kept.values)[0]
+    return count
+
+
+def _page(shelf: RunShelf, kept: Filter, title: str, on_episode: Callable[[], None]) -> str:
+    failed, places = list[Trajectory](), dict[int, tuple[int, Path]]()
+    rows = list[ReportRow]()
+    for run, values, trajectory, note in _episodes(shelf, kept):
+        number = len(rows) + 1
+        rows.append(ReportRow(number, run.name, values, _packed(_episode(run, trajectory, note))))
+        if trajectory.reward is not None and trajectory.reward < SUCCESS:
+            failed.append(trajectory)
+            places[id(trajectory)] = number, run.path
+        on_episode()
+
+    def reference(trajectory: Trajectory) -> Trajectory | None:
+        return found_reference(places[id(trajectory)][1], trajectory)[0]
+
+    def number_of(trajectory: Trajectory) -> int:
+        return places[id(trajectory)][0]
+
+    looks = style() + (HERE / "view.css").read_text(encoding="utf-8")
+    script = (HERE / "report.js").read_text(encoding="utf-8")
+    return (
+        viewer_templates()
+        .get_template("report.html.jinja")
+        .render(
+            title=title or ", ".join(run.name for run in shelf.runs()),
+            version=VERSION,
+            style=looks,
+            style_digest=_digest(looks),
+            script=script,
+            script_digest=_digest(script),
+            charts=list(_charts(shelf, kept)),
+            groups=triage(failed, reference),
+            number_of=number_of,
+            columns=SHOWN,
+            rows=rows,
+        )
+    )
+
+
+def _episodes(
+    shelf: RunShelf, kept: Filter
+) -> Iterator[tuple[ShelvedRun, Mapping[str, Any], Trajectory, EpisodeNote | None]]:
+    for run in shelf.runs():
+        notes = read_notes(run.path)
+        query = f"select id, {', '.join(COLUMNS)} from episodes where {kept.condition} order by id"
+        for row in run.index.select(query, kept.values):
+            place = (row["scenario"], row["episode"], row["arm"], row["attempt"])
+            yield run, dict(row), run.index.read(row["id"]), notes.get(place)
+
+
+def _episode(run: ShelvedRun, trajectory: Trajectory, note: EpisodeNote | None) -> str:
+    reference, _ = found_reference(run.path, trajectory)
+    failed = trajectory.reward is not None and trajectory.reward < SUCCESS
+    return (
+        viewer_templates()
+        .get_template("report_episode.html.jinja")
+        .render(
+            trajectory=trajectory,
+            shown=shown_turns(trajectory, run.domain_of(trajectory.scenario)),
+            sentence=divergence(trajectory, reference).sentence if reference and failed else "",
+            note=note,
+        )
+    )
+
+
+def _charts(shelf: RunShelf, kept: Filter) -> Iterator[tuple[str, str]]:
+    """Yield the charts of each run: by scenario, and by arm if there are several."""
+    runs: Sequence[ShelvedRun] = shelf.runs()
+    for run in runs:
+        of = f": {run.name}" if len(runs) > 1 else ""
+        for by in ("scenario", "arm"):
+            groups = figures(run.index, kept, by)
+            if by == "scenario" or len(groups) > 1:
+                yield f"{by}{of}", success_chart(groups, f"Success by {by}{of}")
+
+
+def _packed(html: str) -> str:
+    # Without the time of writing, so that the same runs give the same file.
+    return b64encode(compress(html.encode(), mtime=0)).decode()
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -17,7 +17,7 @@ from simtrain.curricula.hash_splits import SplitBy, chosen
 from simtrain.curricula.levels import load_ladder
 from simtrain.curricula.sampler import Climb
 from simtrain.curricula.stages import load_curriculum
-from simtrain.runs.export import ExportTally, Selection
+from simtrain.runs.export import Columns, ExportTally, Selection
 from simtrain.runs.export import export as export_trajectories
 from simtrain.runs.forks import ForkOptions
 from simtrain.runs.regrade import regrade
@@ -266,7 +266,8 @@ def export(
     out: str | Path,
     selection: Selection | None = None,
     knobs: JsonObject | None = None,
+    columns: Columns | None = None,
 ) -> ExportTally:
-    """Write a run folder (or trajectories) in a trainer's format to the file `out`. Raises InputError."""
+    """Write a run folder (or trajectories) in a trainer's format to the file `out`; `columns` adds some of your own. Raises InputError."""
     rows = read_run(Path(trajectories)) if isinstance(trajectories, str | Path) else trajectories
-    return export_trajectories(rows, exporter=exporter, out=out, selection=selection, knobs=knobs)
+    return export_trajectories(rows, exporter=exporter, out=out, selection=selection, knobs=knobs, columns=columns)

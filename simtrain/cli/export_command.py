@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from simtrain.values.errors import InputError
 if TYPE_CHECKING:
     from simtrain.cli.progress import Counting
     from simtrain.contracts.trajectory import StopReason, Trajectory
+    from simtrain.values.types import JsonObject
 
 HELP = """Write the trajectories of runs in a trainer's format.
 
@@ -31,6 +32,7 @@ Examples:
   simtrain export runs/helpdesk --format steps -o steps.jsonl \\
       --scenario 'helpdesk/*' --max-reward 0.99
   simtrain export runs/resilient runs/naive --format preference -o pairs.jsonl
+  simtrain export runs/helpdesk --format trl -o good.jsonl --mark good --notes
 """
 
 
@@ -43,6 +45,14 @@ class StopChoice(StrEnum):
     budget = "budget"
     wall_time = "wall_time"
     failed = "failed"
+
+
+class MarkChoice(StrEnum):
+    """What a reader marked an episode as: the marks of simtrain.runs.notes, repeated so that `--help` need not import them."""
+
+    good = "good"
+    bad = "bad"
+    look = "look"
 
 
 def command(
@@ -77,6 +87,12 @@ def command(
     knobs: Annotated[
         list[str] | None, typer.Option("--with", "-w", help="A knob of the exporter, name=value; may be repeated.")
     ] = None,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Add the columns mark and note: what readers noted in simtrain view.")
+    ] = False,
+    mark: Annotated[
+        MarkChoice | None, typer.Option("--mark", help="Only episodes that a reader marked so in simtrain view.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what became of the trajectories as JSON.")] = False,
 ) -> None:
     """Filter, convert, write, and report the number of trajectories."""
@@ -103,8 +119,16 @@ def command(
         split,
         split_by,
     )
+    reading = _Reading(runs, mark)
     with Counting("exporting", quiet=as_json) as counting:
-        tally = export(_counted(runs, counting), exporter, out=out, selection=selection, knobs=knobs_from(knobs or []))
+        tally = export(
+            reading.trajectories(counting),
+            exporter,
+            out=out,
+            selection=selection,
+            knobs=knobs_from(knobs or []),
+            columns=reading.note if notes else None,
+        )
     if as_json:
         print_json({"runs": [str(run) for run in runs], "format": exporter, "file": str(out), **asdict(tally)})
         return
@@ -118,13 +142,33 @@ def command(
         print(f"{tally.spoilt} say nothing about the agent: the simulator, a model server or a grader failed")
 
 
-def _counted(runs: list[Path], counting: Counting) -> Iterator[Trajectory]:
-    from simtrain.runs.run_folder import read_run
+class _Reading:
+    """The trajectories of runs, one by one, with what readers noted about the one that was read last."""
 
-    for run in runs:
-        for trajectory in read_run(run):
-            counting.advance()
-            yield trajectory
+    def __init__(self, runs: Sequence[Path], mark: MarkChoice | None) -> None:
+        from simtrain.runs.notes import read_notes
+
+        self._notes = {run: read_notes(run) for run in runs}
+        self._mark = mark
+        self._run = Path()
+
+    def trajectories(self, counting: Counting) -> Iterator[Trajectory]:
+        """Yield all, or those with the mark that is wanted."""
+        from simtrain.runs.run_folder import read_run
+
+        for run in self._notes:
+            self._run = run
+            for trajectory in read_run(run):
+                counting.advance()
+                if self._mark is None or self.note(trajectory)["mark"] == self._mark:
+                    yield trajectory
+
+    def note(self, trajectory: Trajectory) -> JsonObject:
+        """Return mark and note of a trajectory; empty without one."""
+        from simtrain.runs.notes import place_of
+
+        found = self._notes[self._run].get(place_of(trajectory))
+        return {"mark": found.mark, "note": found.note} if found else {"mark": "", "note": ""}
 
 
 def _check_bounds(minimum: float | None, maximum: float | None) -> None:

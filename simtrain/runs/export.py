@@ -1,11 +1,11 @@
 """Select trajectories, and write the rows that an exporter makes of them to one file."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import orjson
 
@@ -17,6 +17,9 @@ from simtrain.curricula.hash_splits import SplitBy, split_of_trajectory
 from simtrain.files.yaml_files import validated
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
+
+Columns: TypeAlias = Callable[[Trajectory], JsonObject]
+"""Returns columns for the rows of a trajectory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,37 @@ def spoilt(trajectory: Trajectory) -> bool:
 
 
 def export_rows(
-    trajectories: Iterable[Trajectory], exporter: Exporter, selection: Selection, *, tally: ExportTally | None = None
+    trajectories: Iterable[Trajectory],
+    exporter: Exporter,
+    selection: Selection,
+    *,
+    tally: ExportTally | None = None,
+    columns: Columns | None = None,
 ) -> Iterator[JsonObject]:
-    """Yield the rows of the trajectories that fit; spoilt ones are always skipped. The counts are added to `tally` if given."""
+    """Yield the rows of the trajectories that fit; spoilt ones are always skipped. The counts are added to `tally` if given.
+
+    `columns` are added to each row, by its trajectory. Raises InputError if the rows of an exporter take several trajectories then.
+    """
     count = ExportTally() if tally is None else tally
-    for row in exporter.over(_counted(_chosen(trajectories, selection, count), exporter, count)):
+    for row in _rows(_counted(_chosen(trajectories, selection, count), exporter, count), exporter, columns):
         count.rows += 1
         yield row
     if count.rows:
         # Rows that take several episodes belong to no single one of them.
         count.lacking.clear()
+
+
+def _rows(trajectories: Iterable[Trajectory], exporter: Exporter, columns: Columns | None) -> Iterator[JsonObject]:
+    if columns is None:
+        yield from exporter.over(trajectories)
+        return
+    if type(exporter).over is not Exporter.over:
+        raise InputError(
+            "a row of this format takes several episodes, and a column belongs to one", remedy="choose another format"
+        )
+    for trajectory in trajectories:
+        for row in exporter.rows(trajectory):
+            yield {**row, **columns(trajectory)}
 
 
 def _counted(trajectories: Iterable[Trajectory], exporter: Exporter, count: ExportTally) -> Iterator[Trajectory]:
@@ -136,15 +160,17 @@ def export(
     out: Path | str,
     selection: Selection | None = None,
     knobs: JsonObject | None = None,
+    columns: Columns | None = None,
 ) -> ExportTally:
     """Write the trajectories that fit as JSON lines to the file `out`, and return the counts.
 
-    `exporter` is an exporter, or the name of one that is built with `knobs`. The file appears whole or not at all.
+    `exporter` is an exporter, or the name of one that is built with `knobs`; `columns` are those of `export_rows`. The file appears whole
+    or not at all.
     Raises InputError for an unknown exporter, an unknown knob, or a file that cannot be written.
     """
     chosen = build_exporter(exporter, knobs or {}) if isinstance(exporter, str) else exporter
     tally = ExportTally()
-    write_lines(Path(out), export_rows(trajectories, chosen, selection or Selection(), tally=tally))
+    write_lines(Path(out), export_rows(trajectories, chosen, selection or Selection(), tally=tally, columns=columns))
     return tally
 
 

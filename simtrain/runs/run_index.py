@@ -20,7 +20,7 @@ from simtrain.values.types import JsonObject, JsonValue
 INDEX_FILE = "index.sqlite"
 """The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
 
-FORMAT = 1
+FORMAT = 2
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
@@ -33,15 +33,15 @@ create table episodes (
     agent text not null, arm text not null, world text not null, world_seed integer, reward real,
     stop text not null, blame text, turns integer not null, steps integer not null, errors integer not null,
     perturbed integer not null, noticeable integer, solvability text not null, impossible integer not null,
-    tokens integer not null, cost real not null, seconds real, case_json text not null
+    tokens integer not null, cost real not null, seconds real, case_json text not null, fired_json text not null
 ) strict;
 create index episodes_by_case on episodes (scenario, episode, arm, attempt);
 create index episodes_by_part on episodes (part);
 """
 """`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
-more than the time. `seconds` are those of the wall clock."""
+more than the time. `seconds` are those of the wall clock. `fired_json` lists the labels of the perturbations that took effect."""
 
-_INSERT = f"insert into episodes values (null, {', '.join('?' * 25)})"
+_INSERT = f"insert into episodes values (null, {', '.join('?' * 26)})"
 
 SECONDS = 5.0
 """How often the index is brought up to date during a run."""
@@ -258,3 +258,5 @@ def _columns(row: JsonObject) -> Iterator[JsonValue]:
     yield float(usage.get("cost", 0.0))
     yield timing.get("seconds")
     yield orjson.dumps(row["case"]).decode()
+    fired: set[str] = {event["label"] for step in steps for event in step.get("events", ())}
+    yield orjson.dumps(sorted(fired.union(row.get("bent", ())))).decode()

@@ -17,11 +17,12 @@ from simtrain.files.pages.templates import style
 from simtrain.mcp.serve.guard import HostGuard
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
+from simtrain.runs.notes import MARKS, read_notes, write_note
 from simtrain.values.errors import InputError
 from simtrain.view.addresses import PLACE, key_of, number_of, row_address
 from simtrain.view.figures import GroupFigures, figures, success_chart
 from simtrain.view.filters import COLUMNS, Filter, order, parse
-from simtrain.view.notes import MARKS, read_notes, write_note
+from simtrain.view.marks import with_marks
 from simtrain.view.reference import found_reference
 from simtrain.view.shelf import RunShelf, ShelvedRun
 from simtrain.view.shown_episode import shown_turns
@@ -178,7 +179,7 @@ class Viewer:
     def _chosen(self, run: ShelvedRun, q: str) -> tuple[Filter, str, bool]:
         """Return the filter of a list, what is wrong with it, and whether words are to be found that are not indexed yet."""
         try:
-            chosen = parse(q)
+            chosen = with_marks(parse(q), run.path)
         except InputError as error:
             return Filter("0"), str(error), False
         if not chosen.words:
@@ -199,7 +200,7 @@ class Viewer:
         chosen, error, _ = self._chosen(run, q)
         found = [
             (by, success_chart(groups, f"Success by {by}"), groups)
-            for by in ("scenario", "arm", "agent", "stop")
+            for by in ("scenario", "perturbation", "arm", "agent", "stop")
             if len(groups := figures(run.index, chosen, by)) > 1 or by == "scenario"
         ]
         return self._page("figures.html.jinja", run=run, q=q, error=error, found=found, known=_known(run))

@@ -1,4 +1,4 @@
-"""The figures of a run by scenario, arm and agent, from its index, with 95 % intervals over cases."""
+"""The figures of a run by scenario, perturbation, arm and agent, from its index, with 95 % intervals over cases."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from simtrain.runs.intervals import Interval, share_interval
 from simtrain.runs.run_index import RunIndex
 from simtrain.view.filters import Filter
 
-Group: TypeAlias = Literal["scenario", "arm", "agent", "stop", "world_seed"]
+Group: TypeAlias = Literal["scenario", "perturbation", "arm", "agent", "stop", "world_seed"]
 
 WIDTH, NAMES, VALUES, ROW = 900, 260, 190, 24
 
@@ -36,11 +36,13 @@ class GroupFigures:
 
 
 def figures(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
-    """Return the figures of each group, by name."""
+    """Return the figures of each group, by name. An episode counts under each perturbation that took effect in it."""
+    fired = "episodes, json_each(iif(fired_json = '[]', '[\"none\"]', fired_json)) as label"
+    name, source = ("label.value", fired) if by == "perturbation" else (by, "episodes")
     rows = index.select(
-        f"select {by} as name, count(*) as episodes, count(reward) as graded, sum(reward >= {SUCCESS}) as solved,"
+        f"select {name} as name, count(*) as episodes, count(reward) as graded, sum(reward >= {SUCCESS}) as solved,"
         f" sum(steps) as steps, sum(tokens) as tokens, sum(coalesce(seconds, 0)) as seconds"
-        f" from episodes where {chosen.condition} group by {by}, scenario, episode",
+        f" from {source} where {chosen.condition} group by {name}, scenario, episode",
         chosen.values,
     )
     groups: dict[str, list[dict[str, float]]] = defaultdict(list)

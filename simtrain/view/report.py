@@ -11,11 +11,12 @@ from typing import Any
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.jsonl import write_whole
 from simtrain.files.pages.templates import style
+from simtrain.runs.notes import EpisodeNote, read_notes
 from simtrain.values.errors import InputError
 from simtrain.values.version import VERSION
 from simtrain.view.figures import figures, success_chart
 from simtrain.view.filters import COLUMNS, Filter, parse
-from simtrain.view.notes import EpisodeNote, read_notes
+from simtrain.view.marks import with_marks
 from simtrain.view.reference import found_reference
 from simtrain.view.shelf import RunShelf, ShelvedRun
 from simtrain.view.shown_episode import shown_turns
@@ -67,7 +68,8 @@ def write_report(
 def counted(run: ShelvedRun, kept: Filter) -> int:
     """Return how many episodes of a run a filter keeps."""
     run.index.refresh()
-    (count,) = run.index.select(f"select count(*) from episodes where {kept.condition}", kept.values)[0]
+    own = with_marks(kept, run.path)
+    (count,) = run.index.select(f"select count(*) from episodes where {own.condition}", own.values)[0]
     return count
 
 
@@ -114,8 +116,9 @@ def _episodes(
 ) -> Iterator[tuple[ShelvedRun, Mapping[str, Any], Trajectory, EpisodeNote | None]]:
     for run in shelf.runs():
         notes = read_notes(run.path)
-        query = f"select id, {', '.join(COLUMNS)} from episodes where {kept.condition} order by id"
-        for row in run.index.select(query, kept.values):
+        own = with_marks(kept, run.path)
+        query = f"select id, {', '.join(COLUMNS)} from episodes where {own.condition} order by id"
+        for row in run.index.select(query, own.values):
             place = (row["scenario"], row["episode"], row["arm"], row["attempt"])
             yield run, dict(row), run.index.read(row["id"]), notes.get(place)
 
@@ -136,12 +139,12 @@ def _episode(run: ShelvedRun, trajectory: Trajectory, note: EpisodeNote | None) 
 
 
 def _charts(shelf: RunShelf, kept: Filter) -> Iterator[tuple[str, str]]:
-    """Yield the charts of each run: by scenario, and by arm if there are several."""
+    """Yield the charts of each run: by scenario, and by perturbation and arm if there are several."""
     runs: Sequence[ShelvedRun] = shelf.runs()
     for run in runs:
         of = f": {run.name}" if len(runs) > 1 else ""
-        for by in ("scenario", "arm"):
-            groups = figures(run.index, kept, by)
+        for by in ("scenario", "perturbation", "arm"):
+            groups = figures(run.index, with_marks(kept, run.path), by)
             if by == "scenario" or len(groups) > 1:
                 yield f"{by}{of}", success_chart(groups, f"Success by {by}{of}")
 

@@ -9,6 +9,7 @@ from jinja2 import Environment
 from simtrain.files.pages.templates import templates
 from simtrain.values.types import encode
 from simtrain.view.addresses import row_address, trajectory_address
+from simtrain.view.shown_answer import answer_table, other_details
 from simtrain.view.shown_episode import changed_rows, pretty
 from simtrain.view.shown_page import page_markdown
 
@@ -22,6 +23,8 @@ def viewer_templates() -> Environment:
     names: dict[str, Any] = {
         "encode": encode,
         "pretty": pretty,
+        "answer_table": answer_table,
+        "other_details": other_details,
         "changed_rows": changed_rows,
         "markdown": page_markdown,
         "episode_address": row_address,

@@ -143,7 +143,11 @@ class WideSearch(Grader):
         else:
             scores = await self._compatible(question, gold, trajectory.answer, arbiter)
             measured = _measured(scores.success, scores.rows, scores.items)
-        detail = scores.facts() | {"rewarded": {name: measured[name] for name in measured if name != "success"}}
+        detail = (
+            scores.facts()
+            | _table(question, scores)
+            | {"rewarded": {name: measured[name] for name in measured if name != "success"}}
+        )
         # Credit for a cited cell needs the strict alignment of rows, in compatible mode as well.
         if "citation" in self._weights:
             exact = scores if self.mode == "strict" else await strictly()
@@ -168,6 +172,12 @@ class WideSearch(Grader):
         named = [(column.names, {str(row[column.name]) for row in gold}) for column in question.columns if column.names]
         known = Known(aliases=aliases_in(world, named), exact=self.mode == "compatible")
         return known if self.ask is None else Asking(self.ask.client, known, self.ask.sampling())
+
+
+def _table(question: Question, scores: Scores) -> JsonObject:
+    """Return the answer cell by cell, as `columns` and `rows`; nothing where the mode does not tell."""
+    rows = [row.facts() for row in scores.table]
+    return {"table": {"columns": [column.name for column in question.columns], "rows": rows}} if rows else {}
 
 
 def _measured(success: float, rows: Measure, items: Measure) -> dict[Measured, float]:

@@ -41,11 +41,34 @@ class GoldCell:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A row of the answer beside its gold row, with the credit of each cell.
+
+    `given` is None for a gold row that the answer lacks, `gold` for a row that was not asked for, or that repeats a key.
+    """
+
+    given: tuple[str, ...] | None
+    gold: tuple[str, ...] | None
+    credits: tuple[float, ...] = ()
+
+    def facts(self) -> JsonObject:
+        """Return the row as JSON: gold only of the cells that earned nothing, as the others say it themselves."""
+        if self.gold is None:
+            return {"given": list(self.given or ())}
+        if self.given is None:
+            return {"gold": list(self.gold)}
+        gold = [None if credit == 1 else cell for cell, credit in zip(self.gold, self.credits, strict=True)]
+        whole = all(credit == 1 for credit in self.credits)
+        return {"given": list(self.given)} | ({"credit": 1} if whole else {"credit": list(self.credits), "gold": gold})
+
+
+@dataclass(frozen=True, slots=True)
 class Scores:
     """The figures of one answer. `reason` says why all of them are zero, where they are.
 
     `cells` are the gold cells of the rows that were found, `faults` what a model could not settle (compatible mode only). `found_rows` and
-    `found_items` count only what had to be found out (strict mode, where it is known which cells the question gives).
+    `found_items` count only what had to be found out (strict mode, where it is known which cells the question gives). `table` is the
+    answer row by row (strict mode only): rows with a gold row, others, then gold rows that it lacks.
     """
 
     success: float = 0.0
@@ -59,6 +82,7 @@ class Scores:
     faults: tuple[str, ...] = field(default=())
     found_rows: Measure = Measure()
     found_items: Measure = Measure()
+    table: tuple[ScoredRow, ...] = ()
 
     def figures(self) -> dict[str, float]:
         """Return the figures by the names that WideSearch's own evaluator gives them; `score` is success, 1 or 0."""

@@ -1,7 +1,7 @@
 """Strict scoring: WideSearch's measures without the reference's defects; pure Python, and never above 1."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from simtrain.contracts.question import Column, Question, normal_name
@@ -9,7 +9,7 @@ from simtrain.questions.widesearch.arbiter import Arbiter, Known
 from simtrain.questions.widesearch.cells import agree, plain_number
 from simtrain.questions.widesearch.dates import read_dates
 from simtrain.questions.widesearch.rules import TableRules, rules_of_question
-from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Measure, Scores, measure
+from simtrain.questions.widesearch.scores import ColumnLoss, GoldCell, Measure, ScoredRow, Scores, measure
 from simtrain.questions.widesearch.tables import WrittenTable, fitted, read_tables
 from simtrain.questions.widesearch.words import folded, is_missing
 from simtrain.values.types import JsonObject
@@ -233,7 +233,16 @@ class _Scoring:
             ),
             found_rows=found_rows,
             found_items=found_items,
+            table=tuple(self._table(credits, matched, strays)),
         )
+
+    def _table(
+        self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], strays: Sequence[Row]
+    ) -> Iterator[ScoredRow]:
+        for index, row in matched.items():
+            yield ScoredRow(row, self.gold[index], tuple(credits[index, place] for place in range(len(row))))
+        yield from (ScoredRow(row, None) for row in strays)
+        yield from (ScoredRow(None, row) for index, row in enumerate(self.gold) if index not in matched)
 
     def _found(
         self, credits: Mapping[tuple[int, int], float], matched: Mapping[int, Row], strays: Sequence[Row]

@@ -22,6 +22,10 @@ LONGEST = 4_000
 """Characters of a note."""
 
 
+EpisodePlace: TypeAlias = tuple[str, str, str, int]
+"""What names an episode in its run: scenario, episode, arm and attempt."""
+
+
 @dataclass(frozen=True)
 class EpisodeNote:
     """What a reader noted about one episode; a later one of the same episode replaces it."""
@@ -34,15 +38,20 @@ class EpisodeNote:
     note: str
 
     @property
-    def place(self) -> tuple[str, str, str, int]:
+    def place(self) -> EpisodePlace:
         """Return what names the episode in its run."""
         return self.scenario, self.episode, self.arm, self.attempt
 
 
-def read_notes(run: Path) -> dict[tuple[str, str, str, int], EpisodeNote]:
+def place_of(trajectory: Trajectory) -> EpisodePlace:
+    """Return what names the episode of a trajectory in its run."""
+    return trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt
+
+
+def read_notes(run: Path) -> dict[EpisodePlace, EpisodeNote]:
     """Return the notes of a run by episode; empty ones are left out. Raises InputError for a line that is not a note."""
     file = run / NOTES_FILE
-    notes = dict[tuple[str, str, str, int], EpisodeNote]()
+    notes = dict[EpisodePlace, EpisodeNote]()
     for number, line in whole_lines(file) if file.is_file() else ():
         try:
             note = EpisodeNote(**as_object(orjson.loads(line)))
@@ -58,7 +67,7 @@ def write_note(run: Path, trajectory: Trajectory, *, mark: str, note: str) -> No
         raise InputError(f"there is no mark {mark!r}", remedy="choose good, bad or look")
     if len(note) > LONGEST:
         raise InputError(f"a note has at most {LONGEST:,} characters, and this one {len(note):,}")
-    row = EpisodeNote(trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt, mark, note.strip())
+    row = EpisodeNote(*place_of(trajectory), mark, note.strip())
     writer = LineWriter(run / NOTES_FILE, shared=True)
     try:
         writer.write(orjson.dumps(asdict(row), option=orjson.OPT_APPEND_NEWLINE))

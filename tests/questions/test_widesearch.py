@@ -40,6 +40,21 @@ def test_a_wrong_cell_costs_its_row_and_one_item() -> None:
     assert lost == {"observatory": 0.0, "founded": 0.0, "mirror": 1.0, "director": 0.0}
 
 
+def test_every_row_of_the_answer_is_told_cell_by_cell() -> None:
+    stray = ("Gloam Spire", "2001-02-03", "3.3 m", "Nils Ardery")
+    found = strict(fenced([("Velkora Heights", "1987-04-12", "9.9 m", "Ysolde Trammick"), stray, GOLD[1]]))
+    assert [row.facts() for row in found.table] == [
+        {
+            "given": ["Velkora Heights", "1987-04-12", "9.9 m", "Ysolde Trammick"],
+            "credit": [1.0, 1.0, 0.0, 1.0],
+            "gold": [None, None, "4.2 m", None],
+        },
+        {"given": list(GOLD[1]), "credit": 1},
+        {"given": list(stray)},
+        {"gold": list(GOLD[2])},
+    ]
+
+
 def test_rows_given_twice_in_other_letters_do_not_lift_recall() -> None:
     found = strict(fenced([*GOLD, *[tuple(text.upper() for text in row) for row in GOLD]]))
     assert found.rows == Measure(0.5, 1.0)

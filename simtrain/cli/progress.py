@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from simtrain.cli.options import console
+from simtrain.cli.tables import short
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.values.terminal_text import in_line
 
@@ -63,10 +64,11 @@ class _Display(ExitStack):
 
 
 class RunProgress(_Display):
-    """The episodes of a run, how fast they are played, and how many succeed."""
+    """The episodes of a run, how fast they are played, and how many succeed; by agent, where several play one after the other."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, agent: str = "", *, quiet: bool = False) -> None:
         super().__init__(quiet=quiet)
+        self._agent = in_line(agent)
         self._total = 0
         self._done = 0
         self._graded = 0
@@ -93,8 +95,12 @@ class RunProgress(_Display):
         self._printed = self._begun
         # In a log file a bar would leave a line for each refresh.
         if not self._quiet and sys.stderr.isatty():
+            from rich.markup import escape
+
             self._show_bar("{task.fields[rate]}", "success {task.fields[success]}")
-            self._task = self._bar.add_task("playing", total=self._total, success="-", rate="-")
+            self._task = self._bar.add_task(
+                escape(short(self._agent)) or "playing", total=self._total, success="-", rate="-"
+            )
 
     def played(self, played: FinishedRollout) -> None:
         """Count one more finished episode."""
@@ -106,7 +112,8 @@ class RunProgress(_Display):
             self._bar.update(self._task, completed=self._done, success=self._success(), rate=speed(self.rate))
         elif not self._quiet and monotonic() - self._printed > PLAIN_EVERY:
             left = (self._total - self._done) / self.rate if self.rate else 0.0
-            done = f"{self._done}/{self._total} episodes, {speed(self.rate)}"
+            agent = f"{self._agent}: " if self._agent else ""
+            done = f"{agent}{self._done}/{self._total} episodes, {speed(self.rate)}"
             self._say(f"{done}, success {self._success()}, {left:,.0f} s left")
 
     def _success(self) -> str:

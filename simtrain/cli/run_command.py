@@ -29,18 +29,22 @@ from simtrain.cli.shared_options import (
 if TYPE_CHECKING:
     from simtrain.cli.progress import RunProgress
     from simtrain.runs.run import RunResult
+    from simtrain.values.types import JsonObject
 
 HELP = """Play scenarios with an agent into a run folder.
 
 Without --episodes every case is played once; with it, that many episodes in
 total over all scenarios named. Exit code 1 if episodes failed through no fault
 of the agent, or the run was stopped early; --resume then plays the rest.
+Several agents play the same episodes one after the other, each into a folder
+of its own below --out, and a table compares them.
 
 \b
 Examples:
   simtrain run helpdesk
   simtrain run helpdesk/refund --agent oracle --show
   simtrain run helpdesk --agent chat:gpt-5.4 -k 4 --episodes 400 -c 64
+  simtrain run helpdesk airline --agent resilient --agent chat:gpt-5.4
   simtrain run helpdesk --seeds 1..80 --split train
   simtrain run my_scenario.yaml --agent my_package.agent:graph \\
       --out runs/mine --resume
@@ -54,15 +58,15 @@ def command(
             help="Families, suites, files or folders.", metavar="NAME|FILE|FOLDER...", autocompletion=scenario_names
         ),
     ],
-    agent: Annotated[
-        str,
+    agents: Annotated[
+        list[str] | None,
         typer.Option(
             "--agent",
             "-a",
-            help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute.",
+            help="oracle, naive, resilient, chat:MODEL, mcp:COMMAND or package.module:attribute; may be repeated. [resilient]",
             autocompletion=agent_names,
         ),
-    ] = "resilient",
+    ] = None,
     knobs: Knobs = None,
     episodes: Annotated[
         int | None,
@@ -113,6 +117,40 @@ def command(
     warn(scenarios)
     # Named only after loading, so that a bad scenario leaves no empty folder.
     folder = out or new_folder(names[0])
+    agent, *more = agents or ["resilient"]
+    if more:
+        from simtrain.cli.several_agents import play_several
+        from simtrain.curricula.hash_splits import chosen
+        from simtrain.runs.runner import RunOptions
+
+        if curriculum is not None:
+            raise InputError(
+                "under --curriculum an agent's results decide what it plays next, so several would not play the same episodes",
+                remedy="run one agent, then the next with --curriculum and the curriculum.jsonl of the first",
+            )
+        worlds = seeds_of(seeds)
+        if split is not None:
+            scenarios, worlds = chosen(scenarios, worlds, split_by, split)
+        given = knobs_from(knobs or [])
+        options = [
+            RunOptions(
+                one,
+                given,
+                seed,
+                episodes,
+                attempts,
+                concurrency,
+                workers,
+                sync_every,
+                via,
+                None,
+                real_time,
+                tuple(worlds),
+            )
+            for one in (agent, *more)
+        ]
+        play_several(scenarios, options, folder, resume=resume, as_json=as_json, show=show)
+        return
     with RunProgress(quiet=as_json) as progress:
         result = run(
             scenarios,
@@ -141,23 +179,26 @@ def command(
 def report_run(result: RunResult, progress: RunProgress, *, as_json: bool, show: bool) -> None:
     """Print the result of a run; exit with code 1 if it was stopped early, or if rollouts failed."""
     if as_json:
-        print_json(
-            {
-                "run": str(result.path),
-                "played": result.played,
-                "skipped": result.skipped,
-                "failed": result.failed,
-                "interrupted": result.interrupted,
-                "seconds": round(progress.seconds, 3),
-                **result.summary,
-            }
-        )
+        print_json(run_json(result, progress))
     else:
         _print(result, progress.rate)
         if show:
-            _show(result.path)
+            show_first(result.path)
     if result.interrupted or result.failed:
         sys.exit(1)
+
+
+def run_json(result: RunResult, progress: RunProgress) -> JsonObject:
+    """Return the result of a run as JSON."""
+    return {
+        "run": str(result.path),
+        "played": result.played,
+        "skipped": result.skipped,
+        "failed": result.failed,
+        "interrupted": result.interrupted,
+        "seconds": round(progress.seconds, 3),
+        **result.summary,
+    }
 
 
 def new_folder(name: str, *, prefix: str = "") -> Path:
@@ -195,7 +236,8 @@ def _print(result: RunResult, rate: float) -> None:
     screen.print(f"Run folder: {result.path}")
 
 
-def _show(path: Path) -> None:
+def show_first(path: Path) -> None:
+    """Print the first trajectory of a run, if it has one."""
     from simtrain.runs.reading import print_trajectory
     from simtrain.runs.run_folder import read_run
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from simtrain.values.types import JsonObject
+    from simtrain.view.figures import GroupFigures
 
 
 WIDTH = 80
@@ -19,6 +20,10 @@ WIDTH = 80
 
 LONGEST = 33
 """Columns for the names of rows, which every table can spare next to its other columns."""
+
+
+LONGEST_AGENT = 48
+"""Columns for the names of agents, which hold those of models."""
 
 
 def plain_table(*headings: str, title: str | None = None, legend: str | None = None) -> Table:
@@ -128,6 +133,24 @@ def result_table(summary: JsonObject) -> Table:
     if reasons := ungraded(summary):
         table.caption = Text("\n".join([legend, "", *reasons, ""]))
     return table
+
+
+def agents_table(suites: Mapping[str, Mapping[str, GroupFigures | None]]) -> Table:
+    """Return the figures of several agents by suite, a row for each agent; None for one that has played nothing of a suite."""
+    legend = "n: episodes; success: share with full reward, and its 95 % interval over cases in percent"
+    table = figures_table("suite, agent", "n", "success", "95 %", title="Results", legend=legend)
+    for suite, agents in suites.items():
+        table.add_row(short(suite, LONGEST_AGENT))
+        for agent, found in agents.items():
+            table.add_row(short(f"  {agent}", LONGEST_AGENT), *(["-"] * 3 if found is None else _agent_cells(found)))
+        table.add_section()
+    return table
+
+
+def _agent_cells(found: GroupFigures) -> list[str]:
+    low, high = found.interval
+    interval = "-" if low is None or high is None else f"{100 * low:.0f}–{100 * high:.0f}"
+    return [f"{found.episodes:,}", _percent(found.success), interval]
 
 
 def ungraded(summary: JsonObject) -> list[str]:

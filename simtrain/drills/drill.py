@@ -10,6 +10,7 @@ from simtrain.drills.page import write_report
 from simtrain.drills.plan import DrillPlan
 from simtrain.drills.report import Report, report_on
 from simtrain.drills.solvability import prove
+from simtrain.runs.agent_folders import agent_folders
 from simtrain.runs.run import RunResult, run
 from simtrain.runs.runner import FinishedRollout, RunOptions
 from simtrain.runs.schedule import Deal
@@ -91,11 +92,7 @@ def folders_of(options: Sequence[RunOptions], out: Path) -> list[Path]:
     """Return where each agent plays. Raises InputError for agents that cannot be compared."""
     if not options or len(options) > 2 or len({option.agent for option in options}) < len(options):
         raise InputError("two different agents can be compared", remedy="drill others into folders of their own")
-    return [out] if len(options) == 1 else [out / _plain(option.agent) for option in options]
-
-
-def _plain(agent: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in agent)[:80]
+    return [out] if len(options) == 1 else [*agent_folders([option.agent for option in options], out).values()]
 
 
 def _broken_off(out: Path, folder: Path, runs: Sequence[RunResult]) -> DrillResult:

@@ -6,7 +6,7 @@ from sys import intern
 from typing import TypeAlias
 
 from simtrain.files.jsonl import write_whole
-from simtrain.runs.run_folder import RUN_FILE, RunFolder, read_facts
+from simtrain.runs.run_folder import RUN_FILE, RunFolder, read_facts, refuse_a_used_folder, scenario_digests
 from simtrain.runs.trajectory_files import read_rows
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
@@ -35,6 +35,14 @@ def open_run(out: Path, facts: JsonObject, *, resume: bool) -> RunFolder:
     return folder
 
 
+def check_folder(out: Path, facts: JsonObject, *, resume: bool) -> None:
+    """Check, without writing anything, that a run may begin in a folder or continue there. Raises InputError."""
+    if resume and (out / RUN_FILE).exists():
+        refuse_another_run(out, recorded=read_facts(out), asked=facts)
+    else:
+        refuse_a_used_folder(out)
+
+
 def finished_keys(path: Path) -> set[Key]:
     """Return the keys of all finished trajectories of a run folder. Raises InputError for a line that cannot be read."""
     return {
@@ -57,7 +65,7 @@ def refuse_another_run(path: Path, *, recorded: JsonObject, asked: JsonObject) -
 def _differences(recorded: JsonObject, asked: JsonObject) -> Iterator[str]:
     try:
         was, now = _agent(recorded), _agent(asked)
-        names, wanted = _digests(recorded), _digests(asked)
+        names, wanted = scenario_digests(recorded), scenario_digests(asked)
         counts = [(name, int(recorded[name]), int(asked[name])) for name in ("episodes", "attempts")]
         seeds = (recorded["seed"], asked["seed"])
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -105,11 +113,3 @@ def _agent(facts: JsonObject) -> dict[str, JsonValue]:
     knobs = agent["knobs"]
     stated = {name: value for name, value in agent.items() if name != "knobs"}
     return stated | {f"knob {name}": value for name, value in knobs.items() if name not in REACHING}
-
-
-def _digests(facts: JsonObject) -> dict[str, str]:
-    return {_called(entry): str(entry["digest"]) for entry in facts["scenarios"]}
-
-
-def _called(entry: JsonObject) -> str:
-    return f"{entry['name']} in arm {entry['arm']['name']}" if "arm" in entry else str(entry["name"])

@@ -19,7 +19,7 @@ from simtrain.curricula.stages import Curriculum, StagedRun
 from simtrain.files.jsonl import write_whole
 from simtrain.runs.forks import ForkOptions, check_continuing, forked
 from simtrain.runs.restoring import rehearse
-from simtrain.runs.resume import Key, finished_keys, open_run
+from simtrain.runs.resume import Key, check_folder, finished_keys, open_run
 from simtrain.runs.run_file import run_facts
 from simtrain.runs.run_folder import SUMMARY_FILE, RunFolder, spent
 from simtrain.runs.run_index import IndexKeeper
@@ -35,7 +35,10 @@ from simtrain.values.types import JsonObject
 
 @dataclass(frozen=True)
 class RunResult:
-    """A finished or interrupted run: its folder, the summary of the whole folder, and the counts of this session."""
+    """A finished or interrupted run: its folder, the summary of the whole folder, and the counts of this session.
+
+    `interrupted` says that episodes are missing; `asked` that a stop was asked for, if only while the last ones ended.
+    """
 
     path: Path
     summary: JsonObject
@@ -43,6 +46,18 @@ class RunResult:
     skipped: int
     failed: int
     interrupted: bool
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A run that has passed its checks, before its folder is opened."""
+
+    player: Agent
+    scenarios: Sequence[Scenario]
+    episodes: Deal
+    staged: StagedRun | None
+    facts: JsonObject
 
 
 async def make_ready(scenarios: Sequence[Scenario], agent: Agent, *, firsts: Iterable[Episode]) -> None:
@@ -92,6 +107,33 @@ def run(
     need. `on_planned` gets the number of rollouts, `on_played` each finished rollout.
     Raises InputError for bad input, and then leaves no new folder behind.
     """
+    prepared = _prepared(scenarios, options, agent, curriculum)
+    scenarios, episodes, staged = prepared.scenarios, prepared.episodes, prepared.staged
+    with _seated(prepared.player, options, out, prepared.facts, resume, on_played) as session:
+        finished = finished_keys(out)
+        if staged is None:
+            missing = _missing(episodes, range(len(episodes)), finished)
+            planned = len(missing)
+            on_planned(planned)
+            session.play(scenarios, episodes, missing)
+        else:
+            planned = len(episodes) - len(finished)
+            on_planned(planned)
+            session.follow(staged, finished)
+    return session.result(planned, of=len(episodes))
+
+
+def check_run(scenarios: Sequence[Scenario], options: RunOptions, out: Path, *, resume: bool = False) -> None:
+    """Check what `run` checks before it plays, and write nothing. Raises InputError.
+
+    Whoever plays several runs one after the other can so refuse the last before the first has played for hours.
+    """
+    check_folder(out, _prepared(scenarios, options, None, None).facts, resume=resume)
+
+
+def _prepared(
+    scenarios: Sequence[Scenario], options: RunOptions, agent: Agent | None, curriculum: Curriculum | None
+) -> _Prepared:
     if agent is not None and options.workers > 1:
         raise InputError(
             "an agent made in Python plays in one process", remedy="register it as a plug-in, or leave --workers at 1"
@@ -108,18 +150,7 @@ def run(
     asyncio.run(_check(scenarios, player, episodes.firsts))
     staged = curriculum and StagedRun(curriculum, scenarios, episodes=len(episodes), attempts=options.attempts)
     facts = run_facts(scenarios, options, player.facts(), episodes=len(episodes), curriculum=curriculum)
-    with _seated(player, options, out, facts, resume, on_played) as session:
-        finished = finished_keys(out)
-        if staged is None:
-            missing = _missing(episodes, range(len(episodes)), finished)
-            planned = len(missing)
-            on_planned(planned)
-            session.play(scenarios, episodes, missing)
-        else:
-            planned = len(episodes) - len(finished)
-            on_planned(planned)
-            session.follow(staged, finished)
-    return session.result(planned, of=len(episodes))
+    return _Prepared(player, scenarios, episodes, staged, facts)
 
 
 def run_forks(
@@ -198,6 +229,7 @@ class _Session:
     ) -> None:
         self.played = 0
         self.failed = 0
+        self.asked = False
         self.index = IndexKeeper(folder.path)
         self._summary: JsonObject = {}
         self._agent = agent
@@ -213,7 +245,7 @@ class _Session:
     def result(self, planned: int, *, of: int) -> RunResult:
         """Return the result of this session, in which `planned` of all episodes were to be played."""
         out, summary = self._folder.path, self._summary
-        return RunResult(out, summary, self.played, of - planned, self.failed, self.played < planned)
+        return RunResult(out, summary, self.played, of - planned, self.failed, self.played < planned, self.asked)
 
     def play(self, scenarios: Sequence[Scenario], episodes: Sequence[Episode], missing: array[int]) -> bool:
         """Play the episodes of a deal at the missing positions. Return False if it was stopped before the last."""
@@ -234,6 +266,7 @@ class _Session:
         finally:
             self.played += counter.played
             self.failed += counter.failed
+            self.asked = self.asked or stopper.asked > 0
         return counter.played == len(missing)
 
     def follow(self, staged: StagedRun, finished: Container[Key]) -> None:

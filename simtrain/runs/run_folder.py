@@ -56,7 +56,7 @@ class RunFolder:
             raise unwritable(path, error) from None
         try:
             # Checked under the lock: two runs started at once would otherwise both find the folder empty.
-            _refuse_a_used_folder(path)
+            refuse_a_used_folder(path)
             write_whole(path / CARD_FILE, dataset_card())
             write_whole(path / RUN_FILE, facts)
         except BaseException:
@@ -98,7 +98,8 @@ def _remove(folders: list[Path]) -> None:
             folder.rmdir()
 
 
-def _refuse_a_used_folder(path: Path) -> None:
+def refuse_a_used_folder(path: Path) -> None:
+    """Raise an InputError if a folder holds a run, or trajectories."""
     if (path / RUN_FILE).exists():
         raise InputError(
             "the folder already holds a run",
@@ -175,3 +176,12 @@ def read_run(path: Path) -> Iterator[Trajectory]:
     read_facts(path)
     for part in part_files(path):
         yield from read_part(part)
+
+
+def scenario_digests(facts: JsonObject) -> dict[str, str]:
+    """Return the digest of each scenario of a run, by its name and arm."""
+
+    def called(entry: JsonObject) -> str:
+        return f"{entry['name']} in arm {entry['arm']['name']}" if "arm" in entry else str(entry["name"])
+
+    return {called(entry): str(entry["digest"]) for entry in facts["scenarios"]}

@@ -20,10 +20,12 @@ from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.runs.notes import MARKS, read_notes, write_note
 from simtrain.values.errors import InputError
 from simtrain.view.addresses import PLACE, key_of, number_of, row_address
+from simtrain.view.branches import MOST_LEAVES, branches
 from simtrain.view.figures import GroupFigures, figures, success_chart
 from simtrain.view.filters import COLUMNS, Filter, order, parse
 from simtrain.view.marks import with_marks
 from simtrain.view.reference import found_reference
+from simtrain.view.run_comparison import compare_runs
 from simtrain.view.shelf import RunShelf, ShelvedRun
 from simtrain.view.shown_episode import shown_turns
 from simtrain.view.side_by_side import step_rows
@@ -74,6 +76,7 @@ class Viewer:
             f"{run}/triage": self._triage,
             f"{run}/episode": self._episode,
             "/compare": self._compare,
+            "/runs": self._compare_runs,
         }
         posts = {f"{run}/note": self._note, f"{run}/words": self._words}
         return [
@@ -114,7 +117,9 @@ class Viewer:
 
     def _of(self, request: Request) -> ShelvedRun:
         """Return the run that an address names, its index brought up to date. Raises InputError."""
-        name = request.path_params["run"]
+        return self._named(request.path_params["run"])
+
+    def _named(self, name: str) -> ShelvedRun:
         run = self.shelf.run(name)
         if run is None:
             raise InputError(f"there is no run {name!r} here")
@@ -225,6 +230,9 @@ class Viewer:
         before, after = self._neighbours(run, number, q, sort)
         reference, unknown = found_reference(run.path, trajectory)
         place = (trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt)
+        others = self._others(run, number, trajectory)
+        read = [(one, one.index.read(row["id"])) for one, row in others[:MOST_LEAVES]]
+        leaves = {id(leaf): (one, leaf) for one, leaf in [(run, trajectory), *read]}
         return self._page(
             "episode.html.jinja",
             run=run,
@@ -240,7 +248,9 @@ class Viewer:
             note_address=f"/run/{run.name}/note?{request.url.query}",
             marks=MARKS,
             own=key_of(run, dict(zip(PLACE, place, strict=True))),
-            others=self._others(run, number, trajectory),
+            others=[_other(one, row) for one, row in others],
+            leaves=leaves,
+            branches=branches(trajectory, (leaf for _, leaf in leaves.values() if leaf is not trajectory)),
         )
 
     def _neighbours(self, run: ShelvedRun, number: int, q: str, sort: str) -> list[str | None]:
@@ -261,31 +271,17 @@ class Viewer:
             found.append(row_address(run, row, q, sort))
         return found
 
-    def _others(self, run: ShelvedRun, number: int, trajectory: Trajectory) -> list[tuple[str, str, str]]:
-        """Return the other episodes of the same case in all runs: in words, as a key, and by address."""
-        found = list[tuple[str, str, str]]()
-        for other in self.shelf.runs():
-            rows = other.index.select(
+    def _others(self, run: ShelvedRun, number: int, trajectory: Trajectory) -> list[tuple[ShelvedRun, Any]]:
+        """Return the other episodes of the same case in all runs, as rows of their indexes."""
+        return [
+            (other, row)
+            for other in self.shelf.runs()
+            for row in other.index.select(
                 f"select id, agent, reward, {', '.join(PLACE)} from episodes where scenario = :scenario and episode = :episode",
                 {"scenario": trajectory.scenario, "episode": trajectory.episode},
             )
-            for row in rows:
-                if other is not run or row["id"] != number:
-                    words = [
-                        other.name,
-                        row["agent"],
-                        row["arm"],
-                        f"attempt {row['attempt']}",
-                        f"reward {_reward(row['reward'])}",
-                    ]
-                    found.append(
-                        (
-                            " · ".join(word for word in words if word),
-                            key_of(other, row),
-                            row_address(other, row, "", ""),
-                        )
-                    )
-        return found
+            if other is not run or row["id"] != number
+        ]
 
     def _compare(self, request: Request, form: dict[str, str]) -> Response:
         chosen = list(dict.fromkeys(request.query_params.getlist("e")))[:MOST_COMPARED]
@@ -301,11 +297,15 @@ class Viewer:
             same_case=len({(one.scenario, one.episode) for one in trajectories}) == 1,
         )
 
+    def _compare_runs(self, request: Request, form: dict[str, str]) -> Response:
+        names = list(dict.fromkeys(request.query_params.getlist("r")))[:MOST_COMPARED]
+        if len(names) < 2:
+            raise InputError("two runs at least are compared", remedy="choose them in the list of runs")
+        return self._page("run_comparison.html.jinja", found=compare_runs([self._named(name) for name in names]))
+
     def _head(self, key: str) -> tuple[str, Trajectory, str]:
         name, _, query = key.partition("?")
-        run = self.shelf.run(name)
-        if run is None:
-            raise InputError(f"there is no run {name!r} here")
+        run = self._named(name)
         values = {word: found[-1] for word, found in parse_qs(query, keep_blank_values=True).items()}
         return name, run.index.read(number_of(run, values)), f"/run/{name}/episode?{query}"
 
@@ -329,6 +329,12 @@ def _known(run: ShelvedRun) -> int:
 def _success(groups: Sequence[GroupFigures]) -> float | None:
     graded = sum(group.graded for group in groups)
     return sum(group.solved for group in groups) / graded if graded else None
+
+
+def _other(run: ShelvedRun, row: Any) -> tuple[str, str, str]:
+    """Return an episode in words, as a key, and by address."""
+    words = (run.name, row["agent"], row["arm"], f"attempt {row['attempt']}", f"reward {_reward(row['reward'])}")
+    return " · ".join(word for word in words if word), key_of(run, row), row_address(run, row, "", "")
 
 
 def _reward(value: float | None) -> str:

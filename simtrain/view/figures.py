@@ -1,6 +1,6 @@
 """The figures of a run by scenario, perturbation, arm and agent, from its index, with 95 % intervals over cases."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,7 +11,19 @@ from simtrain.runs.intervals import Interval, share_interval
 from simtrain.runs.run_index import RunIndex
 from simtrain.view.filters import Filter
 
-Group: TypeAlias = Literal["scenario", "perturbation", "arm", "agent", "stop", "world_seed"]
+Group: TypeAlias = Literal["scenario", "suite", "perturbation", "arm", "agent", "stop", "world_seed", "all"]
+
+_BY: dict[Group, str] = {
+    "suite": "iif(instr(scenario, '/'), substr(scenario, 1, instr(scenario, '/') - 1), scenario)",
+    "perturbation": "label.value",
+    "all": "'all'",
+}
+"""Groups that are no column: the suite is the first part of a scenario's name."""
+
+_FIRED = "episodes, json_each(iif(fired_json = '[]', '[\"none\"]', fired_json)) as label"
+"""An episode once for each perturbation that took effect in it."""
+
+_SUMS = ("episodes", "graded", "solved", "steps", "tokens", "seconds")
 
 WIDTH, NAMES, VALUES, ROW = 900, 260, 190, 24
 
@@ -37,30 +49,34 @@ class GroupFigures:
 
 def figures(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
     """Return the figures of each group, by name. An episode counts under each perturbation that took effect in it."""
-    fired = "episodes, json_each(iif(fired_json = '[]', '[\"none\"]', fired_json)) as label"
-    name, source = ("label.value", fired) if by == "perturbation" else (by, "episodes")
-    rows = index.select(
-        f"select {name} as name, count(*) as episodes, count(reward) as graded, sum(reward >= {SUCCESS}) as solved,"
-        f" sum(steps) as steps, sum(tokens) as tokens, sum(coalesce(seconds, 0)) as seconds"
-        f" from {source} where {chosen.condition} group by {name}, scenario, episode",
-        chosen.values,
-    )
-    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for row in rows:
-        # Columns are integers or sums of them, apart from the name.
-        groups[str(row["name"])].append({key: row[key] or 0 for key in row.keys() if key != "name"})  # noqa: SIM118
-    return [_group(name, cases) for name, cases in sorted(groups.items())]
+    return pooled_figures([index], chosen, by)
 
 
-def _group(name: str, cases: Sequence[dict[str, float]]) -> GroupFigures:
-    total = {key: sum(case[key] for case in cases) for key in cases[0]}
+def pooled_figures(indexes: Sequence[RunIndex], chosen: Filter, by: Group) -> list[GroupFigures]:
+    """Return the figures of each group over several runs. All attempts at a case count as one cluster, whichever run they are in."""
+    groups: dict[str, dict[tuple[str, str], Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    source = _FIRED if by == "perturbation" else "episodes"
+    for index in indexes:
+        for row in index.select(
+            f"select {_BY.get(by, by)} as name, scenario, episode, count(*) as episodes, count(reward) as graded,"
+            f" sum(coalesce(reward >= {SUCCESS}, 0)) as solved, sum(steps) as steps, sum(tokens) as tokens,"
+            f" sum(coalesce(seconds, 0)) as seconds from {source} where {chosen.condition}"
+            f" group by {_BY.get(by, by)}, scenario, episode",
+            chosen.values,
+        ):
+            groups[str(row["name"])][row["scenario"], row["episode"]].update({key: row[key] for key in _SUMS})
+    return [_group(name, list(cases.values())) for name, cases in sorted(groups.items())]
+
+
+def _group(name: str, cases: Sequence[Counter[str]]) -> GroupFigures:
+    total = {key: sum(case[key] for case in cases) for key in _SUMS}
     episodes = total["episodes"]
     return GroupFigures(
         name,
-        int(episodes),
-        int(total["graded"]),
-        int(total["solved"]),
-        share_interval([(int(case["solved"]), int(case["graded"])) for case in cases]),
+        episodes,
+        total["graded"],
+        total["solved"],
+        share_interval([(case["solved"], case["graded"]) for case in cases]),
         total["steps"] / episodes,
         total["tokens"] / episodes,
         total["seconds"] / episodes,

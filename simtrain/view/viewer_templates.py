@@ -21,6 +21,7 @@ def viewer_templates() -> Environment:
     """Return the templates."""
     found = templates(HERE / "templates")
     names: dict[str, Any] = {
+        "id": id,
         "encode": encode,
         "pretty": pretty,
         "answer_table": answer_table,

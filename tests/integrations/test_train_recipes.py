@@ -39,7 +39,8 @@ def test_seeds_are_ranges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
-def test_shipped_recipes_are_valid_and_name_scenarios_that_exist(file: Path) -> None:
+def test_shipped_recipes_are_valid_and_name_scenarios_that_exist(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parents[2])
     recipe = load_recipe(file)
     for trial in recipe.trials().values():
         assert all(scenarios_of(play) for stage in trial.stages for play in plays_of(stage))
@@ -76,6 +77,13 @@ def test_conditions_share_cases() -> None:
     assert [scenario.arm.name for scenario in scenarios_of(play) if scenario.arm] == ["clean", "flaky_network"]
     only = Demonstrations(scenarios=["helpdesk/refund"], conditions=["flaky_network"])
     assert [scenario.arm.name for scenario in scenarios_of(only) if scenario.arm] == ["flaky_network"]
+
+
+def test_a_condition_may_be_a_pack_file_and_is_called_as_the_pack_is(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("name: weather\ndescription: Down.\nperturbations:\n  - {use: outage, when: {nth: 1}}\n")
+    play = Demonstrations(scenarios=["helpdesk/refund"], conditions=["clean", str(file)])
+    assert [scenario.arm.name for scenario in scenarios_of(play) if scenario.arm] == ["clean", "weather"]
 
 
 def _rows() -> list[Row]:

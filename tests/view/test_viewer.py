@@ -7,17 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from html.parser import HTMLParser
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from simtrain.public import load_scenarios, run
+from simtrain.scenarios.load import load_scenario_file
 from simtrain.view.app import viewing
 from simtrain.view.shelf import RunShelf
+from tests.support.viewer_pages import Page, lines
 
+ROOT = Path(__file__).parents[2]
 FAMILIES = ("helpdesk/refund", "helpdesk/refund_not_due")
 
 
@@ -36,43 +38,10 @@ async def client(runs: Path) -> AsyncGenerator[httpx.AsyncClient]:
         yield client
 
 
-class Page(HTMLParser):
-    """The text, the links and the rows of a document, as an HTML parser of its own finds them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.text, self.links, self.rows = "", list[str](), list[list[str]]()
-        self._cell = False
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        self.links += [value for name, value in attrs if name == "href" and value and tag == "a"]
-        if tag == "tr":
-            self.rows.append([])
-        if tag == "td":
-            self.rows[-1].append("")
-        self._cell = self._cell or tag == "td"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._cell = self._cell and tag != "td"
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        if self._cell:
-            self.rows[-1][-1] += data.strip()
-
-
 async def page(client: httpx.AsyncClient, path: str, **query: str) -> Page:
     reply = await client.get(path, params=query or None)
     assert reply.status_code == 200, reply.text
     return Page(reply.text)
-
-
-def lines(folder: Path) -> list[dict[str, object]]:
-    """The trajectories of a run, read without the package."""
-    return [
-        json.loads(line) for part in sorted(folder.glob("trajectories-*")) for line in part.read_text().splitlines()
-    ]
 
 
 def episodes(found: Page) -> list[str]:
@@ -81,7 +50,7 @@ def episodes(found: Page) -> list[str]:
 
 async def test_the_first_page_has_all_runs_with_their_success(client: httpx.AsyncClient) -> None:
     found = await page(client, "/")
-    assert [row[0] for row in found.rows if row] == ["oracle", "wrong"]
+    assert [row[1] for row in found.rows if len(row) > 1] == ["oracle", "wrong"]
     assert "100.0 %" in found.rows[1]
     assert "0.0 %" in found.rows[2]
 
@@ -252,3 +221,70 @@ def test_a_folder_without_a_run_is_refused_in_one_line(tmp_path: Path) -> None:
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
     assert "there is no run in this folder" in found.stderr
+
+
+def mark(folder: Path, row: dict[str, object], word: str, note: str = "") -> None:
+    """Write a mark as a line of the notes' file, without the package."""
+    place = {name: row[name] for name in ("scenario", "episode", "arm", "attempt")}
+    with (folder / "notes.jsonl").open("a") as file:
+        file.write(json.dumps({**place, "mark": word, "note": note}) + "\n")
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of six episodes, four of which have notes."""
+    folder = tmp_path_factory.mktemp("noted") / "marked"
+    run(load_scenarios("helpdesk/refund"), "oracle", out=folder, episodes=6)
+    rows = lines(folder)
+    for place, word in ((0, "good"), (1, "bad"), (2, "look"), (2, "good"), (3, "")):
+        mark(folder, rows[place], word, "seen")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("q", "places"),
+    [("mark=good", [0, 2]), ("mark=bad", [1]), ("mark=none", [3, 4, 5]), ("mark!=good", [1, 3, 4, 5])],
+)
+async def test_marks_are_filtered_by(marked: Path, q: str, places: list[int]) -> None:
+    rows = lines(marked)
+    async with viewing(RunShelf([marked])) as url, httpx.AsyncClient(base_url=url) as client:
+        found = await page(client, "/run/marked", q=q)
+        assert sorted(episodes(found)) == sorted(str(rows[place]["episode"]) for place in places)
+        assert "there is no mark" in (await page(client, "/run/marked", q="mark=odd")).text
+
+
+def labels(row: dict[str, object]) -> set[str]:
+    """What took effect in an episode, from its line."""
+    fired = {
+        event["label"]
+        for turn in row["turns"]  # type: ignore[attr-defined]
+        for step in turn["steps"]
+        for event in step.get("events", ())
+    }
+    return fired | set(row.get("bent", ()))  # type: ignore[call-overload]
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run under a pack that leaves some episodes alone."""
+    folder = tmp_path_factory.mktemp("faulty") / "half"
+    refund = load_scenario_file(ROOT / "scenarios/helpdesk/refund.yaml", "helpdesk/refund", packs=("flaky_network",))
+    run([refund], "resilient", out=folder, episodes=12)
+    return folder
+
+
+async def test_perturbations_are_filtered_by_and_have_figures(faulty: Path) -> None:
+    rows = lines(faulty)
+    some = sorted({label for row in rows for label in labels(row)})
+    assert some, "something took effect"
+    async with viewing(RunShelf([faulty])) as url, httpx.AsyncClient(base_url=url) as client:
+        for label in some:
+            found = await page(client, "/run/half", q=f'"fired={label}"')
+            assert sorted(episodes(found)) == sorted(str(row["episode"]) for row in rows if label in labels(row))
+            rest = await page(client, "/run/half", q=f'"fired!={label}"')
+            assert sorted(episodes(rest)) == sorted(str(row["episode"]) for row in rows if label not in labels(row))
+        spared = await page(client, "/run/half", q="fired=none")
+        assert sorted(episodes(spared)) == sorted(str(row["episode"]) for row in rows if not labels(row))
+        shown = [row for row in (await page(client, "/run/half/figures")).rows if row and row[0] in some]
+        counts = {label: sum(label in labels(row) for row in rows) for label in some}
+        assert {row[0]: int(row[1]) for row in shown} == counts

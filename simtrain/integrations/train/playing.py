@@ -17,7 +17,7 @@ from simtrain.runs.export import Selection
 from simtrain.runs.run_folder import RUN_FILE, read_facts, read_run
 from simtrain.runs.runner import FinishedRollout
 from simtrain.scenarios.arms import armed
-from simtrain.values.arm import CLEAN, Arm
+from simtrain.values.arm import CLEAN, PRIMED, Arm
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 
@@ -33,7 +33,8 @@ def scenarios_of(play: Play) -> list[Scenario]:
         return [armed(scenario, Arm(CLEAN, cases=play.cases)) for scenario in scenarios]
     # One plan for all packs: their arms share cases and schedules, so that they can be compared case by case.
     plan = plan_drill(scenarios, packs=packs, kinds=("pack",), cases=play.cases)
-    return [one for one in plan.scenarios if condition(one.arm and one.arm.name) in play.conditions]
+    left_out = {PRIMED} if CLEAN in play.conditions else {CLEAN, PRIMED}
+    return [one for one in plan.scenarios if one.arm and one.arm.name not in left_out]
 
 
 def check_play(play: Play) -> None:

@@ -93,7 +93,7 @@ class Play(FileModel):
     scenarios: Names = Field(description="Families or suites.")
     cases: int | None = Field(default=1, ge=1, description="Cases of each family in each world; all of them when null.")
     conditions: Names = Field(
-        default=[CLEAN], description="`clean`, and the packs under which the same cases come again."
+        default=[CLEAN], description="`clean`, and the packs (names, or files) under which the same cases come again."
     )
     attempts: int = Field(default=1, ge=1, description="How often each case is played.")
 

@@ -14,6 +14,7 @@ from simtrain.integrations.train.comparison import CaseOutcome, Success, gain, s
 from simtrain.integrations.train.recipe import Recipe
 from simtrain.integrations.train.stages import ROWS
 from simtrain.integrations.train.training import Trained
+from simtrain.values.arm import CLEAN
 from simtrain.values.types import JsonObject
 from simtrain.values.version import VERSION
 
@@ -68,9 +69,14 @@ class TrainingReport:
             found.setdefault(RecipePlace(one.arm, one.stage, one.method), []).append(result)
         return found
 
+    def conditions(self) -> list[str]:
+        """Return the conditions that were played, `clean` before the packs."""
+        played = {one.condition for result in self.results for one in result.outcomes}
+        return sorted(played, key=lambda name: (name != CLEAN, name))
+
     def shares(self, found: Sequence[PlayedModel]) -> Iterator[tuple[str, Success]]:
         """Yield the success of some models under each condition."""
-        for name in self.recipe.evaluate.conditions:
+        for name in self.conditions():
             share = success([one for result in found for one in result.outcomes if one.condition == name])
             if share is not None:
                 yield name, share
@@ -97,7 +103,7 @@ class TrainingReport:
     def _gains(
         self, places: Mapping[RecipePlace, Sequence[PlayedModel]], before: RecipePlace, after: RecipePlace
     ) -> Iterator[Gain]:
-        for name in self.recipe.evaluate.conditions:
+        for name in self.conditions():
             old, new = (
                 [one for result in places[place] for one in result.outcomes if one.condition == name]
                 for place in (before, after)

@@ -20,7 +20,7 @@ from simtrain.values.types import JsonObject, JsonValue
 INDEX_FILE = "index.sqlite"
 """The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
 
-FORMAT = 2
+FORMAT = 3
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
@@ -33,15 +33,18 @@ create table episodes (
     agent text not null, arm text not null, world text not null, world_seed integer, reward real,
     stop text not null, blame text, turns integer not null, steps integer not null, errors integer not null,
     perturbed integer not null, noticeable integer, solvability text not null, impossible integer not null,
-    tokens integer not null, cost real not null, seconds real, case_json text not null, fired_json text not null
+    tokens integer not null, cost real not null, seconds real, started text, detail text, version text not null,
+    paradigm text not null, case_json text not null, fired_json text not null, more_json text not null
 ) strict;
 create index episodes_by_case on episodes (scenario, episode, arm, attempt);
 create index episodes_by_part on episodes (part);
 """
 """`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
-more than the time. `seconds` are those of the wall clock. `fired_json` lists the labels of the perturbations that took effect."""
+more than the time. `seconds` and `started` are those of the wall clock. `fired_json` lists the labels of the perturbations that took
+effect; `more_json` holds the agent's facts (`agent`), the value of each grader (`grader`), the tools that were called (`called`), the
+labels that were armed (`armed`), and the tables of the world that changed (`changed`)."""
 
-_INSERT = f"insert into episodes values (null, {', '.join('?' * 26)})"
+_INSERT = f"insert into episodes values (null, {', '.join('?' * 31)})"
 
 SECONDS = 5.0
 """How often the index is brought up to date during a run."""
@@ -99,14 +102,27 @@ class RunIndex:
 
     def read(self, number: int) -> Trajectory:
         """Return the trajectory of an episode, by its `id` here. Raises InputError if there is none, or it cannot be read."""
+        part, line = self._line(number)
+        try:
+            return from_line(line)
+        except InputError as error:
+            raise error.at(file=part) from None
+
+    def row(self, number: int) -> JsonObject:
+        """Return the line of an episode as JSON, several times faster than `read`. Raises InputError as `read` does."""
+        part, line = self._line(number)
+        return trajectory_row(line, part, number)
+
+    def stamp(self) -> tuple[object, ...]:
+        """Return what changes whenever episodes were added or replaced."""
+        return tuple(self.connection.execute("select name, inode, indexed, last from parts order by name").fetchall())
+
+    def _line(self, number: int) -> tuple[Path, bytes]:
         found = self.connection.execute("select part, offset, length from episodes where id = ?", (number,)).fetchone()
         if found is None:
             raise InputError(f"the index has no episode {number}", file=self.path)
         part, offset, length = found
-        try:
-            return from_line(_bytes(self.path / part, offset, length))
-        except InputError as error:
-            raise error.at(file=self.path / part) from None
+        return self.path / part, _bytes(self.path / part, offset, length)
 
     def _refresh(self, part: Path, on_indexed: Callable[[int], None]) -> int:
         added = 0
@@ -256,7 +272,16 @@ def _columns(row: JsonObject) -> Iterator[JsonValue]:
     usage, timing = cast(JsonObject, row.get("usage") or {}), cast(JsonObject, row.get("timing") or {})
     yield usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
     yield float(usage.get("cost", 0.0))
-    yield timing.get("seconds")
+    yield from (timing.get("seconds"), timing.get("started"), row["stop"].get("detail"))
+    yield from (row.get("version", ""), row.get("paradigm", ""))
     yield orjson.dumps(row["case"]).decode()
     fired: set[str] = {event["label"] for step in steps for event in step.get("events", ())}
     yield orjson.dumps(sorted(fired.union(row.get("bent", ())))).decode()
+    more: JsonObject = {
+        "agent": row["agent"],
+        "grader": {reward["grader"]: reward["value"] for reward in row.get("rewards", ())},
+        "called": sorted({step["action"]["tool"] for step in steps}),
+        "armed": row.get("perturbations", ()),
+        "changed": list(row.get("changes", ())),
+    }
+    yield orjson.dumps(more).decode()

@@ -13,6 +13,9 @@ from simtrain.view.filters import Filter
 
 Group: TypeAlias = Literal["scenario", "suite", "perturbation", "arm", "agent", "stop", "world_seed", "all"]
 
+GROUPS: Sequence[Group] = ("suite", "scenario", "perturbation", "arm", "agent", "world_seed", "stop")
+"""By what the page of figures groups, where there is more than one group."""
+
 _BY: dict[Group, str] = {
     "suite": "iif(instr(scenario, '/'), substr(scenario, 1, instr(scenario, '/') - 1), scenario)",
     "perturbation": "label.value",

@@ -133,6 +133,7 @@ def _episode(run: ShelvedRun, trajectory: Trajectory, note: EpisodeNote | None) 
             trajectory=trajectory,
             shown=shown_turns(trajectory, run.domain_of(trajectory.scenario)),
             sentence=divergence(trajectory, reference).sentence if reference and failed else "",
+            reference=reference,
             note=note,
         )
     )

@@ -68,10 +68,10 @@ async def test_keys_lead_from_the_runs_to_an_episode_and_on(tab: Page, url: str)
     await tab.wait_for_url("**/run/wrong")
     await tab.keyboard.press("ArrowDown")
     await tab.keyboard.press("Enter")
-    await tab.wait_for_url("**/episode?**")
+    await tab.wait_for_url("**/episode/**")
     first = tab.url
     await tab.keyboard.press("ArrowRight")
-    await tab.wait_for_url(lambda now: now != first and "/episode?" in now)
+    await tab.wait_for_url(lambda now: now != first and "/episode/" in now)
     await tab.keyboard.press("ArrowLeft")
     await tab.wait_for_url(first)
     await tab.keyboard.press("ArrowDown")
@@ -161,7 +161,7 @@ async def test_no_payload_runs_or_loads_anything(browser: Browser, runs: Path, t
         await tab.goto(f"{url}/run/hostile")
         addresses = await tab.eval_on_selector_all("tbody a", "links => links.map(link => link.href)")
         assert len(addresses) == len(PAYLOADS) == 100
-        for address in (f"{url}/run/hostile/triage", f"{url}/run/hostile/figures", *addresses):
+        for address in (f"{url}/failures/hostile", f"{url}/figures/hostile", *addresses):
             await tab.goto(address)
             assert await tab.evaluate("window.pwned") is None, address
             assert tab.url == address
@@ -175,7 +175,7 @@ async def test_a_checker_of_accessibility_finds_nothing_serious(tab: Page, url: 
     await tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     await tab.goto(f"{url}/run/wrong")
     episode = await tab.locator("tbody a").first.get_attribute("href")
-    for path in ("/", "/run/wrong", "/run/wrong/figures", "/run/wrong/triage", str(episode), "/run/none"):
+    for path in ("/", "/run/wrong", "/figures/wrong", "/failures/wrong", str(episode), "/run/none"):
         reply = await tab.goto(url + path)
         assert reply is not None
         found = (await Axe().run(tab)).response["violations"]

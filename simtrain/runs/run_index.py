@@ -20,31 +20,37 @@ from simtrain.values.types import JsonObject, JsonValue
 INDEX_FILE = "index.sqlite"
 """The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
 
-FORMAT = 3
+FORMAT = 4
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
 create table parts (
     name text primary key, inode integer not null, indexed integer not null, lines integer not null, last text not null
 ) strict;
-create table episodes (
+create table records (
     id integer primary key, part text not null, offset integer not null, length integer not null,
     scenario text not null, episode text not null, seed integer not null, attempt integer not null,
     agent text not null, arm text not null, world text not null, world_seed integer, reward real,
     stop text not null, blame text, turns integer not null, steps integer not null, errors integer not null,
     perturbed integer not null, noticeable integer, solvability text not null, impossible integer not null,
-    tokens integer not null, cost real not null, seconds real, started text, detail text, version text not null,
-    paradigm text not null, case_json text not null, fired_json text not null, more_json text not null
+    tokens integer not null, cost real not null, seconds real
 ) strict;
-create index episodes_by_case on episodes (scenario, episode, arm, attempt);
-create index episodes_by_part on episodes (part);
+create table facts (
+    id integer primary key, started text, detail text, version text not null, paradigm text not null,
+    case_json text not null, fired_json text not null, more_json text not null
+) strict;
+create index records_by_case on records (scenario, episode, arm, attempt);
+create index records_by_part on records (part);
+create view episodes as select records.*, started, detail, version, paradigm, case_json, fired_json, more_json
+    from records left join facts on facts.id = records.id;
 """
-"""`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
+"""Records are short, so that lists are sorted and counted fast; a query that asks for no facts does not read them. `indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
 more than the time. `seconds` and `started` are those of the wall clock. `fired_json` lists the labels of the perturbations that took
 effect; `more_json` holds the agent's facts (`agent`), the value of each grader (`grader`), the tools that were called (`called`), the
 labels that were armed (`armed`), and the tables of the world that changed (`changed`)."""
 
-_INSERT = f"insert into episodes values (null, {', '.join('?' * 31)})"
+_RECORD = f"insert into records values ({', '.join('?' * 25)})"
+_FACTS = f"insert into facts values ({', '.join('?' * 8)})"
 
 SECONDS = 5.0
 """How often the index is brought up to date during a run."""
@@ -139,18 +145,22 @@ class RunIndex:
         """Add the next group of a file's trajectories, and return their lengths."""
         indexed, lines = self._known(part)
         if not indexed:
-            self.connection.execute("delete from episodes where part = ?", (part.name,))
+            self.connection.execute("delete from facts where id in (select id from records where part = ?)", (part.name,))
+            self.connection.execute("delete from records where part = ?", (part.name,))
             self.connection.execute("delete from parts where name = ?", (part.name,))
+        (number,) = self.connection.execute("select coalesce(max(id), 0) from records").fetchone()
         rows, line = list[tuple[JsonValue, ...]](), b""
         for line in _lines(part, indexed, most=GROUP):
             lines += 1
-            rows.append((part.name, indexed, len(line), *_values(line, part, lines)))
+            number += 1
+            rows.append((number, part.name, indexed, len(line), *_values(line, part, lines)))
             indexed += len(line)
         if rows:
-            self.connection.executemany(_INSERT, rows)
+            self.connection.executemany(_RECORD, (row[:25] for row in rows))
+            self.connection.executemany(_FACTS, ((row[0], *row[25:]) for row in rows))
             place = (part.name, part.stat().st_ino, indexed, lines, _digest(line))
             self.connection.execute("insert or replace into parts values (?, ?, ?, ?, ?)", place)
-        return [int(row[2]) for row in rows]
+        return [int(row[3]) for row in rows]
 
     def _known(self, part: Path) -> tuple[int, int]:
         """Return how far a file is indexed, in bytes and lines; nothing if it was replaced or cut since, or edited in place."""
@@ -159,7 +169,7 @@ class RunIndex:
         if found is None or found[0] != part.stat().st_ino:
             return 0, 0
         _, indexed, lines, last = found
-        line = "select offset, length from episodes where part = ? order by id desc limit 1"
+        line = "select offset, length from records where part = ? order by id desc limit 1"
         offset, length = self.connection.execute(line, (part.name,)).fetchone()
         return (indexed, lines) if _digest(_bytes(part, offset, length)) == last else (0, 0)
 

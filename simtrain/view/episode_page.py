@@ -6,7 +6,7 @@ from typing import Any
 
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.view.addresses import PLACE, key_of, row_address
-from simtrain.view.filters import Filter, order
+from simtrain.view.filters import Filter, sort_keys
 from simtrain.view.shelf import ShelvedRun
 
 MOST_OTHERS = 60
@@ -25,22 +25,24 @@ class OtherEpisode:
 
 def neighbours(run: ShelvedRun, number: int, chosen: Filter, q: str, sort: str) -> tuple[str | None, str | None]:
     """Return the addresses of the episodes before and after one in the list that it was opened from."""
-    sorting, sorted_by = order(sort)
-    values = {**chosen.values, **sorted_by}
-    query = f"select id from episodes where {chosen.condition} order by {sorting}"
-    numbers = [row["id"] for row in run.index.select(query, values)]
-    place = numbers.index(number) if number in numbers else None
-    if place is None:
-        return None, None
-    before = numbers[place - 1] if place else None
-    after = numbers[place + 1] if place + 1 < len(numbers) else None
-    return _address(run, before, q, sort), _address(run, after, q, sort)
+    return _near(run, number, chosen, q, sort, before=True), _near(run, number, chosen, q, sort, before=False)
 
 
-def _address(run: ShelvedRun, number: int | None, q: str, sort: str) -> str | None:
-    if number is None:
+def _near(run: ShelvedRun, number: int, chosen: Filter, q: str, sort: str, *, before: bool) -> str | None:
+    keys, sorted_by, descending = sort_keys(sort)
+    backwards = before != descending
+    place = f"({', '.join(keys)})"
+    found = run.index.select(
+        f"select id from episodes where {chosen.condition}"
+        # An episode that the filter drops, as one that is opened by its address, has no neighbours in the list.
+        f" and exists (select 1 from episodes where id = :here and {chosen.condition})"
+        f" and {place} {'<' if backwards else '>'} (select {', '.join(keys)} from episodes where id = :here)"
+        f" order by {', '.join(f'{key} desc' if backwards else key for key in keys)} limit 1",
+        {**chosen.values, **sorted_by, "here": number},
+    )
+    if not found:
         return None
-    (row,) = run.index.select(f"select {', '.join(PLACE)} from episodes where id = :id", {"id": number})
+    (row,) = run.index.select(f"select {', '.join(PLACE)} from episodes where id = :id", {"id": found[0]["id"]})
     return row_address(run, row, q, sort)
 
 

@@ -85,12 +85,17 @@ def parse(text: str) -> Filter:
 
 def order(text: str) -> tuple[str, Mapping[str, object]]:
     """Return the SQL that sorts by a field, backwards after a minus, and its values; the order of playing if it names none."""
-    name = text.removeprefix("-")
+    keys, values, descending = sort_keys(text)
+    return ", ".join(f"{key} desc" if descending else key for key in keys), values
+
+
+def sort_keys(text: str) -> tuple[Sequence[str], Mapping[str, object], bool]:
+    """Return the SQL of what is sorted by, which is never null and never the same for two episodes, its values, and whether backwards."""
     try:
-        found = field_of(name, "sorted")
+        found = field_of(text.removeprefix("-"), "sorted")
     except InputError:
-        return "id", {}
-    return f"{found.sql} {'desc' if text.startswith('-') else 'asc'}, id", found.values
+        return ("id",), {}, False
+    return (f"{found.sql} is not null", f"coalesce({found.sql}, '')", "id"), found.values, text.startswith("-")
 
 
 def field_of(name: str, key: str) -> Field:

@@ -68,17 +68,19 @@ def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: 
     more = _further((*chosen.filter.fields, sort.removeprefix("-")))
     fields = [field_of(name, f"c{number}") for number, name in enumerate(more)]
     sorting, sorted_by = order(sort)
-    values = {
-        **chosen.filter.values,
-        **sorted_by,
-        **{key: one for field in fields for key, one in field.values.items()},
-    }
-    listed = ", ".join(("id", *COLUMNS, *(f'{field.sql} as "x{number}"' for number, field in enumerate(fields))))
-    rows = run.index.select(
-        f"select {listed} from episodes where {chosen.filter.condition} order by {sorting} limit {A_PAGE} offset {offset}",
-        values,
+    # Numbers first: what is sorted is then short.
+    numbers = run.index.select(
+        f"select id from episodes where {chosen.filter.condition} order by {sorting} limit {A_PAGE} offset {offset}",
+        {**chosen.filter.values, **sorted_by},
     )
-    shown = [{**dict(row), **{name: row[f"x{number}"] for number, name in enumerate(more)}} for row in rows]
+    listed = ", ".join(("id", *COLUMNS, *(f"{field.sql} as \"x{number}\"" for number, field in enumerate(fields))))
+    found = run.index.select(
+        # Numbers of our own, so that they may stand in the query.
+        f"select {listed} from episodes where id in ({', '.join(str(number) for (number,) in numbers)})",
+        {key: one for field in fields for key, one in field.values.items()},
+    )
+    rows = {row["id"]: {**dict(row), **{name: row[f"x{place}"] for place, name in enumerate(more)}} for row in found}
+    shown = [rows[number] for (number,) in numbers]
     return ListPage(
         totals,
         shown,

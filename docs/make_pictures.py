@@ -60,7 +60,9 @@ def main() -> None:
 
 
 def _simtrain(work: Path, command: str) -> None:
-    subprocess.run([sys.executable, "-m", "simtrain", *command.split()], cwd=work, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "simtrain", *command.split()], cwd=work, check=True, stdout=subprocess.DEVNULL
+    )
 
 
 async def _pictures(work: Path, folder: Path) -> None:
@@ -124,7 +126,9 @@ async def _of_viewer(browser: Browser, work: Path, folder: Path) -> None:
 
 
 async def _of_webs(browser: Browser, work: Path, folder: Path) -> None:
-    found = re.search(r"^```yaml file=(worlds/orchards\.yaml)\n(.*?)^```", (ROOT / "docs/fiction.md").read_text(), re.M | re.S)
+    found = re.search(
+        r"^```yaml file=(worlds/orchards\.yaml)\n(.*?)^```", (ROOT / "docs/fiction.md").read_text(), re.M | re.S
+    )
     assert found is not None
     (work / "worlds").mkdir()
     (work / found[1]).write_text(found[2])
@@ -134,10 +138,13 @@ async def _of_webs(browser: Browser, work: Path, folder: Path) -> None:
         await tab.goto(url)
         await tab.get_by_role("link", name="The Orchard Guild").first.click()
         await tab.get_by_role("link", name="All orchards").first.click()
-        await tab.locator("main li a").first.click()
+        await tab.locator("main table a").first.click()
         await tab.screenshot(path=folder / "orchard-page.png")
     async with browsing(built_world(work / "korvessia_league.sqlite")) as url:
-        quarters = [await _quarter(browser, url, path) for path in ("", "touchline.korvessia.test/", "-/search?q=stadium+hybrid+turf+city")]
+        quarters = [
+            await _quarter(browser, url, path)
+            for path in ("", "touchline.korvessia.test/", "-/search?q=stadium+hybrid+turf+city")
+        ]
         quarters.append(await _quarter(browser, url, "rowz.korvessia.test/", link="what to expect"))
         await _tiled(browser, quarters, folder / "browse.png")
 

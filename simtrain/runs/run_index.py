@@ -44,10 +44,13 @@ create index records_by_part on records (part);
 create view episodes as select records.*, started, detail, version, paradigm, case_json, fired_json, more_json
     from records left join facts on facts.id = records.id;
 """
-"""Records are short, so that lists are sorted and counted fast; a query that asks for no facts does not read them. `indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
+"""Records are short, so that lists are sorted and counted fast; a query that asks for no facts does not read them.
+
+`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
 more than the time. `seconds` and `started` are those of the wall clock. `fired_json` lists the labels of the perturbations that took
 effect; `more_json` holds the agent's facts (`agent`), the value of each grader (`grader`), the tools that were called (`called`), the
-labels that were armed (`armed`), and the tables of the world that changed (`changed`)."""
+labels that were armed (`armed`), and the tables of the world that changed (`changed`).
+"""
 
 _RECORD = f"insert into records values ({', '.join('?' * 25)})"
 _FACTS = f"insert into facts values ({', '.join('?' * 8)})"
@@ -145,7 +148,9 @@ class RunIndex:
         """Add the next group of a file's trajectories, and return their lengths."""
         indexed, lines = self._known(part)
         if not indexed:
-            self.connection.execute("delete from facts where id in (select id from records where part = ?)", (part.name,))
+            self.connection.execute(
+                "delete from facts where id in (select id from records where part = ?)", (part.name,)
+            )
             self.connection.execute("delete from records where part = ?", (part.name,))
             self.connection.execute("delete from parts where name = ?", (part.name,))
         (number,) = self.connection.execute("select coalesce(max(id), 0) from records").fetchone()

@@ -73,7 +73,7 @@ def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: 
         f"select id from episodes where {chosen.filter.condition} order by {sorting} limit {A_PAGE} offset {offset}",
         {**chosen.filter.values, **sorted_by},
     )
-    listed = ", ".join(("id", *COLUMNS, *(f"{field.sql} as \"x{number}\"" for number, field in enumerate(fields))))
+    listed = ", ".join(("id", *COLUMNS, *(f'{field.sql} as "x{number}"' for number, field in enumerate(fields))))
     found = run.index.select(
         # Numbers of our own, so that they may stand in the query.
         f"select {listed} from episodes where id in ({', '.join(str(number) for (number,) in numbers)})",

@@ -34,6 +34,9 @@ DRILL = "drill helpdesk shop --pack flaky_network --agent resilient --agent naiv
 
 AGENTS = "run helpdesk shop --agent resilient --agent naive --agent oracle --episodes 150 --out runs/agents"
 
+FAULT = "flaky_network/timeout_after"
+"""Of the episodes that are shown side by side."""
+
 PICTURES = (
     "browse.png", "drill-report.png", "orchard-page.png", "view-episode.png", "view-failures.png", "view-figures.png", "view-runs.png",
     "view-side-by-side.png",
@@ -116,11 +119,13 @@ async def _of_viewer(browser: Browser, work: Path, folder: Path) -> None:
             await tab.locator(".pair").first.evaluate("one => one.closest('.turn').scrollIntoView()")
             await tab.screenshot(path=folder / "view-episode.png")
         async with _tab(browser, 1280, 860) as tab:
-            place = {"scenario": "helpdesk/merge_tickets", "episode": "c0000", "arm": "flaky_network", "attempt": "0"}
+            place = {"scenario": "helpdesk/refund", "episode": "c0000", "attempt": "0"}
             query = "&".join(f"{name}={quote(value, safe='')}" for name, value in place.items())
-            keys = [quote(f"drill/{agent}?{query}", safe="") for agent in ("resilient", "naive")]
+            keys = [
+                quote(f"drill/{agent}?{query}&arm={quote(arm, safe='')}", safe="")
+                for agent, arm in (("resilient", "clean"), ("resilient", FAULT), ("naive", FAULT))
+            ]
             await tab.goto(f"{url}compare?" + "&".join(f"e={key}" for key in keys))
-            await tab.locator(".row.differs").first.scroll_into_view_if_needed()
             await tab.locator(".row.differs").first.evaluate("one => one.scrollIntoView()")
             await tab.screenshot(path=folder / "view-side-by-side.png")
 
@@ -145,12 +150,12 @@ async def _of_webs(browser: Browser, work: Path, folder: Path) -> None:
             await _quarter(browser, url, path)
             for path in ("", "touchline.korvessia.test/", "-/search?q=stadium+hybrid+turf+city")
         ]
-        quarters.append(await _quarter(browser, url, "rowz.korvessia.test/", link="what to expect"))
+        quarters.append(await _quarter(browser, url, "-/search?q=park+what+to+expect", link=": what to expect"))
         await _tiled(browser, quarters, folder / "browse.png")
 
 
 async def _quarter(browser: Browser, url: str, path: str, link: str = "") -> bytes:
-    async with _tab(browser, *TILE) as tab:
+    async with _tab(browser, *TILE, device_scale_factor=0.75) as tab:
         await tab.goto(url + path)
         if link:
             await tab.get_by_role("link", name=link).first.click()
@@ -161,7 +166,9 @@ async def _quarter(browser: Browser, url: str, path: str, link: str = "") -> byt
 async def _tiled(browser: Browser, quarters: list[bytes], file: Path) -> None:
     async with _tab(browser, 1327, 775) as tab:
         pictures = "".join(f'<img src="data:image/png;base64,{b64encode(one).decode()}">' for one in quarters)
-        style = "body{margin:0;display:grid;grid-template-columns:1fr 1fr;gap:7px;background:#7a828a} img{width:100%;display:block}"
+        style = (
+            "body{margin:0;display:grid;grid-template-columns:1fr 1fr;gap:7px;background:#7a828a} img{display:block}"
+        )
         await tab.set_content(f"<style>{style}</style>{pictures}")
         await tab.screenshot(path=file)
 

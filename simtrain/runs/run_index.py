@@ -20,7 +20,7 @@ from simtrain.values.types import JsonObject, JsonValue
 INDEX_FILE = "index.sqlite"
 """The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
 
-FORMAT = 4
+FORMAT = 5
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
@@ -41,16 +41,25 @@ create table facts (
 ) strict;
 create index records_by_case on records (scenario, episode, arm, attempt);
 create index records_by_part on records (part);
+create index records_by_reward on records (reward);
+create index records_by_turns on records (turns);
+create index records_by_steps on records (steps);
+create index records_by_errors on records (errors);
+create index records_by_perturbed on records (perturbed);
+create index records_by_tokens on records (tokens);
+create index records_by_seconds on records (seconds);
 create view episodes as select records.*, started, detail, version, paradigm, case_json, fired_json, more_json
     from records left join facts on facts.id = records.id;
 """
-"""Records are short, so that lists are sorted and counted fast; a query that asks for no facts does not read them.
+"""Records are short, so that lists are sorted and counted fast; `source` tells which queries need the facts as well.
 
 `indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
 more than the time. `seconds` and `started` are those of the wall clock. `fired_json` lists the labels of the perturbations that took
 effect; `more_json` holds the agent's facts (`agent`), the value of each grader (`grader`), the tools that were called (`called`), the
 labels that were armed (`armed`), and the tables of the world that changed (`changed`).
 """
+
+FACTS = ("started", "detail", "version", "paradigm", "case_json", "fired_json", "more_json")
 
 _RECORD = f"insert into records values ({', '.join('?' * 25)})"
 _FACTS = f"insert into facts values ({', '.join('?' * 8)})"
@@ -60,6 +69,11 @@ SECONDS = 5.0
 
 GROUP = 2_000
 """Trajectories that are added in one transaction: others see them from then on."""
+
+
+def source(*parts: str) -> str:
+    """Return from what a query selects that consists of these parts: records alone where none of them names a fact."""
+    return "episodes" if any(fact in part for part in parts for fact in FACTS) else "records"
 
 
 class RunIndex:
@@ -100,7 +114,9 @@ class RunIndex:
     def first(self, condition: str = "", values: Mapping[str, object] | None = None) -> int | None:
         """Return the `id` of the first episode in the files that meets a condition in SQL; None if none does."""
         where = f"where {condition}" if condition else ""
-        found = self.connection.execute(f"select id from episodes {where} order by part, offset limit 1", values or {})
+        found = self.connection.execute(
+            f"select id from {source(condition)} {where} order by part, offset limit 1", values or {}
+        )
         return next((number for (number,) in found), None)
 
     def select(self, query: str, values: Mapping[str, object] | None = None) -> list[sqlite3.Row]:
@@ -127,7 +143,7 @@ class RunIndex:
         return tuple(self.connection.execute("select name, inode, indexed, last from parts order by name").fetchall())
 
     def _line(self, number: int) -> tuple[Path, bytes]:
-        found = self.connection.execute("select part, offset, length from episodes where id = ?", (number,)).fetchone()
+        found = self.connection.execute("select part, offset, length from records where id = ?", (number,)).fetchone()
         if found is None:
             raise InputError(f"the index has no episode {number}", file=self.path)
         part, offset, length = found

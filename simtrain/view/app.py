@@ -169,8 +169,8 @@ class Viewer:
         run = self._of(request)
         most = min(_whole(request.query_params.get("most", "")) or FIRST_TRIAGED, MOST_TRIAGED)
         condition = f"reward < {SUCCESS}"
-        (failed,) = run.index.select(f"select count(*) from episodes where {condition}")[0]
-        rows = run.index.select(f"select id from episodes where {condition} order by id limit {most}")
+        (failed,) = run.index.select(f"select count(*) from records where {condition}")[0]
+        rows = run.index.select(f"select id from records where {condition} order by id limit {most}")
         groups = triage([run.index.read(row["id"]) for row in rows], lambda one: found_reference(run.path, one)[0])
         return self._page(
             "failures.html.jinja",
@@ -259,7 +259,7 @@ class Viewer:
 
 
 def _known(run: ShelvedRun) -> int:
-    (count,) = run.index.select("select count(*) from episodes")[0]
+    (count,) = run.index.select("select count(*) from records")[0]
     return count
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simtrain.contracts.trajectory import Trajectory
+from simtrain.runs.run_index import source
 from simtrain.view.addresses import PLACE, key_of, row_address
 from simtrain.view.filters import Filter, sort_keys
 from simtrain.view.shelf import ShelvedRun
@@ -32,17 +33,18 @@ def _near(run: ShelvedRun, number: int, chosen: Filter, q: str, sort: str, *, be
     keys, sorted_by, descending = sort_keys(sort)
     backwards = before != descending
     place = f"({', '.join(keys)})"
+    table = source(chosen.condition, *keys)
     found = run.index.select(
-        f"select id from episodes where {chosen.condition}"
+        f"select id from {table} where {chosen.condition}"
         # An episode that the filter drops, as one that is opened by its address, has no neighbours in the list.
-        f" and exists (select 1 from episodes where id = :here and {chosen.condition})"
-        f" and {place} {'<' if backwards else '>'} (select {', '.join(keys)} from episodes where id = :here)"
+        f" and exists (select 1 from {table} where id = :here and {chosen.condition})"
+        f" and {place} {'<' if backwards else '>'} (select {', '.join(keys)} from {table} where id = :here)"
         f" order by {', '.join(f'{key} desc' if backwards else key for key in keys)} limit 1",
         {**chosen.values, **sorted_by, "here": number},
     )
     if not found:
         return None
-    (row,) = run.index.select(f"select {', '.join(PLACE)} from episodes where id = :id", {"id": found[0]["id"]})
+    (row,) = run.index.select(f"select {', '.join(PLACE)} from records where id = :id", {"id": found[0]["id"]})
     return row_address(run, row, q, sort)
 
 
@@ -54,7 +56,7 @@ def same_case(
         (other, row)
         for other in runs
         for row in other.index.select(
-            f"select id, agent, reward, {', '.join(PLACE)} from episodes where scenario = :scenario and episode = :episode",
+            f"select id, agent, reward, {', '.join(PLACE)} from records where scenario = :scenario and episode = :episode",
             {"scenario": trajectory.scenario, "episode": trajectory.episode},
         )
         if other is not run or row["id"] != number

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.files.pages.drawing import Scale, bar, line, svg, text, ticks
 from simtrain.runs.intervals import Interval, share_interval
-from simtrain.runs.run_index import RunIndex
+from simtrain.runs.run_index import RunIndex, source
 from simtrain.view.filters import Filter
 
 Group: TypeAlias = Literal["scenario", "suite", "perturbation", "arm", "agent", "stop", "world_seed", "all"]
@@ -80,11 +80,11 @@ def _by_shape(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
 
 def _cases(chosen: Filter, by: Group) -> str:
     """Return the query of a row for each group and case."""
-    source = _FIRED if by == "perturbation" else "episodes"
+    table = _FIRED if by == "perturbation" else source(chosen.condition)
     return (
         f"select {_BY.get(by, by)} as name, scenario, episode, count(*) as episodes, count(reward) as graded,"
         f" sum(coalesce(reward >= {SUCCESS}, 0)) as solved, sum(steps) as steps, sum(tokens) as tokens,"
-        f" sum(coalesce(seconds, 0)) as seconds from {source} where {chosen.condition}"
+        f" sum(coalesce(seconds, 0)) as seconds from {table} where {chosen.condition}"
         f" group by {_BY.get(by, by)}, scenario, episode"
     )
 

@@ -20,6 +20,8 @@ NUMBERS = (
 COLUMNS = (*TEXTS, *NUMBERS)
 """What episodes are filtered and sorted by; beside them `solved`, `mark` for what a reader noted, LISTS and NAMED."""
 
+NULLABLE = ("blame", "detail", "started", "world_seed", "reward", "noticeable", "seconds")
+
 LISTS = {
     "fired": "fired_json, '$'",
     "called": "more_json, '$.called'",
@@ -85,17 +87,31 @@ def parse(text: str) -> Filter:
 
 def order(text: str) -> tuple[str, Mapping[str, object]]:
     """Return the SQL that sorts by a field, backwards after a minus, and its values; the order of playing if it names none."""
-    keys, values, descending = sort_keys(text)
-    return ", ".join(f"{key} desc" if descending else key for key in keys), values
+    found = _sorted(text)
+    if found is None:
+        return "id", {}
+    way = " desc" if text.startswith("-") else ""
+    return f"{found.sql}{way}, id{way}", found.values
 
 
 def sort_keys(text: str) -> tuple[Sequence[str], Mapping[str, object], bool]:
-    """Return the SQL of what is sorted by, which is never null and never the same for two episodes, its values, and whether backwards."""
-    try:
-        found = field_of(text.removeprefix("-"), "sorted")
-    except InputError:
+    """Return the same order as SQL that is never null and never the same for two episodes, its values, and whether backwards."""
+    found = _sorted(text)
+    if found is None:
         return ("id",), {}, False
-    return (f"{found.sql} is not null", f"coalesce({found.sql}, '')", "id"), found.values, text.startswith("-")
+    keys = (f"{found.sql} is not null", f"coalesce({found.sql}, '')", "id")
+    return (
+        keys if found.sql in NULLABLE or found.kind == "json" else (found.sql, "id"),
+        found.values,
+        text.startswith("-"),
+    )
+
+
+def _sorted(text: str) -> Field | None:
+    try:
+        return field_of(text.removeprefix("-"), "sorted")
+    except InputError:
+        return None
 
 
 def field_of(name: str, key: str) -> Field:

@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.runs.notes import EpisodeNote, EpisodePlace, read_notes
+from simtrain.runs.run_index import source
 from simtrain.values.errors import InputError
 from simtrain.view.chosen import Chosen
-from simtrain.view.filters import COLUMNS, Filter, field_of, order
+from simtrain.view.filters import Filter, field_of, order
 from simtrain.view.shelf import ShelvedRun
 
 A_PAGE = 100
@@ -24,6 +25,7 @@ NUMBER_COLUMNS = (
     ("perturbed", "perturbed"), ("tokens", "tokens"), ("seconds", "seconds"),
 )  # fmt: skip
 SHOWN = (*TEXT_COLUMNS, *NUMBER_COLUMNS)
+RECORDED = tuple(name for name, _ in SHOWN)
 """Columns of a list, and their headings. What a filter names beside them becomes a column too."""
 
 
@@ -68,15 +70,16 @@ def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: 
     more = _further((*chosen.filter.fields, sort.removeprefix("-")))
     fields = [field_of(name, f"c{number}") for number, name in enumerate(more)]
     sorting, sorted_by = order(sort)
+    condition = chosen.filter.condition
     # Numbers first: what is sorted is then short.
     numbers = run.index.select(
-        f"select id from episodes where {chosen.filter.condition} order by {sorting} limit {A_PAGE} offset {offset}",
+        f"select id from {source(condition, sorting)} where {condition} order by {sorting} limit {A_PAGE} offset {offset}",
         {**chosen.filter.values, **sorted_by},
     )
-    listed = ", ".join(("id", *COLUMNS, *(f'{field.sql} as "x{number}"' for number, field in enumerate(fields))))
+    listed = ", ".join(("id", *RECORDED, *(f'{field.sql} as "x{number}"' for number, field in enumerate(fields))))
     found = run.index.select(
         # Numbers of our own, so that they may stand in the query.
-        f"select {listed} from episodes where id in ({', '.join(str(number) for (number,) in numbers)})",
+        f"select {listed} from {source(listed)} where id in ({', '.join(str(number) for (number,) in numbers)})",
         {key: one for field in fields for key, one in field.values.items()},
     )
     rows = {row["id"]: {**dict(row), **{name: row[f"x{place}"] for place, name in enumerate(more)}} for row in found}
@@ -113,7 +116,7 @@ def _totals(run: ShelvedRun, chosen: Filter) -> Totals:
     (row,) = run.index.select(
         f"select count(*) as episodes, count(reward) as graded, coalesce(sum(reward >= {SUCCESS}), 0) as solved,"
         " coalesce(sum(steps), 0) as steps, coalesce(sum(tokens), 0) as tokens, coalesce(sum(cost), 0.0) as cost"
-        f" from episodes where {chosen.condition}",
+        f" from {source(chosen.condition)} where {chosen.condition}",
         chosen.values,
     )
     return Totals(*row)

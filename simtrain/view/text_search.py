@@ -48,13 +48,13 @@ class WordIndex:
     def missing(self) -> list[int]:
         """Return the `id` of every episode whose words are not indexed yet: all of them where the run was graded again."""
         if not self.begun:
-            return [row["id"] for row in self._index.select("select id from episodes order by id")]
+            return [row["id"] for row in self._index.select("select id from records order by id")]
         stamp = (self._index.stamp(), (self._index.path / TEXT_FILE).stat().st_ino)
         if stamp != self._stamp:
             with closing(_opened(self._index.path)) as connection:
                 _forget(connection, self._index)
                 known = {number for (number,) in connection.execute("select id from places")}
-            every = self._index.select("select id from episodes order by id")
+            every = self._index.select("select id from records order by id")
             self._missing = [number for (number,) in every if number not in known]
             self._stamp = stamp
         return self._missing
@@ -91,7 +91,7 @@ class WordIndex:
 
 
 def _add(connection: sqlite3.Connection, index: RunIndex, number: int) -> None:
-    (place,) = index.select("select part, offset, length from episodes where id = :id", {"id": number})
+    (place,) = index.select("select part, offset, length from records where id = :id", {"id": number})
     known = (number, *place, _inode(index.path, place["part"]))
     # Another viewer may have been faster.
     if connection.execute("insert or ignore into places values (?, ?, ?, ?, ?)", known).rowcount:
@@ -140,7 +140,7 @@ def _forget(connection: sqlite3.Connection, index: RunIndex) -> None:
     """Begin anew if an episode is no longer where it was when its words were indexed, as after grading again."""
     now = {
         (row["id"], row["part"], row["offset"], row["length"], _inode(index.path, row["part"]))
-        for row in index.select("select id, part, offset, length from episodes")
+        for row in index.select("select id, part, offset, length from records")
     }
     # An index that holds no text cannot forget a single one.
     if not now.issuperset(connection.execute("select * from places")):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simtrain.contracts.trajectory import Step, Trajectory
+from simtrain.drills.aftermath import landed
 
 LONGEST = 200
 """Characters of a sentence about what failed."""
@@ -75,7 +76,8 @@ def triage_faultless(failed: Iterable[Trajectory]) -> list[TriageGroup]:
 
 
 def _landed(trajectory: Trajectory, writing: set[str]) -> list[Step]:
-    return [step for step in trajectory.steps if step.action.tool in writing and not step.observation.is_error]
+    # Also those whose effect the agent was not told of.
+    return [step for step in trajectory.steps if step.action.tool in writing and landed(step)]
 
 
 def _sorted(groups: Mapping[tuple[str, tuple[str, ...], str], Sequence[Trajectory]]) -> list[TriageGroup]:

@@ -21,7 +21,7 @@ from simtrain.view.shelf import RunShelf
 
 pytestmark = pytest.mark.full
 
-KEPT = {"scenario_digest", "format", "reason", "blame", "solvability", "layer", "changed", "clock", "started"}
+KEPT = {"scenario_digest", "format", "reason", "blame", "solvability", "layer", "changed", "clock", "started", "ended"}
 """Fields that only take certain words, which a reader would refuse."""
 
 NAMES = {"case", "arguments", "detail", "changes", "before", "after", "content", "agent"}
@@ -96,7 +96,8 @@ async def test_no_payload_runs_or_loads_anything_in_the_viewer(hostile: Path) ->
         sides = ["compare?" + urlencode([("e", f"{quote(name)}?{key}") for name in names]) for key in keys]
         wrong = [f"run/{quote(payload)}" for payload in PAYLOADS[::9]]
         for path in (*lists, *episodes, *sides, *wrong):
-            await tab.goto(url + path)
+            reply = await tab.goto(url + path)
+            assert reply is not None and (reply.status == 200) == (path not in wrong), path
             assert await tab.evaluate("window.pwned") is None, path
             assert await tab.locator("h1").count() >= 1, path
     assert [one for one in asked if not one.startswith(url)] == []

@@ -90,6 +90,8 @@ async def _chromium() -> AsyncIterator[Browser]:
 @asynccontextmanager
 async def _tab(browser: Browser, width: int, height: int, **options: Any) -> AsyncIterator[Page]:
     context = await browser.new_context(viewport={"width": width, "height": height}, **options)
+    # References are played for some pages, which takes a while on a busy machine.
+    context.set_default_timeout(300_000)
     # What was measured by the clock of the machine is no part of a picture.
     await context.add_init_script("try { localStorage.setItem('no-metadata', '1') } catch {}")
     yield await context.new_page()

@@ -47,7 +47,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class ListPage:
+class EpisodeList:
     """What a page of the list shows."""
 
     totals: Totals
@@ -65,7 +65,7 @@ class ListPage:
         return "?" + urlencode({name: value for name, value in told.items() if value})
 
 
-def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: str, offset: int) -> ListPage:
+def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: str, offset: int) -> EpisodeList:
     """Return a page of the episodes that a filter chose."""
     more = _further((*chosen.filter.fields, sort.removeprefix("-")))
     fields = [field_of(name, f"c{number}") for number, name in enumerate(more)]
@@ -84,7 +84,7 @@ def list_page(run: ShelvedRun, chosen: Chosen, totals: Totals, *, q: str, sort: 
     )
     rows = {row["id"]: {**dict(row), **{name: row[f"x{place}"] for place, name in enumerate(more)}} for row in found}
     shown = [rows[number] for (number,) in numbers]
-    return ListPage(
+    return EpisodeList(
         totals,
         shown,
         (*SHOWN, *((name, name) for name in more)),

@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words tables wheel release-check clean
+.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words tables pictures wheel release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -28,6 +28,10 @@ real: .venv/.real ## play with a small model on a real server, in every place wh
 
 tables: .venv/.dev ## write the tables of plug-ins in docs/ anew, from the plug-ins
 	$(BIN)/python docs/make_tables.py
+
+pictures: .venv/.dev ## make the pictures of README and docs anew, from the pages that they show
+	.ci/install browser
+	$(BIN)/python docs/make_pictures.py
 
 proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
 	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -o faulthandler_timeout=36000 -m "full or not full"
@@ -64,6 +68,7 @@ bench: .venv/.dev ## speed and memory; refuses a docs page with figures that it 
 	rm -f benchmarks/figures.json
 	for file in benchmarks/bench_*.py; do $(BIN)/python "$$file" --record benchmarks/figures.json || exit 1; done
 	$(BIN)/python benchmarks/change.py
+	$(BIN)/python benchmarks/figures_page.py
 	$(BIN)/python benchmarks/page.py
 
 bench-keep: .venv/.dev ## record the last `make bench` as what later ones are compared with

@@ -106,8 +106,8 @@ async def _pages(folder: Path, rounds: int) -> list[Figure]:
     found = list[Figure]()
     for words, query in LISTS.items():
         found.append(Figure(f"list page, {words}", 1000 * await _page(viewer, f"/run/large{query}", rounds), "ms", 20))
-    episode = await _page(viewer, f"/run/large/episode?scenario={name}&episode=c050000&arm=&attempt=0", rounds)
-    figures = await _page(viewer, "/run/large/figures", rounds)
+    episode = await _page(viewer, f"/episode/large?scenario={name}&episode=c050000&arm=&attempt=0", rounds)
+    figures = await _page(viewer, "/figures/large", rounds)
     return [
         *found,
         Figure("an episode, its neighbours with it", 1000 * episode, "ms"),

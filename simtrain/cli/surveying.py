@@ -21,7 +21,14 @@ _OPEN: tuple[Label, ...] = ("unproved", "unnoticeable")
 
 
 def survey_packs(
-    jobs: Sequence[Job], agents: Sequence[str], *, at_least: float, workers: int, traces: Path | None, as_json: bool
+    jobs: Sequence[Job],
+    agents: Sequence[str],
+    *,
+    at_least: float,
+    workers: int,
+    traces: Path | None,
+    html: Path | None,
+    as_json: bool,
 ) -> None:
     """Search for proofs, let the `agents` of the jobs play the same pairs, and print the results.
 
@@ -49,6 +56,11 @@ def survey_packs(
     # Nothing recoverable fired: then nothing had to be proved.
     enough = share is None or share >= at_least
     played = {name: {"earned": earned_share(pairs, name), "declined": declined_share(pairs, name)} for name in agents}
+    if html is not None:
+        from simtrain.files.jsonl import write_whole
+        from simtrain.validation.page import survey_page
+
+        write_whole(html, survey_page(rows, pairs, share=share, at_least=at_least, agents=played))
     if as_json:
         print_json(
             {

@@ -30,6 +30,7 @@ With --agent it also reports how many of the proved pairs an agent solves.
 Examples:
   simtrain validate helpdesk
   simtrain validate my_scenario.yaml --cases 5 --json
+  simtrain validate helpdesk --html proofs.html
   simtrain validate helpdesk --perturbations flaky_network
   simtrain validate -p silent_lies -p dirty_data --workers 4 --traces p.jsonl
   simtrain validate -p catalogue --alone --agent resilient --agent naive
@@ -68,9 +69,13 @@ def command(
     alone: Annotated[
         bool, typer.Option("--alone", help="With packs: each perturbation alone, no pack as a whole.")
     ] = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the results to this HTML page too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects with `name` and `ok`.")] = False,
 ) -> None:
     """Prove each family, whatever the results of the others, then print all."""
+    if html is not None and not html.parent.is_dir():
+        # Before hours of proving.
+        raise InputError("there is no such folder", remedy="make it first", file=html.parent)
     if packs:
         from simtrain.cli.surveying import survey_packs
         from simtrain.runs.solvability.survey import CASES, Job
@@ -78,11 +83,16 @@ def command(
         sampled, players = None if every_case else cases or CASES, tuple(agents or ())
         families = _families(names or []).items()
         jobs = [Job(file, name, pack, sampled, seed, players, alone) for name, file in families for pack in packs]
-        survey_packs(jobs, players, at_least=at_least, workers=workers, traces=traces, as_json=as_json)
+        survey_packs(jobs, players, at_least=at_least, workers=workers, traces=traces, html=html, as_json=as_json)
         return
     proofs: list[Proof] = []
     unusable: list[InputError] = []
     _prove_all(names or [], cases, seed, quiet=as_json, proofs=proofs, unusable=unusable)
+    if html is not None:
+        from simtrain.files.jsonl import write_whole
+        from simtrain.validation.page import families_page
+
+        write_whole(html, families_page(proofs))
     if as_json:
         print_json([proof.facts() for proof in proofs])
     elif len(proofs) > len(unusable):

@@ -20,34 +20,60 @@ from simtrain.values.types import JsonObject, JsonValue
 INDEX_FILE = "index.sqlite"
 """The file's name. It holds nothing that the trajectories do not say: without it, or with a damaged one, the index is made anew."""
 
-FORMAT = 2
+FORMAT = 5
 """Of the tables below, as SQLite's `user_version`."""
 
 TABLES = """
 create table parts (
     name text primary key, inode integer not null, indexed integer not null, lines integer not null, last text not null
 ) strict;
-create table episodes (
+create table records (
     id integer primary key, part text not null, offset integer not null, length integer not null,
     scenario text not null, episode text not null, seed integer not null, attempt integer not null,
     agent text not null, arm text not null, world text not null, world_seed integer, reward real,
     stop text not null, blame text, turns integer not null, steps integer not null, errors integer not null,
     perturbed integer not null, noticeable integer, solvability text not null, impossible integer not null,
-    tokens integer not null, cost real not null, seconds real, case_json text not null, fired_json text not null
+    tokens integer not null, cost real not null, seconds real
 ) strict;
-create index episodes_by_case on episodes (scenario, episode, arm, attempt);
-create index episodes_by_part on episodes (part);
+create table facts (
+    id integer primary key, started text, detail text, version text not null, paradigm text not null,
+    case_json text not null, fired_json text not null, more_json text not null
+) strict;
+create index records_by_case on records (scenario, episode, arm, attempt);
+create index records_by_part on records (part);
+create index records_by_reward on records (reward);
+create index records_by_turns on records (turns);
+create index records_by_steps on records (steps);
+create index records_by_errors on records (errors);
+create index records_by_perturbed on records (perturbed);
+create index records_by_tokens on records (tokens);
+create index records_by_seconds on records (seconds);
+create view episodes as select records.*, started, detail, version, paradigm, case_json, fired_json, more_json
+    from records left join facts on facts.id = records.id;
 """
-"""`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
-more than the time. `seconds` are those of the wall clock. `fired_json` lists the labels of the perturbations that took effect."""
+"""Records are short, so that lists are sorted and counted fast; `source` tells which queries need the facts as well.
 
-_INSERT = f"insert into episodes values (null, {', '.join('?' * 26)})"
+`indexed` counts bytes, and `last` is a digest of the last line in them. `perturbed` counts steps in which a perturbation changed
+more than the time. `seconds` and `started` are those of the wall clock. `fired_json` lists the labels of the perturbations that took
+effect; `more_json` holds the agent's facts (`agent`), the value of each grader (`grader`), the tools that were called (`called`), the
+labels that were armed (`armed`), and the tables of the world that changed (`changed`).
+"""
+
+FACTS = ("started", "detail", "version", "paradigm", "case_json", "fired_json", "more_json")
+
+_RECORD = f"insert into records values ({', '.join('?' * 25)})"
+_FACTS = f"insert into facts values ({', '.join('?' * 8)})"
 
 SECONDS = 5.0
 """How often the index is brought up to date during a run."""
 
 GROUP = 2_000
 """Trajectories that are added in one transaction: others see them from then on."""
+
+
+def source(*parts: str) -> str:
+    """Return from what a query selects that consists of these parts: records alone where none of them names a fact."""
+    return "episodes" if any(fact in part for part in parts for fact in FACTS) else "records"
 
 
 class RunIndex:
@@ -88,7 +114,9 @@ class RunIndex:
     def first(self, condition: str = "", values: Mapping[str, object] | None = None) -> int | None:
         """Return the `id` of the first episode in the files that meets a condition in SQL; None if none does."""
         where = f"where {condition}" if condition else ""
-        found = self.connection.execute(f"select id from episodes {where} order by part, offset limit 1", values or {})
+        found = self.connection.execute(
+            f"select id from {source(condition)} {where} order by part, offset limit 1", values or {}
+        )
         return next((number for (number,) in found), None)
 
     def select(self, query: str, values: Mapping[str, object] | None = None) -> list[sqlite3.Row]:
@@ -99,14 +127,27 @@ class RunIndex:
 
     def read(self, number: int) -> Trajectory:
         """Return the trajectory of an episode, by its `id` here. Raises InputError if there is none, or it cannot be read."""
-        found = self.connection.execute("select part, offset, length from episodes where id = ?", (number,)).fetchone()
+        part, line = self._line(number)
+        try:
+            return from_line(line)
+        except InputError as error:
+            raise error.at(file=part) from None
+
+    def row(self, number: int) -> JsonObject:
+        """Return the line of an episode as JSON, several times faster than `read`. Raises InputError as `read` does."""
+        part, line = self._line(number)
+        return trajectory_row(line, part, number)
+
+    def stamp(self) -> tuple[object, ...]:
+        """Return what changes whenever episodes were added or replaced."""
+        return tuple(self.connection.execute("select name, inode, indexed, last from parts order by name").fetchall())
+
+    def _line(self, number: int) -> tuple[Path, bytes]:
+        found = self.connection.execute("select part, offset, length from records where id = ?", (number,)).fetchone()
         if found is None:
             raise InputError(f"the index has no episode {number}", file=self.path)
         part, offset, length = found
-        try:
-            return from_line(_bytes(self.path / part, offset, length))
-        except InputError as error:
-            raise error.at(file=self.path / part) from None
+        return self.path / part, _bytes(self.path / part, offset, length)
 
     def _refresh(self, part: Path, on_indexed: Callable[[int], None]) -> int:
         added = 0
@@ -123,18 +164,24 @@ class RunIndex:
         """Add the next group of a file's trajectories, and return their lengths."""
         indexed, lines = self._known(part)
         if not indexed:
-            self.connection.execute("delete from episodes where part = ?", (part.name,))
+            self.connection.execute(
+                "delete from facts where id in (select id from records where part = ?)", (part.name,)
+            )
+            self.connection.execute("delete from records where part = ?", (part.name,))
             self.connection.execute("delete from parts where name = ?", (part.name,))
+        (number,) = self.connection.execute("select coalesce(max(id), 0) from records").fetchone()
         rows, line = list[tuple[JsonValue, ...]](), b""
         for line in _lines(part, indexed, most=GROUP):
             lines += 1
-            rows.append((part.name, indexed, len(line), *_values(line, part, lines)))
+            number += 1
+            rows.append((number, part.name, indexed, len(line), *_values(line, part, lines)))
             indexed += len(line)
         if rows:
-            self.connection.executemany(_INSERT, rows)
+            self.connection.executemany(_RECORD, (row[:25] for row in rows))
+            self.connection.executemany(_FACTS, ((row[0], *row[25:]) for row in rows))
             place = (part.name, part.stat().st_ino, indexed, lines, _digest(line))
             self.connection.execute("insert or replace into parts values (?, ?, ?, ?, ?)", place)
-        return [int(row[2]) for row in rows]
+        return [int(row[3]) for row in rows]
 
     def _known(self, part: Path) -> tuple[int, int]:
         """Return how far a file is indexed, in bytes and lines; nothing if it was replaced or cut since, or edited in place."""
@@ -143,7 +190,7 @@ class RunIndex:
         if found is None or found[0] != part.stat().st_ino:
             return 0, 0
         _, indexed, lines, last = found
-        line = "select offset, length from episodes where part = ? order by id desc limit 1"
+        line = "select offset, length from records where part = ? order by id desc limit 1"
         offset, length = self.connection.execute(line, (part.name,)).fetchone()
         return (indexed, lines) if _digest(_bytes(part, offset, length)) == last else (0, 0)
 
@@ -256,7 +303,16 @@ def _columns(row: JsonObject) -> Iterator[JsonValue]:
     usage, timing = cast(JsonObject, row.get("usage") or {}), cast(JsonObject, row.get("timing") or {})
     yield usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
     yield float(usage.get("cost", 0.0))
-    yield timing.get("seconds")
+    yield from (timing.get("seconds"), timing.get("started"), row["stop"].get("detail"))
+    yield from (row.get("version", ""), row.get("paradigm", ""))
     yield orjson.dumps(row["case"]).decode()
     fired: set[str] = {event["label"] for step in steps for event in step.get("events", ())}
     yield orjson.dumps(sorted(fired.union(row.get("bent", ())))).decode()
+    more: JsonObject = {
+        "agent": row["agent"],
+        "grader": {reward["grader"]: reward["value"] for reward in row.get("rewards", ())},
+        "called": sorted({step["action"]["tool"] for step in steps}),
+        "armed": row.get("perturbations", ()),
+        "changed": list(row.get("changes", ())),
+    }
+    yield orjson.dumps(more).decode()

@@ -36,6 +36,12 @@ def run_writers(path: Path, worker: int, *, sync_every: int) -> Generator[tuple[
         yield kept, failures
 
 
+def failures(path: Path) -> Iterator[Trajectory]:
+    """Yield the rollouts that failed through no fault of the agent. Raises InputError."""
+    file = path / FAILURES_FILE
+    yield from read_part(file) if file.is_file() else ()
+
+
 def last_failure(path: Path) -> Trajectory | None:
     """Return the last rollout that failed through no fault of the agent; None if none did. Raises InputError."""
     file = path / FAILURES_FILE

@@ -1,7 +1,7 @@
 """The addresses of episodes: by scenario, case, arm and attempt, so that they stay the same as long as the run does."""
 
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote, unquote, urlencode
 
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.values.errors import InputError
@@ -9,6 +9,8 @@ from simtrain.view.shelf import ShelvedRun
 
 PLACE = ("scenario", "episode", "arm", "attempt")
 """The columns that name an episode in its run."""
+
+PageName: TypeAlias = Literal["run", "figures", "failures", "episode", "note", "words", "count"]
 
 
 def number_of(run: ShelvedRun, values: Any) -> int:
@@ -24,13 +26,25 @@ def number_of(run: ShelvedRun, values: Any) -> int:
 
 def key_of(run: ShelvedRun, row: Any) -> str:
     """Return what names an episode among all runs."""
-    return f"{run.name}?{urlencode({name: row[name] for name in PLACE})}"
+    return f"{quote(run.name)}?{urlencode({name: row[name] for name in PLACE})}"
+
+
+def run_of_key(key: str) -> tuple[str, str]:
+    """Return the name of the run in such a key, and the query that names the episode."""
+    name, _, query = key.partition("?")
+    return unquote(name), query
+
+
+def page_address(page: PageName, run: ShelvedRun, **query: str) -> str:
+    """Return the address of a page of a run; empty words of the query are left out."""
+    told = urlencode({name: value for name, value in query.items() if value})
+    return f"/{page}/{quote(run.name)}" + (f"?{told}" if told else "")
 
 
 def row_address(run: ShelvedRun, row: Any, q: str, sort: str) -> str:
     """Return the address of an episode, which stays the same as long as the run does, and of the list that it was opened from."""
     listed = {name: value for name, value in (("q", q), ("sort", sort)) if value}
-    return f"/run/{run.name}/episode?{urlencode({**{name: row[name] for name in PLACE}, **listed})}"
+    return f"/episode/{quote(run.name)}?{urlencode({**{name: row[name] for name in PLACE}, **listed})}"
 
 
 def trajectory_address(run: ShelvedRun, trajectory: Trajectory) -> str:

@@ -1,15 +1,15 @@
-"""The web app over run folders: lists, figures, episodes, comparisons, triage and notes."""
+"""The web app over run folders: lists, figures, episodes, comparisons, failures and notes."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
@@ -18,19 +18,21 @@ from simtrain.mcp.serve.guard import HostGuard
 from simtrain.mcp.serve.listening import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.runs.notes import MARKS, read_notes, write_note
+from simtrain.runs.trajectory_files import failures
 from simtrain.values.errors import InputError
-from simtrain.view.addresses import PLACE, key_of, number_of, row_address
+from simtrain.view.addresses import PLACE, key_of, number_of, page_address, run_of_key
 from simtrain.view.branches import MOST_LEAVES, branches
-from simtrain.view.figures import GroupFigures, figures, success_chart
-from simtrain.view.filters import COLUMNS, Filter, order, parse
-from simtrain.view.marks import with_marks
+from simtrain.view.chosen import EpisodeChooser
+from simtrain.view.episode_page import listed, neighbours, same_case
+from simtrain.view.figures import GROUPS, figures, success_chart
+from simtrain.view.list_page import A_PAGE, RunTotals, list_page
 from simtrain.view.reference import found_reference
 from simtrain.view.run_comparison import compare_runs
+from simtrain.view.run_table import RunTable
 from simtrain.view.shelf import RunShelf, ShelvedRun
 from simtrain.view.shown_episode import shown_turns
-from simtrain.view.side_by_side import step_rows
-from simtrain.view.text_search import found, index_words, indexed
-from simtrain.view.triage import divergence, triage
+from simtrain.view.side_by_side import side_by_side
+from simtrain.view.triage import divergence, triage, triage_faultless
 from simtrain.view.viewer_templates import HERE, viewer_templates
 
 # Pages hold text of agents and worlds: no script but the viewer's own may run, and nothing may be fetched from elsewhere.
@@ -44,18 +46,10 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
-A_PAGE = 100
 FIRST_TRIAGED = 200
 MOST_TRIAGED = 5_000
 MOST_COMPARED = 6
 MOST_BODY = 100_000
-
-SHOWN = (
-    ("episode", "episode"), ("scenario", "scenario"), ("agent", "agent"), ("arm", "arm"), ("attempt", "attempt"),
-    ("reward", "reward"), ("stop", "stop"), ("turns", "turns"), ("steps", "calls"), ("errors", "errors"),
-    ("perturbed", "perturbed"), ("tokens", "tokens"), ("seconds", "seconds"),
-)  # fmt: skip
-"""Columns of a list, and their headings."""
 
 
 class Viewer:
@@ -64,21 +58,31 @@ class Viewer:
     def __init__(self, shelf: RunShelf) -> None:
         self.shelf = shelf
         self._lock = Lock()
+        self._chooser = EpisodeChooser()
+        self._table = RunTable()
+        self._totals = RunTotals()
         self.app = HostGuard(Starlette(routes=self._routes()))
 
+    def close(self) -> None:
+        """Stop what works in the background."""
+        self._chooser.end()
+
     def _routes(self) -> list[Route]:
-        run = "/run/{run}"
+        # The name of a run may hold slashes, so it comes last.
+        run = "{run:path}"
         pages = {
             "/": self._runs,
-            run: self._run,
-            f"{run}/count": self._count,
-            f"{run}/figures": self._figures,
-            f"{run}/triage": self._triage,
-            f"{run}/episode": self._episode,
+            "/count": self._count_all,
             "/compare": self._compare,
             "/runs": self._compare_runs,
+            f"/run/{run}": self._run,
+            f"/count/{run}": self._count,
+            f"/figures/{run}": self._figures,
+            f"/failures/{run}": self._failures,
+            f"/episode/{run}": self._episode,
+            f"/words/{run}": self._indexed,
         }
-        posts = {f"{run}/note": self._note, f"{run}/words": self._words}
+        posts = {f"/note/{run}": self._note, f"/words/{run}": self._index}
         return [
             *(Route(path, self._guarded(page), methods=["GET"]) for path, page in pages.items()),
             *(Route(path, self._guarded(page), methods=["POST"]) for path, page in posts.items()),
@@ -129,108 +133,65 @@ class Viewer:
     def _runs(self, request: Request, form: dict[str, str]) -> Response:
         runs = self.shelf.runs()
         if len(runs) == 1:
-            return RedirectResponse(f"/run/{runs[0].name}", headers=HEADERS)
-        rows = [self._run_row(run) for run in runs]
-        suites = list(dict.fromkeys(suite for row in rows for suite in row["suites"]))
-        return self._page("runs.html.jinja", rows=rows, suites=suites)
+            return RedirectResponse(page_address("run", runs[0]), headers=HEADERS)
+        rows, suites = self._table.rows(runs)
+        return self._page("runs.html.jinja", rows=rows, suites=suites, known=sum(_known(run) for run in runs))
 
-    def _run_row(self, run: ShelvedRun) -> dict[str, Any]:
-        run.index.refresh()
-        groups = figures(run.index, Filter(), "scenario")
-        suites: dict[str, list[GroupFigures]] = {}
-        for group in groups:
-            suites.setdefault(group.name.partition("/")[0], []).append(group)
-        total = next(iter(figures(run.index, Filter(), "agent")), None)
-        return {
-            "name": run.name,
-            "agent": run.agent,
-            "planned": run.facts.get("episodes", 0),
-            "total": total,
-            "suites": {name: _success(found) for name, found in suites.items()},
-        }
+    def _count_all(self, request: Request, form: dict[str, str]) -> Response:
+        runs = self.shelf.runs()
+        for run in runs:
+            run.index.refresh()
+        return PlainTextResponse(str(sum(_known(run) for run in runs)), headers=HEADERS)
 
     def _run(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
-        q, sort = request.query_params.get("q", ""), request.query_params.get("sort", "")
+        q, sort = _asked(request)
+        chosen = self._chooser.choose(run, q)
         offset = _whole(request.query_params.get("offset", "0"))
-        chosen, error, wordless = self._chosen(run, q)
-        where = f"from episodes where {chosen.condition}"
-        (count,) = run.index.select(f"select count(*) {where}", chosen.values)[0]
-        rows = run.index.select(
-            f"select id, {', '.join(COLUMNS)} {where} order by {order(sort)} limit {A_PAGE} offset {offset}",
-            chosen.values,
-        )
-
-        def here(**changed: object) -> str:
-            return "?" + urlencode({"q": q, "sort": sort, "offset": offset, **changed})
-
-        return self._page(
-            "run.html.jinja",
-            run=run,
-            q=q,
-            sort=sort,
-            error=error,
-            wordless=wordless,
-            count=count,
-            known=_known(run),
-            rows=rows,
-            offset=offset,
-            page=A_PAGE,
-            columns=SHOWN,
-            here=here,
-            notes=read_notes(run.path),
-        )
-
-    def _chosen(self, run: ShelvedRun, q: str) -> tuple[Filter, str, bool]:
-        """Return the filter of a list, what is wrong with it, and whether words are to be found that are not indexed yet."""
-        try:
-            chosen = with_marks(parse(q), run.path)
-        except InputError as error:
-            return Filter("0"), str(error), False
-        if not chosen.words:
-            return chosen, "", False
-        if not indexed(run.path):
-            return Filter("0"), "", True
-        index_words(run.index)
-        # Numbers of our own, so that they may stand in the query.
-        numbers = ",".join(map(str, found(run.path, chosen.words)))
-        return Filter(f"{chosen.condition} and id in ({numbers})", chosen.values), "", False
+        shown = list_page(run, chosen, self._totals.of(run, chosen.filter), q=q, sort=sort, offset=offset)
+        return self._page("run.html.jinja", run=run, chosen=chosen, list=shown, known=_known(run), page=A_PAGE)
 
     def _count(self, request: Request, form: dict[str, str]) -> Response:
         return PlainTextResponse(str(_known(self._of(request))), headers=HEADERS)
 
     def _figures(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
-        q = request.query_params.get("q", "")
-        chosen, error, _ = self._chosen(run, q)
+        q, _ = _asked(request)
+        chosen = self._chooser.choose(run, q)
         found = [
             (by, success_chart(groups, f"Success by {by}"), groups)
-            for by in ("scenario", "perturbation", "arm", "agent", "stop")
-            if len(groups := figures(run.index, chosen, by)) > 1 or by == "scenario"
+            for by in GROUPS
+            if len(groups := figures(run.index, chosen.filter, by)) > 1 or (by == "scenario" and groups)
         ]
-        return self._page("figures.html.jinja", run=run, q=q, error=error, found=found, known=_known(run))
+        return self._page("figures.html.jinja", run=run, q=q, chosen=chosen, found=found, known=_known(run))
 
-    def _triage(self, request: Request, form: dict[str, str]) -> Response:
+    def _failures(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
         most = min(_whole(request.query_params.get("most", "")) or FIRST_TRIAGED, MOST_TRIAGED)
         condition = f"reward < {SUCCESS}"
-        (failed,) = run.index.select(f"select count(*) from episodes where {condition}")[0]
-        rows = run.index.select(f"select id from episodes where {condition} order by id limit {most}")
-        trajectories = [run.index.read(row["id"]) for row in rows]
-        groups = triage(trajectories, lambda one: found_reference(run.path, one)[0])
+        (failed,) = run.index.select(f"select count(*) from records where {condition}")[0]
+        rows = run.index.select(f"select id from records where {condition} order by id limit {most}")
+        groups = triage([run.index.read(row["id"]) for row in rows], lambda one: found_reference(run.path, one)[0])
         return self._page(
-            "triage.html.jinja", run=run, failed=failed, looked=len(rows), groups=groups, more=min(failed, MOST_TRIAGED)
+            "failures.html.jinja",
+            run=run,
+            failed=failed,
+            looked=len(rows),
+            groups=groups,
+            more=min(failed, MOST_TRIAGED),
+            faultless=triage_faultless(_unplayed(run)),
+            known=_known(run),
         )
 
     def _episode(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
         number = number_of(run, request.query_params)
         trajectory = run.index.read(number)
-        q, sort = request.query_params.get("q", ""), request.query_params.get("sort", "")
-        before, after = self._neighbours(run, number, q, sort)
+        q, sort = _asked(request)
+        before, after = neighbours(run, number, self._chooser.choose(run, q).filter, q, sort)
         reference, unknown = found_reference(run.path, trajectory)
         place = (trajectory.scenario, trajectory.episode, trajectory.arm, trajectory.attempt)
-        others = self._others(run, number, trajectory)
+        others = same_case(self.shelf.runs(), run, number, trajectory)
         read = [(one, one.index.read(row["id"])) for one, row in others[:MOST_LEAVES]]
         leaves = {id(leaf): (one, leaf) for one, leaf in [(run, trajectory), *read]}
         return self._page(
@@ -238,50 +199,21 @@ class Viewer:
             run=run,
             trajectory=trajectory,
             shown=shown_turns(trajectory, run.domain_of(trajectory.scenario)),
-            up=f"/run/{run.name}?" + urlencode({"q": q, "sort": sort}),
+            up=page_address("run", run, q=q, sort=sort),
             before=before,
             after=after,
             reference=reference,
             unknown=unknown,
             divergence=divergence(trajectory, reference) if reference else None,
             note=read_notes(run.path).get(place),
-            note_address=f"/run/{run.name}/note?{request.url.query}",
+            note_address=f"/note/{quote(run.name)}?{request.url.query}",
             marks=MARKS,
             own=key_of(run, dict(zip(PLACE, place, strict=True))),
-            others=[_other(one, row) for one, row in others],
+            others=listed(others),
+            unlisted=max(0, len(others) - len(listed(others))),
             leaves=leaves,
             branches=branches(trajectory, (leaf for _, leaf in leaves.values() if leaf is not trajectory)),
         )
-
-    def _neighbours(self, run: ShelvedRun, number: int, q: str, sort: str) -> list[str | None]:
-        """Return the addresses of the episodes before and after one in the list that it was opened from."""
-        chosen, _, _ = self._chosen(run, q)
-        rows = run.index.select(
-            f"select id from episodes where {chosen.condition} order by {order(sort)}", chosen.values
-        )
-        numbers = [row["id"] for row in rows]
-        place = numbers.index(number) if number in numbers else None
-        found = list[str | None]()
-        for other in (-1, 1):
-            near = None if place is None else place + other
-            if near is None or not 0 <= near < len(numbers):
-                found.append(None)
-                continue
-            row = run.index.select(f"select {', '.join(PLACE)} from episodes where id = :id", {"id": numbers[near]})[0]
-            found.append(row_address(run, row, q, sort))
-        return found
-
-    def _others(self, run: ShelvedRun, number: int, trajectory: Trajectory) -> list[tuple[ShelvedRun, Any]]:
-        """Return the other episodes of the same case in all runs, as rows of their indexes."""
-        return [
-            (other, row)
-            for other in self.shelf.runs()
-            for row in other.index.select(
-                f"select id, agent, reward, {', '.join(PLACE)} from episodes where scenario = :scenario and episode = :episode",
-                {"scenario": trajectory.scenario, "episode": trajectory.episode},
-            )
-            if other is not run or row["id"] != number
-        ]
 
     def _compare(self, request: Request, form: dict[str, str]) -> Response:
         chosen = list(dict.fromkeys(request.query_params.getlist("e")))[:MOST_COMPARED]
@@ -293,7 +225,7 @@ class Viewer:
             "compare.html.jinja",
             heads=heads,
             trajectories=trajectories,
-            rows=step_rows(trajectories),
+            rows=side_by_side([(one, run.domain_of(one.scenario)) for run, one, _ in heads]),
             same_case=len({(one.scenario, one.episode) for one in trajectories}) == 1,
         )
 
@@ -303,42 +235,45 @@ class Viewer:
             raise InputError("two runs at least are compared", remedy="choose them in the list of runs")
         return self._page("run_comparison.html.jinja", found=compare_runs([self._named(name) for name in names]))
 
-    def _head(self, key: str) -> tuple[str, Trajectory, str]:
-        name, _, query = key.partition("?")
+    def _head(self, key: str) -> tuple[ShelvedRun, Trajectory, str]:
+        name, query = run_of_key(key)
         run = self._named(name)
         values = {word: found[-1] for word, found in parse_qs(query, keep_blank_values=True).items()}
-        return name, run.index.read(number_of(run, values)), f"/run/{name}/episode?{query}"
+        return run, run.index.read(number_of(run, values)), f"/episode/{quote(name)}?{query}"
 
     def _note(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
         trajectory = run.index.read(number_of(run, request.query_params))
         write_note(run.path, trajectory, mark=form.get("mark", ""), note=form.get("note", ""))
-        return RedirectResponse(f"/run/{run.name}/episode?{request.url.query}", 303, headers=HEADERS)
+        return RedirectResponse(f"/episode/{quote(run.name)}?{request.url.query}", 303, headers=HEADERS)
 
-    def _words(self, request: Request, form: dict[str, str]) -> Response:
+    def _index(self, request: Request, form: dict[str, str]) -> Response:
         run = self._of(request)
-        index_words(run.index)
-        return RedirectResponse(f"/run/{run.name}?" + urlencode({"q": form.get("q", "")}), 303, headers=HEADERS)
+        self._chooser.index(run)
+        return RedirectResponse(page_address("run", run, q=form.get("q", "")), 303, headers=HEADERS)
+
+    def _indexed(self, request: Request, form: dict[str, str]) -> Response:
+        work = self._chooser.indexing(self._of(request))
+        told = {"done": work.done, "total": work.total, "running": work.running} if work else {"running": False}
+        return JSONResponse(told, headers=HEADERS)
 
 
 def _known(run: ShelvedRun) -> int:
-    (count,) = run.index.select("select count(*) from episodes")[0]
+    (count,) = run.index.select("select count(*) from records")[0]
     return count
 
 
-def _success(groups: Sequence[GroupFigures]) -> float | None:
-    graded = sum(group.graded for group in groups)
-    return sum(group.solved for group in groups) / graded if graded else None
+def _unplayed(run: ShelvedRun) -> Iterator[Trajectory]:
+    """Yield the rollouts that failed through no fault of the agent and were not played again since."""
+    condition = " and ".join(f"{name} = :{name}" for name in PLACE)
+    for one in failures(run.path):
+        if run.index.first(condition, {name: getattr(one, name) for name in PLACE}) is None:
+            yield one
 
 
-def _other(run: ShelvedRun, row: Any) -> tuple[str, str, str]:
-    """Return an episode in words, as a key, and by address."""
-    words = (run.name, row["agent"], row["arm"], f"attempt {row['attempt']}", f"reward {_reward(row['reward'])}")
-    return " · ".join(word for word in words if word), key_of(run, row), row_address(run, row, "", "")
-
-
-def _reward(value: float | None) -> str:
-    return "none" if value is None else f"{value:g}"
+def _asked(request: Request) -> tuple[str, str]:
+    """Return the filter and the sorting that an address names."""
+    return request.query_params.get("q", ""), request.query_params.get("sort", "")
 
 
 def _whole(text: str) -> int:
@@ -363,6 +298,10 @@ async def viewing(shelf: RunShelf, *, port: int = 0, arrival: float = ARRIVAL) -
 
     A request that takes longer than `arrival` seconds to arrive is dropped.
     """
-    with bind(Listening(port=port, control_port=None)) as sockets:
-        async with served(Viewer(shelf).app, sockets.main, arrival):
-            yield f"http://127.0.0.1:{sockets.main.getsockname()[1]}/"
+    viewer = Viewer(shelf)
+    try:
+        with bind(Listening(port=port, control_port=None)) as sockets:
+            async with served(viewer.app, sockets.main, arrival):
+                yield f"http://127.0.0.1:{sockets.main.getsockname()[1]}/"
+    finally:
+        viewer.close()

@@ -11,7 +11,7 @@ MOST_LEAVES = 100
 
 
 @dataclass(frozen=True)
-class Branch:
+class TreeBranch:
     """A stretch of turns, counted from 1, that the same episodes share; those that end with it, and the branches after it.
 
     `reply` says which of several replies to the call before was heard, counted from 1; 0 if all heard the same.
@@ -25,10 +25,10 @@ class Branch:
     episodes: int
     mean_return: float | None
     ended: tuple[Trajectory, ...]
-    below: tuple["Branch", ...]
+    below: tuple["TreeBranch", ...]
 
 
-def branches(trajectory: Trajectory, others: Iterable[Trajectory]) -> list[Branch]:
+def branches(trajectory: Trajectory, others: Iterable[Trajectory]) -> list[TreeBranch]:
     """Return the branches of an episode's tree; none if no other episode begins with the same turn."""
     alike = [one for one in others if one.seed == trajectory.seed][: MOST_LEAVES - 1]
     tree = next(tree for tree in trees([trajectory, *alike]) if any(leaf is trajectory for leaf in tree.leaves))
@@ -37,13 +37,13 @@ def branches(trajectory: Trajectory, others: Iterable[Trajectory]) -> list[Branc
     return [_branch(choice, 0) for choice in tree.choices]
 
 
-def _branch(first: TreeChoice, reply: int) -> Branch:
+def _branch(first: TreeChoice, reply: int) -> TreeBranch:
     stretch = [first]
     while (after := _only_choice(stretch[-1])) is not None:
         stretch.append(after)
     last = stretch[-1]
     several = len(last.places) > 1
-    return Branch(
+    return TreeBranch(
         first.depth + 1,
         last.depth + 1,
         tuple(step.action.tool for choice in stretch for step in choice.turn.steps),

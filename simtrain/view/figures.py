@@ -1,17 +1,20 @@
 """The figures of a run by scenario, perturbation, arm and agent, from its index, with 95 % intervals over cases."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simtrain.contracts.trajectory import SUCCESS
 from simtrain.files.pages.drawing import Scale, bar, line, svg, text, ticks
 from simtrain.runs.intervals import Interval, share_interval
-from simtrain.runs.run_index import RunIndex
+from simtrain.runs.run_index import RunIndex, source
 from simtrain.view.filters import Filter
 
 Group: TypeAlias = Literal["scenario", "suite", "perturbation", "arm", "agent", "stop", "world_seed", "all"]
+
+GROUPS: Sequence[Group] = ("suite", "scenario", "perturbation", "arm", "agent", "world_seed", "stop")
+"""By what the page of figures groups, where there is more than one group."""
 
 _BY: dict[Group, str] = {
     "suite": "iif(instr(scenario, '/'), substr(scenario, 1, instr(scenario, '/') - 1), scenario)",
@@ -55,28 +58,52 @@ def figures(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
 def pooled_figures(indexes: Sequence[RunIndex], chosen: Filter, by: Group) -> list[GroupFigures]:
     """Return the figures of each group over several runs. All attempts at a case count as one cluster, whichever run they are in."""
     groups: dict[str, dict[tuple[str, str], Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    source = _FIRED if by == "perturbation" else "episodes"
+    if len(indexes) == 1:
+        return _by_shape(indexes[0], chosen, by)
     for index in indexes:
-        for row in index.select(
-            f"select {_BY.get(by, by)} as name, scenario, episode, count(*) as episodes, count(reward) as graded,"
-            f" sum(coalesce(reward >= {SUCCESS}, 0)) as solved, sum(steps) as steps, sum(tokens) as tokens,"
-            f" sum(coalesce(seconds, 0)) as seconds from {source} where {chosen.condition}"
-            f" group by {_BY.get(by, by)}, scenario, episode",
-            chosen.values,
-        ):
+        for row in index.select(_cases(chosen, by), chosen.values):
             groups[str(row["name"])][row["scenario"], row["episode"]].update({key: row[key] for key in _SUMS})
-    return [_group(name, list(cases.values())) for name, cases in sorted(groups.items())]
+    return [_group(name, [(1, case) for case in cases.values()]) for name, cases in sorted(groups.items())]
 
 
-def _group(name: str, cases: Sequence[Counter[str]]) -> GroupFigures:
-    total = {key: sum(case[key] for case in cases) for key in _SUMS}
-    episodes = total["episodes"]
+def _by_shape(index: RunIndex, chosen: Filter, by: Group) -> list[GroupFigures]:
+    """Return the figures of one run, whose cases SQLite counts: those with as many graded and solved episodes together."""
+    groups: dict[str, list[tuple[int, Mapping[str, float]]]] = defaultdict(list)
+    for row in index.select(
+        f"select name, graded, solved, count(*) as cases, {', '.join(f'sum({key}) as {key}s' for key in _SUMS)}"
+        f" from ({_cases(chosen, by)}) group by name, graded, solved",
+        chosen.values,
+    ):
+        groups[str(row["name"])].append((row["cases"], {key: row[f"{key}s"] for key in _SUMS}))
+    return [_group(name, shapes) for name, shapes in sorted(groups.items())]
+
+
+def _cases(chosen: Filter, by: Group) -> str:
+    """Return the query of a row for each group and case."""
+    table = _FIRED if by == "perturbation" else source(chosen.condition)
+    return (
+        f"select {_BY.get(by, by)} as name, scenario, episode, count(*) as episodes, count(reward) as graded,"
+        f" sum(coalesce(reward >= {SUCCESS}, 0)) as solved, sum(steps) as steps, sum(tokens) as tokens,"
+        f" sum(coalesce(seconds, 0)) as seconds from {table} where {chosen.condition}"
+        f" group by {_BY.get(by, by)}, scenario, episode"
+    )
+
+
+def _group(name: str, shapes: Sequence[tuple[int, Mapping[str, float]]]) -> GroupFigures:
+    """Return the figures of a group from its cases: how many there are of a kind, and what those add up to."""
+    total = {key: sum(shape[key] for _, shape in shapes) for key in _SUMS}
+    episodes = int(total["episodes"])
+    clusters = [
+        cluster
+        for count, shape in shapes
+        for cluster in [(int(shape["solved"]) // count, int(shape["graded"]) // count)] * count
+    ]
     return GroupFigures(
         name,
         episodes,
-        total["graded"],
-        total["solved"],
-        share_interval([(case["solved"], case["graded"]) for case in cases]),
+        int(total["graded"]),
+        int(total["solved"]),
+        share_interval(clusters),
         total["steps"] / episodes,
         total["tokens"] / episodes,
         total["seconds"] / episodes,

@@ -8,6 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.jsonl import write_whole
 from simtrain.files.pages.templates import style
@@ -26,21 +28,25 @@ from simtrain.view.viewer_templates import HERE, viewer_templates
 MOST = 2_000
 """Episodes of one report."""
 
-SHOWN = (
-    ("scenario", "scenario"), ("agent", "agent"), ("arm", "arm"), ("attempt", "attempt"), ("reward", "reward"),
-    ("stop", "stop"), ("turns", "turns"), ("steps", "calls"), ("errors", "errors"), ("perturbed", "perturbed"),
-    ("tokens", "tokens"),
+TEXT_COLUMNS = (("scenario", "scenario"), ("agent", "agent"), ("arm", "arm"), ("stop", "end"))
+NUMBER_COLUMNS = (
+    ("reward", "reward"), ("attempt", "attempt"), ("turns", "turns"), ("steps", "calls"), ("errors", "errors"),
+    ("perturbed", "perturbed"), ("tokens", "tokens"),
 )  # fmt: skip
+"""As in lists of the viewer, but for what the clock of a machine measured."""
+
+
+PACKED = 25
+"""Episodes whose pages are compressed together: they have much in common, and a browser unpacks so many at once without delay."""
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """An episode of a report: its number there, its run, its columns, and its page, compressed with gzip, as base64."""
+    """An episode of a report: its number there, its run, and its columns."""
 
     number: int
     run: str
     values: Mapping[str, Any]
-    data: str
 
 
 def write_report(
@@ -75,10 +81,11 @@ def counted(run: ShelvedRun, kept: Filter) -> int:
 
 def _page(shelf: RunShelf, kept: Filter, title: str, on_episode: Callable[[], None]) -> str:
     failed, places = list[Trajectory](), dict[int, tuple[int, Path]]()
-    rows = list[ReportRow]()
+    rows, pages = list[ReportRow](), _Packer()
     for run, values, trajectory, note in _episodes(shelf, kept):
         number = len(rows) + 1
-        rows.append(ReportRow(number, run.name, values, _packed(_episode(run, trajectory, note))))
+        rows.append(ReportRow(number, run.name, values))
+        pages.add(_episode(run, trajectory, note))
         if trajectory.reward is not None and trajectory.reward < SUCCESS:
             failed.append(trajectory)
             places[id(trajectory)] = number, run.path
@@ -105,8 +112,13 @@ def _page(shelf: RunShelf, kept: Filter, title: str, on_episode: Callable[[], No
             charts=list(_charts(shelf, kept)),
             groups=triage(failed, reference),
             number_of=number_of,
-            columns=SHOWN,
+            columns=(*TEXT_COLUMNS, *NUMBER_COLUMNS),
+            numbers=frozenset(name for name, _ in NUMBER_COLUMNS),
+            graded=sum(row.values["reward"] is not None for row in rows),
+            solved=sum((row.values["reward"] or 0) >= SUCCESS for row in rows),
             rows=rows,
+            packs=pages.packs(),
+            packed=PACKED,
         )
     )
 
@@ -133,6 +145,7 @@ def _episode(run: ShelvedRun, trajectory: Trajectory, note: EpisodeNote | None) 
             trajectory=trajectory,
             shown=shown_turns(trajectory, run.domain_of(trajectory.scenario)),
             sentence=divergence(trajectory, reference).sentence if reference and failed else "",
+            reference=reference,
             note=note,
         )
     )
@@ -149,9 +162,26 @@ def _charts(shelf: RunShelf, kept: Filter) -> Iterator[tuple[str, str]]:
                 yield f"{by}{of}", success_chart(groups, f"Success by {by}{of}")
 
 
-def _packed(html: str) -> str:
-    # Without the time of writing, so that the same runs give the same file.
-    return b64encode(compress(html.encode(), mtime=0)).decode()
+class _Packer:
+    """Packs pages of episodes: JSON lists of PACKED of them, compressed with gzip, as base64."""
+
+    def __init__(self) -> None:
+        self._done, self._open = list[str](), list[str]()
+
+    def add(self, page: str) -> None:
+        self._open.append(page)
+        if len(self._open) == PACKED:
+            self._close()
+
+    def packs(self) -> list[str]:
+        if self._open:
+            self._close()
+        return self._done
+
+    def _close(self) -> None:
+        # Without the time of writing, so that the same runs give the same file.
+        self._done.append(b64encode(compress(orjson.dumps(self._open), mtime=0)).decode())
+        self._open = []
 
 
 def _digest(text: str) -> str:

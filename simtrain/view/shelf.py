@@ -56,20 +56,25 @@ class RunShelf:
 
     def runs(self) -> list[ShelvedRun]:
         """Return every run, in the order of the folders."""
-        for path in (folder for root in self._paths for folder in _folders(root)):
-            if path.resolve() not in self._runs:
-                self._runs[path.resolve()] = ShelvedRun(self._name(path), path, read_facts(path), RunIndex(path))
+        for root in self._paths:
+            for path in _folders(root):
+                if path.resolve() not in self._runs:
+                    name = self._name(root, path)
+                    self._runs[path.resolve()] = ShelvedRun(name, path, read_facts(path), RunIndex(path))
         return list(self._runs.values())
 
     def run(self, name: str) -> ShelvedRun | None:
         """Return the run of a name; None if there is none."""
         return next((run for run in self._runs.values() if run.name == name), None)
 
-    def _name(self, path: Path) -> str:
-        """Return the name of a run in addresses: that of its folder, with a number where another has it."""
+    def _name(self, root: Path, path: Path) -> str:
+        """Return the name of a run in addresses: its path below the folder that was given, with a number where another has it.
+
+        So it does not depend on which other runs there are in that folder.
+        """
         taken = {run.name for run in self._runs.values()}
-        stem = path.resolve().name
-        names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
+        below = path.relative_to(root).as_posix() if path != root else path.resolve().name
+        names = (below if number == 1 else f"{below}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name not in taken)
 
 

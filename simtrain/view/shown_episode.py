@@ -62,8 +62,8 @@ def _shown(step: Step, domain: Domain, late: Mapping[int, str], seconds: Sequenc
     provenance = reply.provenance
     return ShownStep(
         step,
-        step.action.malformed if step.action.malformed is not None else pretty(step.action.arguments),
-        _drawn(step, domain),
+        shown_arguments(step),
+        drawn(step, domain),
         [event.label for event in step.events],
         clean.text if clean else None,
         word_diff(clean.text, reply.text) if clean and clean.text != reply.text else None,
@@ -73,7 +73,13 @@ def _shown(step: Step, domain: Domain, late: Mapping[int, str], seconds: Sequenc
     )
 
 
-def _drawn(step: Step, domain: Domain) -> Drawing:
+def shown_arguments(step: Step) -> str:
+    """Return the arguments of a call as pages show them."""
+    return step.action.malformed if step.action.malformed is not None else pretty(step.action.arguments)
+
+
+def drawn(step: Step, domain: Domain) -> Drawing:
+    """Return a reply as its domain draws it, or as text where it has not the form that the domain knows."""
     try:
         return domain.draw(step.action, step.observation)
     # A reply that was spoilt on purpose need not have the form that its domain draws.

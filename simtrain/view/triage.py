@@ -1,10 +1,14 @@
 """Failed episodes in groups: by where they first left the reference, and by what was perturbed before that."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simtrain.contracts.trajectory import Step, Trajectory
+from simtrain.drills.aftermath import landed
+
+LONGEST = 200
+"""Characters of a sentence about what failed."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ def divergence(trajectory: Trajectory, reference: Trajectory) -> Divergence:
         return Divergence(f"{_ended(trajectory)} before {due[len(made)].action.tool}", None)
     if trajectory.stop.reason != reference.stop.reason:
         return Divergence(f"{_ended(trajectory)} where the reference {_ended(reference)}", None)
-    return Divergence("did what the reference does, and answered otherwise", None)
+    did = "did what the reference does" if due else "only read, as the reference does"
+    return Divergence(f"{did}, and answered otherwise", None)
 
 
 def triage(failed: Sequence[Trajectory], reference: Callable[[Trajectory], Trajectory | None]) -> list[TriageGroup]:
@@ -57,14 +62,29 @@ def triage(failed: Sequence[Trajectory], reference: Callable[[Trajectory], Traje
         wanted = reference(trajectory)
         found = divergence(trajectory, wanted) if wanted else Divergence(_ended(trajectory), None)
         groups[found.sentence, _fired(trajectory, found.step), trajectory.stop.blame or "nobody"].append(trajectory)
+    return _sorted(groups)
+
+
+def triage_faultless(failed: Iterable[Trajectory]) -> list[TriageGroup]:
+    """Return the groups of rollouts that failed through no fault of the agent, by what failed."""
+    groups: dict[tuple[str, tuple[str, ...], str], list[Trajectory]] = defaultdict(list)
+    for trajectory in failed:
+        detail = (trajectory.stop.detail or "no reason is recorded").strip()
+        sentence = f"could not be played: {detail.splitlines()[0][:LONGEST]}"
+        groups[sentence, _fired(trajectory, None), trajectory.stop.blame or "nobody"].append(trajectory)
+    return _sorted(groups)
+
+
+def _landed(trajectory: Trajectory, writing: set[str]) -> list[Step]:
+    # Also those whose effect the agent was not told of.
+    return [step for step in trajectory.steps if step.action.tool in writing and landed(step)]
+
+
+def _sorted(groups: Mapping[tuple[str, tuple[str, ...], str], Sequence[Trajectory]]) -> list[TriageGroup]:
     return sorted(
         (TriageGroup(*key, episodes) for key, episodes in groups.items()),
         key=lambda group: (-len(group.episodes), group.sentence),
     )
-
-
-def _landed(trajectory: Trajectory, writing: set[str]) -> list[Step]:
-    return [step for step in trajectory.steps if step.action.tool in writing and not step.observation.is_error]
 
 
 def _other_arguments(wanted: Step, step: Step) -> str:

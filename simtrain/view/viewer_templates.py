@@ -2,13 +2,14 @@
 
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from jinja2 import Environment
 
 from simtrain.files.pages.templates import templates
 from simtrain.values.types import encode
-from simtrain.view.addresses import row_address, trajectory_address
+from simtrain.view.addresses import page_address, row_address, trajectory_address
 from simtrain.view.shown_answer import answer_table, other_details
 from simtrain.view.shown_episode import changed_rows, pretty
 from simtrain.view.shown_page import page_markdown
@@ -30,6 +31,8 @@ def viewer_templates() -> Environment:
         "markdown": page_markdown,
         "episode_address": row_address,
         "trajectory_address": trajectory_address,
+        "page_address": page_address,
+        "quoted": quote,
     }
     found.globals.update(names)
     return found

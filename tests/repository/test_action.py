@@ -29,6 +29,14 @@ def test_no_script_holds_an_expression_and_every_input_is_used() -> None:
     assert all("default" in one or one["required"] for one in ACTION["inputs"].values())
 
 
+def test_every_input_and_output_is_documented() -> None:
+    told = (ROOT / "docs" / "testing.md").read_text().partition("## A job on GitHub")[2]
+    assert set(re.findall(r"`([\w-]+)`", "".join(re.findall(r"^\| (`[^|]+) \|", told, re.MULTILINE)))) == set(
+        ACTION["inputs"]
+    )
+    assert all(f"`{name}`" in told for name in ACTION["outputs"])
+
+
 def carried_out(folder: Path, **inputs: str) -> tuple[int, str]:
     """Run the steps with these inputs, until one fails: its exit code, and the summary."""
     programs = folder / "bin"

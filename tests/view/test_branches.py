@@ -107,7 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def address(run_name: str, row: Row) -> str:
     place = {name: row[name] for name in ("scenario", "episode", "arm", "attempt")}
-    return f"/run/{run_name}/episode?{urlencode(place)}"
+    return f"/episode/{run_name}?{urlencode(place)}"
 
 
 async def test_two_leaves_share_as_many_turns_as_their_lines_do(folder: Path) -> None:

@@ -34,8 +34,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pages(text: str) -> list[str]:
     """The pages of episodes in a report, unpacked without the package."""
-    packed = re.findall(r'<script type="text/plain" id="data-\d+">([A-Za-z0-9+/=]+)</script>', text)
-    return [gzip.decompress(base64.b64decode(one)).decode() for one in packed]
+    packs = re.findall(r'<script type="text/plain" id="pack-\d+">([A-Za-z0-9+/=]+)</script>', text)
+    return [page for pack in packs for page in json.loads(gzip.decompress(base64.b64decode(pack)))]
 
 
 def test_it_holds_every_episode_and_loads_nothing(runs: Path, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Plan, play, report, judge."""
-    from simtrain.cli.run_command import new_folder
+    from simtrain.cli.run_result import new_folder
     from simtrain.drills.drill import folders_of
     from simtrain.drills.gates import read_gate
     from simtrain.drills.report import report_on

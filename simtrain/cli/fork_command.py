@@ -64,7 +64,7 @@ def command(
     """Find the trajectory, play its continuations, and print the result."""
     from simtrain.cli.options import knobs_from
     from simtrain.cli.progress import RunProgress
-    from simtrain.cli.run_command import new_folder, report_run
+    from simtrain.cli.run_result import new_folder, report_run
     from simtrain.runs.forks import ForkOptions
     from simtrain.runs.reading import found
     from simtrain.runs.replay import recorded_episode

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from simtrain.cli.options import console, print_json
 from simtrain.cli.progress import RunProgress, speed
-from simtrain.cli.run_command import run_json, show_first
+from simtrain.cli.run_result import run_json, show_first
 from simtrain.cli.tables import agents_table
 from simtrain.public import run
 from simtrain.runs.agent_folders import agent_folders

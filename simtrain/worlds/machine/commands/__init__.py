@@ -1,0 +1,31 @@
+"""The commands of ours, one file each: what the shell's engine lacks or gets wrong. Adding one is one file and one line in COMMANDS."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
+from simtrain.worlds.machine.invocation import Command
+
+COMMANDS: dict[str, str] = {
+    "sleep": "simtrain.worlds.machine.commands.sleep:sleep",
+    "timeout": "simtrain.worlds.machine.commands.timeout:timeout",
+    "touch": "simtrain.worlds.machine.commands.touch:touch",
+    "whoami": "simtrain.worlds.machine.commands.identity:whoami",
+    "id": "simtrain.worlds.machine.commands.identity:identity",
+    "groups": "simtrain.worlds.machine.commands.identity:groups",
+    "hostname": "simtrain.worlds.machine.commands.hostname:hostname",
+    "chown": "simtrain.worlds.machine.commands.chown:chown",
+    "chgrp": "simtrain.worlds.machine.commands.chown:chgrp",
+    "sudo": "simtrain.worlds.machine.commands.sudo:sudo",
+}
+"""Name -> `module:function`; the function is a Command (see `invocation.py`)."""
+
+
+@cache
+def commands() -> Mapping[str, Command]:
+    """Return all commands by name."""
+    found: dict[str, Command] = {}
+    for name, address in COMMANDS.items():
+        module, _, attribute = address.partition(":")
+        found[name] = getattr(import_module(module), attribute)
+    return found

@@ -48,7 +48,7 @@ def write_tree(tree: Tree, home: Path) -> None:
     for path, target in tree.links.items():
         (home / path).symlink_to(target)
     # The deepest first, since writing in a folder changes the folder's own time.
-    for path in [*sorted(home.rglob("*"), key=lambda path: -len(path.parts)), home]:
+    for path in [*sorted(home.rglob("*"), key=lambda path: -len(path.parts)), home, home.parent]:
         os.utime(path, (MOMENT, MOMENT), follow_symlinks=False)
 
 

@@ -16,6 +16,7 @@ from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_files import mounted
 from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
+from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
 
 if TYPE_CHECKING:
@@ -117,12 +118,11 @@ class BashkitShell:
 
         def bound(command: Command) -> Callable[[BuiltinContext], BuiltinResult]:
             def call(context: BuiltinContext) -> BuiltinResult:
-                result = carried_out(
-                    command,
-                    Invocation(
-                        context.name, tuple(context.argv), context.stdin, context.env, context.cwd, files, machine
-                    ),
+                invocation = Invocation(
+                    context.name, tuple(context.argv), context.stdin, context.env, context.cwd, files, machine
                 )
+                with pipes_in(machine.tree, context.argv, context.fs, user.name):
+                    result = carried_out(command, invocation)
                 return BuiltinResult(result.stdout, result.stderr, result.exit_code)
 
             return call

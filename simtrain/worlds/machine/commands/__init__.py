@@ -17,6 +17,23 @@ COMMANDS: dict[str, str] = {
     "chown": "simtrain.worlds.machine.commands.chown:chown",
     "chgrp": "simtrain.worlds.machine.commands.chown:chgrp",
     "sudo": "simtrain.worlds.machine.commands.sudo:sudo",
+    "ls": "simtrain.worlds.machine.commands.ls:ls",
+    "diff": "simtrain.worlds.machine.commands.diff:diff",
+    "sdiff": "simtrain.worlds.machine.commands.diff:sdiff",
+    "patch": "simtrain.worlds.machine.commands.patch:patch",
+    "date": "simtrain.worlds.machine.commands.date:date",
+    "stat": "simtrain.worlds.machine.commands.stat:stat",
+    "chmod": "simtrain.worlds.machine.commands.chmod:chmod",
+    "umask": "simtrain.worlds.machine.commands.chmod:umask",
+    "cp": "simtrain.worlds.machine.commands.copying:cp",
+    "mv": "simtrain.worlds.machine.commands.copying:mv",
+    "install": "simtrain.worlds.machine.commands.copying:install",
+    "rm": "simtrain.worlds.machine.commands.removing:rm",
+    "rmdir": "simtrain.worlds.machine.commands.removing:rmdir",
+    "mkdir": "simtrain.worlds.machine.commands.mkdir:mkdir",
+    "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
+    "readlink": "simtrain.worlds.machine.commands.realpath:readlink",
+    "du": "simtrain.worlds.machine.commands.du:du",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -34,6 +34,18 @@ COMMANDS: dict[str, str] = {
     "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
     "readlink": "simtrain.worlds.machine.commands.realpath:readlink",
     "du": "simtrain.worlds.machine.commands.du:du",
+    "find": "simtrain.worlds.machine.commands.find:find",
+    "which": "simtrain.worlds.machine.commands.which:which",
+    "df": "simtrain.worlds.machine.commands.df:df",
+    "mktemp": "simtrain.worlds.machine.commands.chance:mktemp",
+    "shuf": "simtrain.worlds.machine.commands.chance:shuf",
+    "uuidgen": "simtrain.worlds.machine.commands.chance:uuidgen",
+    "uname": "simtrain.worlds.machine.commands.about:uname",
+    "uptime": "simtrain.worlds.machine.commands.about:uptime",
+    "nproc": "simtrain.worlds.machine.commands.about:nproc",
+    "arch": "simtrain.worlds.machine.commands.about:arch",
+    "free": "simtrain.worlds.machine.commands.about:free",
+    "zcat": "simtrain.worlds.machine.commands.zcat:zcat",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -31,7 +31,7 @@ LINES = (
     "pwd",
     "ls -la d3",
     "cat d3/f3.txt | head -n 5",
-    "grep -c 7919 d3/f3.txt",
+    "grep -c 00 d3/f3.txt",
     "wc -l d3/*.txt | tail -n 1",
     "cut -c 1-3 d3/f3.txt | sort | uniq -c | sort -rn | head -n 3",
     "find d3 -name 'f*' | sort | tail -n 1",

@@ -196,7 +196,8 @@ def _status(error: _ErrorPointer, action: Callable[[], None]) -> int:
 
 def _fill(metadata: _Metadata, node: Node) -> None:
     metadata.type = _TYPES[node.kind]
-    metadata.size = node.size
+    # What can be read, not what a file claims: bashkit sets memory aside for it.
+    metadata.size = len(node.content) or min(node.size, 1)
     metadata.mode = node.mode
     whole = floor(node.modified)
     metadata.modified = metadata.created = whole

@@ -29,10 +29,11 @@ class BaseTree:
 class FileTree:
     """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
 
-    `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes.
+    `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
+    `draws` how often a device was asked for chance.
     """
 
-    __slots__ = ("_base", "_names", "_nodes", "touched", "used")
+    __slots__ = ("_base", "_names", "_nodes", "draws", "touched", "used")
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
@@ -40,13 +41,14 @@ class FileTree:
         self._names: dict[str, set[str]] = {}
         self.touched: dict[str, None] = {}
         self.used = base.used
+        self.draws = 0
 
     def copy(self) -> FileTree:
         """Return an independent copy; its cost grows with what the episode changed, not with the tree."""
         other = FileTree(self._base)
         other._nodes = dict(self._nodes)
         other._names = {path: set(names) for path, names in self._names.items()}
-        other.touched, other.used = dict(self.touched), self.used
+        other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
         return other
 
     def get(self, path: str) -> Node | None:

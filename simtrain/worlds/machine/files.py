@@ -19,6 +19,7 @@ from errno import (
     EPERM,
     EROFS,
 )  # fmt: skip
+from hashlib import shake_256
 from posixpath import dirname, normpath
 
 from simtrain.values.clock import Clock
@@ -30,6 +31,8 @@ from simtrain.worlds.machine.problems import problem
 MOST_LINKS = 40
 LONGEST_NAME, LONGEST_PATH = 255, 4096
 STICKY = 0o1000
+ENDLESS = 65_536
+"""Bytes that a device without an end gives at once."""
 
 
 @dataclass(slots=True)
@@ -85,7 +88,7 @@ class Files:
         if node.kind == "directory":
             raise problem(EISDIR, path)
         self._need(READ, node, path)
-        return node.content
+        return self._drawn(self.real(path)) if node.kind == "device" else node.content
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted by their bytes."""
@@ -113,6 +116,8 @@ class Files:
             raise problem(EISDIR, path)
         self._need(WRITE, before, path)
         if before.kind == "device":
+            if real == "/dev/full" and content:
+                raise problem(ENOSPC, path)
             return
         self._put(real, replace(before, content=content, claimed=0, modified=self._now), path)
 
@@ -237,6 +242,15 @@ class Files:
     @property
     def _now(self) -> float:
         return self.clock.moment
+
+    def _drawn(self, device: str) -> bytes:
+        """Return what a device gives to whoever reads it to its end, which some of them do not have."""
+        if device in ("/dev/zero", "/dev/full"):
+            return bytes(ENDLESS)
+        if device not in ("/dev/random", "/dev/urandom"):
+            return b""
+        self.tree.draws += 1
+        return shake_256(f"{self.clock.moment} {self.tree.draws}".encode()).digest(ENDLESS)
 
     def _real(self, path: str, asked: str, follow: bool, links: int) -> str:
         if len(path) > LONGEST_PATH:

@@ -6,7 +6,6 @@ from simtrain.values.clock import Clock, instant
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.bashkit_shell import BashkitShell
-from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.engine import Finished
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
@@ -61,7 +60,6 @@ def machine_of(files: Mapping[str, str | bytes] | None = None, *, name: str = "w
         FileTree(BaseTree(nodes)),
         Clock(start=moment, per_step=0.0),
         TableRecords(),
-        commands(),
         BashkitShell,
         users={"root": ROOT, "ann": ANN, "bob": BOB},
         groups={"root": 0, "sudo": 27, "ann": 1000, "bob": 1001},

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_files import mounted
+from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
+from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
 
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.machine import Machine
-
-MOST_COMMANDS = 100_000
+MOST_COMMANDS = 50_000
 """Most commands of one script: what loops longer is taken to loop for ever."""
 MOST_MEMORY = 256_000_000
 LONGEST = 20.0
@@ -51,7 +50,7 @@ _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
-    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_ran", "_state", "user")
+    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "user")
 
     def __init__(
         self,
@@ -61,8 +60,11 @@ class BashkitShell:
         directory: str,
         environment: Mapping[str, str],
         state: bytes | None = None,
+        own: Mapping[str, Command] = MappingProxyType({}),
     ) -> None:
+        """Open a shell for a user; `own` are commands of the world's own, beside ours."""
         self._machine = machine
+        self._own = own
         self.user = user
         self._directory = directory
         self._environment = environment
@@ -130,7 +132,7 @@ class BashkitShell:
 
             return call
 
-        builtins = {name: bound(command) for name, command in machine.commands.items()}
+        builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
         if stdin is not None:
             builtins[_STDIN] = lambda context: BuiltinResult(stdin)
         bash = Bash(

@@ -23,6 +23,15 @@ class Finished:
     ending: Ending = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command printed, and its exit code."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+
+
 class Shell(Protocol):
     """A shell of one user on one machine. Directory, variables and functions last from one script to the next; files are the machine's.
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join, normpath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.engine import Result
 from simtrain.worlds.machine.files import Files
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.machine import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a command printed, and its exit code."""
-
-    stdout: str = ""
-    stderr: str = ""
-    exit_code: int = 0
+from simtrain.worlds.machine.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ from simtrain.values.seeding import Root
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.children import in_thread
-from simtrain.worlds.machine.engine import TIMED_OUT, Shell
+from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
-from simtrain.worlds.machine.invocation import Command, Result
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
@@ -52,15 +51,14 @@ class ShellOpener(Protocol):
 class Machine:
     """One machine of a world in one episode.
 
-    `peers` are all machines of the world by name, this one included. `commands` are our own commands by name; the engine has
-    further ones. `deadline` is the Unix time at which the running script is stopped.
+    `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
+    Unix time at which the running script is stopped.
     """
 
     name: str
     tree: FileTree
     clock: Clock
     records: Records
-    commands: Mapping[str, Command]
     open_shell: ShellOpener
     users: Mapping[str, User] = field(default_factory=lambda: {"root": ROOT})
     groups: Mapping[str, int] = field(default_factory=lambda: {"root": 0})

@@ -102,7 +102,7 @@ class ProcessSource(FileModel):
     service: str | None = None
 
 
-class ServiceSource(FileModel):
+class UnitSource(FileModel):
     """A service under systemd."""
 
     description: str = ""
@@ -136,7 +136,7 @@ class HostSource(FileModel):
     users: dict[Annotated[str, Field(pattern=USER)], UserSource] = Field(default_factory=dict[str, UserSource])
     files: list[FileSource] = Field(default_factory=list[FileSource])
     processes: list[ProcessSource] = Field(default_factory=list[ProcessSource])
-    services: dict[str, ServiceSource] = Field(default_factory=dict[str, ServiceSource])
+    services: dict[str, UnitSource] = Field(default_factory=dict[str, UnitSource])
     cron: list[CronSource] = Field(default_factory=list[CronSource])
     packages: dict[Literal["apt", "pip"], dict[str, str]] = Field(
         default_factory=dict[Literal["apt", "pip"], dict[str, str]],

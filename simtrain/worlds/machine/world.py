@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
@@ -17,7 +18,7 @@ from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.building import build
-from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.engine import Shell
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.files import Disk
 from simtrain.worlds.machine.invocation import Command
@@ -63,7 +64,7 @@ class MachineWorld(ServiceWorld):
         for name, source in spec.commands.items():
             with document.at(("commands", name)):
                 own[name] = own_command(source)
-        self.commands: Mapping[str, Command] = {**commands(), **own}
+        self.open_shell = partial(BashkitShell, own=own)
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts
 
@@ -112,7 +113,7 @@ class MachineState(ServiceState):
     def __init__(self, world: MachineWorld, own: Database | None = None) -> None:
         super().__init__(world, own)
         self._machines: dict[str, Machine] = {}
-        self._shell: BashkitShell | None = None
+        self._shell: Shell | None = None
         self._started: bytes | None = None
 
     def answer(self, request: Request) -> Observation:
@@ -149,7 +150,7 @@ class MachineState(ServiceState):
         limit = seconds(arguments.get("timeout") or spec.limits.timeout)
         machine = self.machines[spec.hostname]
         shell = self._opened(machine)
-        prompt = prompt_of(spec.prompt, machine.name, shell.user, shell.directory)
+        prompt = prompt_of(spec.prompt, machine.name, machine.users[spec.user], shell.directory)
         machine.deadline = machine.clock.moment + limit
         machine.running.append(shell)
         try:
@@ -178,8 +179,7 @@ class MachineState(ServiceState):
                 FileTree(host.base),
                 self.clock,
                 records,
-                self.world.commands,
-                BashkitShell,
+                self.world.open_shell,
                 users=host.users,
                 groups=host.groups,
                 disk=host.disk,
@@ -187,11 +187,11 @@ class MachineState(ServiceState):
                 root=Root(self.world.seed, "machine", name),
             )
 
-    def _opened(self, machine: Machine) -> BashkitShell:
+    def _opened(self, machine: Machine) -> Shell:
         if self._shell is None:
             spec = self.world.spec
             user = machine.users[spec.user]
-            self._shell = BashkitShell(
+            self._shell = self.world.open_shell(
                 machine,
                 user,
                 directory=spec.directory or user.home,

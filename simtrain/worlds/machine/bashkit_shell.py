@@ -7,7 +7,7 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
@@ -82,15 +82,15 @@ class BashkitShell:
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
         self._ran = True
-        screen: list[str] = []
+        shown: list[tuple[str, str]] = []
 
         def show(stdout: str, stderr: str) -> None:
-            screen.append(stdout + stderr)
+            shown.append((stdout, stderr))
 
         result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
-        finished = _finished(result, "".join(screen))
+        finished = _finished(result, shown)
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
@@ -162,8 +162,9 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
         return invocation.fail(problem_text(error))
 
 
-def _finished(result: ExecResult, screen: str) -> Finished:
-    stderr, screen, code = _in_words_of_bash(result.stderr), _in_words_of_bash(screen), result.exit_code
+def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
+    screen = _in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown))
+    stderr, code = _in_words_of_bash(result.stderr), result.exit_code
     error = result.error
     if error is None:
         return Finished(result.stdout, stderr, screen, code)
@@ -172,8 +173,10 @@ def _finished(result: ExecResult, screen: str) -> Finished:
         text = f"bash: line {wrong[1] or 1}: syntax error: {wrong[2]}\n"
         return Finished(result.stdout, text, screen + text, 2)
     ending = _ending(error)
-    # bashkit's own words about the limit are no words of a machine, and a script that it stops loses what it printed.
-    return Finished(result.stdout or screen, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
+    # A script that bashkit stops loses what it printed, and bashkit's own words about its limits are no words of a machine.
+    stdout = "".join(stdout for stdout, _ in shown)
+    stderr = _in_words_of_bash("".join(text for _, text in shown))
+    return Finished(stdout, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
 
 
 def _in_words_of_bash(text: str) -> str:

@@ -4,8 +4,6 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 `$RANDOM`), commands of ours or values of the episode stand in.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Building the tables of machines from a world file: users, files, processes, services, packages and cron."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a shell must do for a machine. The engine behind it is bashkit (`bashkit_shell.py`); another one implements the same."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 

@@ -1,7 +1,5 @@
 """The files of a machine as one user sees them: paths with links, permissions, a quota, and times from the episode's clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from errno import (

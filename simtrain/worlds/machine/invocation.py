@@ -1,7 +1,5 @@
 """The contract of a command: a function of one invocation that returns what it prints and its exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join, normpath

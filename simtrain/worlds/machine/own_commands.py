@@ -1,7 +1,5 @@
 """Commands that a world file defines: a template, a SELECT, or a registered handler."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping
 

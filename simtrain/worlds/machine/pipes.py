@@ -1,7 +1,5 @@
 """The files of process substitution, `<(...)`: the engine keeps them outside the machine's tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

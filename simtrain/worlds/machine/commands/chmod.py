@@ -1,7 +1,5 @@
 """chmod: sets permissions; umask: those that new files lack."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """cp and mv: copy and move files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from posixpath import basename, dirname
 

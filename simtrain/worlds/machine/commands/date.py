@@ -1,7 +1,5 @@
 """date: the time of the world, and dates by words."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 

@@ -1,7 +1,5 @@
 """Dates as GNU date reads them: `2024-02-28 +2 days`, `last friday`, `@86400` (info coreutils 'Date input formats')."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo

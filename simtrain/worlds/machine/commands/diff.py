@@ -1,7 +1,5 @@
 """diff: compares files and directories as GNU's does."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

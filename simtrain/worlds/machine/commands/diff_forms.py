@@ -1,7 +1,5 @@
 """The forms in which diff writes what differs: normal, unified, context, side by side."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """du: how much room files take."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 
 from simtrain.worlds.machine.commands.ls import quoted

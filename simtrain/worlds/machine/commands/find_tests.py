@@ -1,7 +1,5 @@
 """The expression of find: tests of one file, and actions upon it, parsed into functions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

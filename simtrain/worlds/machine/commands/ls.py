@@ -1,7 +1,5 @@
 """ls: lists directories as GNU's does where its output is no terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key

@@ -1,7 +1,5 @@
 """Options on a command line, read as GNU's getopt_long reads them, with its refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """patch: applies unified and normal differences as GNU's does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """realpath and readlink: where paths lead."""
 
-from __future__ import annotations
-
 from posixpath import dirname, relpath
 
 from simtrain.worlds.machine.commands.ls import quoted

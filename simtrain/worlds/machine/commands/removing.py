@@ -1,7 +1,5 @@
 """rm and rmdir: remove files and directories."""
 
-from __future__ import annotations
-
 from posixpath import basename
 
 from simtrain.worlds.machine.commands.ls import quoted

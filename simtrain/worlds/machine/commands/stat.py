@@ -1,7 +1,5 @@
 """stat: what is known of a file."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -17,7 +17,7 @@ from simtrain.contracts.perturbation import Armed, When
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.question import SYSTEM, QuestionSet
 from simtrain.contracts.trajectory import Forked, Turn
-from simtrain.contracts.user import User, UserSpec
+from simtrain.contracts.user import ScriptedUser, UserSpec
 from simtrain.contracts.world import Variant, WorldSource
 from simtrain.contracts.world_model import WorldModel
 from simtrain.files.file_model import FileModel, short_for
@@ -261,9 +261,9 @@ class Scenario:
         sizes = [(f"v{number}" if len(rows) > 1 else "", counts) for number, counts in enumerate(rows)]
         return [(f"s{seed}{size}", Variant(seed, counts)) for seed in self.seeds for size, counts in sizes]
 
-    def user_of(self, case: Mapping[str, JsonValue]) -> User | None:
+    def user_of(self, case: Mapping[str, JsonValue]) -> ScriptedUser | None:
         """Return the user who answers questions about a case; None if the scenario has none."""
-        return None if self.spec.user is None else User(self.spec.user, case, stated=self.stated)
+        return None if self.spec.user is None else ScriptedUser(self.spec.user, case, stated=self.stated)
 
     def under(self, arm: Arm, *, perturbations: tuple[Armed, ...], made_of: JsonValue = None) -> Scenario:
         """Return the scenario in one arm, with these perturbations; `made_of` is their source in files, for the digest."""

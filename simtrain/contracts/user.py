@@ -40,7 +40,7 @@ class UserSpec(FileModel):
     otherwise: str = Field(default="I don't know.", min_length=1, description="What they say to everything else.")
 
 
-class User:
+class ScriptedUser:
     """The user of one episode."""
 
     __slots__ = ("_case", "_spec", "_stated")

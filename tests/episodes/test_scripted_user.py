@@ -9,7 +9,7 @@ import pytest
 
 from simtrain import load_scenario, rollout
 from simtrain.contracts.trajectory import to_line
-from simtrain.contracts.user import ASK, User, UserFact, UserSpec
+from simtrain.contracts.user import ASK, ScriptedUser, UserFact, UserSpec
 from simtrain.public import open_episode
 from simtrain.values.errors import InputError
 from simtrain.values.types import Action, Observation
@@ -18,8 +18,8 @@ KNOWS = 'user: {facts: [{about: [colour, "how many candles"], says: "Ten, and bl
 ALL_DOWN = "perturbations: [{use: outage}, {use: auth_expired}, {use: dropped_tool, with: {tools: [cakes.list]}}]\n"
 
 
-def user(**knows: object) -> User:
-    return User(
+def user(**knows: object) -> ScriptedUser:
+    return ScriptedUser(
         UserSpec.model_validate(knows), {"cake": "Nut 3", "tin_size": 24, "secret": "R9"}, stated=["cake", "tin_size"]
     )
 
@@ -44,7 +44,7 @@ def test_a_user_says_what_a_question_mentions_and_nothing_else(question: str, re
 
 def test_a_fact_is_said_once_and_phrases_count_as_a_whole() -> None:
     spec = UserSpec(facts=[UserFact(about=["how many", "number"], says="Two."), UserFact(about=["many"], says="Two.")])
-    asked = User(spec, {}, stated=[])
+    asked = ScriptedUser(spec, {}, stated=[])
     assert asked.reply("How many? What number?") == "Two."
     assert asked.reply("How are you?") == "I don't know."
 

@@ -161,7 +161,8 @@ def mistakes(part: dict[str, Any]) -> list[Any]:
 def validators() -> list[tuple[dict[str, Any], Draft202012Validator]]:
     task = {"name": "x", "world": "x", "prompt": "x", "rubric": [{"use": "answer", "with": {"value": "x"}}]}
     world = {"kind": "search", "name": "x"}
-    kinds: list[tuple[str, dict[str, Any]]] = [("scenario", task), ("world", world), ("recipe", {})]
+    machine = {"kind": "machine", "name": "x", "hostname": "x", "user": "x"}
+    kinds: list[tuple[str, dict[str, Any]]] = [("scenario", task), ("world", world), ("world", machine), ("recipe", {})]
     return [(base, Draft202012Validator(schema_of(kind))) for kind, base in kinds]
 
 

@@ -23,7 +23,7 @@ from simtrain.worlds.search.engine.snippets import snippet
 from simtrain.worlds.search.engine.tokens import tokens
 from simtrain.worlds.search.engine.web import StoredPage, Web
 from simtrain.worlds.search.spec.view import Condition, View
-from simtrain.worlds.search.toolsets.tool import Result, SearchTool, Takes
+from simtrain.worlds.search.toolsets.tool import EngineResult, SearchTool, Takes
 
 EMBEDDED = Provenance("embedded")
 
@@ -110,7 +110,7 @@ class SearchState(WorldState):
 
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
-    ) -> list[Result]:
+    ) -> list[EngineResult]:
         """Return the best pages for a query; `site:` with a domain restricts it to that site.
 
         With `takes`, only those of the best 200 that it accepts. `long` gives longer snippets.
@@ -137,7 +137,7 @@ class SearchState(WorldState):
             return None
         return self.world.web.mending.mended(_SITE.sub(" ", query))
 
-    def _result(self, page: StoredPage, query: str, long: bool) -> Result:
+    def _result(self, page: StoredPage, query: str, long: bool) -> EngineResult:
         # Case and spacing do not change what a query gives away: rewording it by them must not draw again.
         leak = self.world.view.leak(self.world.seed, self._question or " ".join(query.casefold().split()))
         text = snippet(
@@ -148,7 +148,7 @@ class SearchState(WorldState):
             concealed=self._concealed,
             long=long,
         )
-        return Result(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
+        return EngineResult(page.url, page.title, text, page.date, self.world.web.site_by_id[page.site].title)
 
     def visit(self, url: str, *, goal: str = "", part: int = 1) -> page_opening.Opened:
         """Return a page, or a part of a long one; with a goal, the passages that fit it. A slow page takes virtual time.

@@ -13,7 +13,7 @@ from simtrain.worlds.search.engine.web import StoredPage
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class EngineResult:
     """One result of a search; `date` is the page's own, None if it has none."""
 
     url: str
@@ -44,7 +44,7 @@ class Engine(Protocol):
 
     def search(
         self, query: str, *, count: int | None = None, offset: int = 0, takes: Takes | None = None, long: bool = False
-    ) -> list[Result]:
+    ) -> list[EngineResult]:
         """Return the best pages for a query; `site:` with a domain restricts it to that site.
 
         With `takes`, only those of the best 200 that it accepts. `long` gives longer snippets.

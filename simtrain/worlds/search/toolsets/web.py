@@ -5,7 +5,7 @@ from typing import cast
 from simtrain.contracts.handler import Reply, ToolError
 from simtrain.values.types import JsonObject, arguments_of, is_list, is_object, object_schema
 from simtrain.worlds.search.engine.memory import NEEDED, WRITING
-from simtrain.worlds.search.toolsets.tool import Engine, Result, SearchTool
+from simtrain.worlds.search.toolsets.tool import Engine, EngineResult, SearchTool
 
 MOST_QUERIES = 10
 
@@ -26,7 +26,7 @@ _PAGE = object_schema(
 )
 
 
-def as_objects(results: list[Result]) -> list[JsonObject]:
+def as_objects(results: list[EngineResult]) -> list[JsonObject]:
     """Return results as JSON objects."""
     return [{"url": item.url, "title": item.title, "snippet": item.snippet, "date": item.date} for item in results]
 

@@ -1,0 +1,188 @@
+"""The shell of bashkit (github.com/everruns/bashkit): bash and its usual commands in this process, over the files of a machine.
+
+Nothing of it reaches the host: no files, network or processes. Where time or chance would come from the host (`date`, `sleep`,
+`$RANDOM`), commands of ours or values of the episode stand in.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+
+from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.bashkit_files import mounted
+from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
+from simtrain.worlds.machine.invocation import Command, Invocation, Result
+from simtrain.worlds.machine.machine import Machine
+from simtrain.worlds.machine.pipes import pipes_in
+from simtrain.worlds.machine.problems import problem_text
+
+MOST_COMMANDS = 50_000
+"""Most commands of one script: what loops longer is taken to loop for ever."""
+MOST_MEMORY = 256_000_000
+LONGEST = 20.0
+"""Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
+_STDIN = "_stdin"
+_CANCELLED = "cancelled"
+
+_ENDINGS: tuple[tuple[str, Ending], ...] = (
+    ("command count", "timeout"),
+    ("loop iteration", "timeout"),
+    ("timeout", "timeout"),
+    (_CANCELLED, "timeout"),
+    ("depth", "recursion"),
+    ("bytes", "memory"),
+    ("memory", "memory"),
+)
+_SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
+# What bashkit adds for language models, where bash says only that there is no such command.
+_HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
+_IO = re.compile(r": io error: ")
+# A script that starts itself again and again in the background meets this limit once for each of its processes.
+_LIMIT = re.compile(r"(?:^bash: line \d+: resource limit exceeded: .*\n)+", re.MULTILINE)
+_FORK = "bash: fork: retry: Resource temporarily unavailable\n"
+
+
+class BashkitShell:
+    """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
+
+    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "user")
+
+    def __init__(
+        self,
+        machine: Machine,
+        user: User,
+        *,
+        directory: str,
+        environment: Mapping[str, str],
+        state: bytes | None = None,
+        own: Mapping[str, Command] = MappingProxyType({}),
+    ) -> None:
+        """Open a shell for a user; `own` are commands of the world's own, beside ours."""
+        self._machine = machine
+        self._own = own
+        self.user = user
+        self._directory = directory
+        self._environment = environment
+        self._state = state
+        self._bash: Bash | None = None
+        self._code = 0
+        self._ran = False
+
+    @property
+    def directory(self) -> str:
+        if self._bash is None and self._state is None:
+            return self._directory
+        return self._opened(None).shell_state().cwd
+
+    def run(self, script: str, *, stdin: str | None = None) -> Finished:
+        bash = self._opened(stdin)
+        self._ran = True
+        shown: list[tuple[str, str]] = []
+
+        def show(stdout: str, stderr: str) -> None:
+            shown.append((stdout, stderr))
+
+        result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
+        if result.error is not None and _CANCELLED in result.error:
+            bash.clear_cancel()
+        finished = _finished(result, shown)
+        self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
+        return finished
+
+    def stop(self) -> None:
+        if self._bash is not None:
+            self._bash.cancel()
+
+    def save(self) -> bytes:
+        if self._state is None or self._ran:
+            # Kept until the next script: many forks may begin at the same place.
+            self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
+        return self._state
+
+    def _prepared(self, script: str, stdin: str | None) -> str:
+        """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
+        machine = self._machine
+        before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.clock.moment)}; "
+        if self._code and "$?" in script:
+            before += f"(exit {self._code}); "
+        return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
+
+    def _opened(self, stdin: str | None) -> Bash:
+        if self._bash is None:
+            self._bash = self._made(stdin)
+        return self._bash
+
+    def _made(self, stdin: str | None) -> Bash:
+        machine, user = self._machine, self.user
+        files = machine.files(user)
+
+        def bound(command: Command) -> Callable[[BuiltinContext], BuiltinResult]:
+            def call(context: BuiltinContext) -> BuiltinResult:
+                invocation = Invocation(
+                    context.name, tuple(context.argv), context.stdin, context.env, context.cwd, files, machine
+                )
+                with pipes_in(machine.tree, context.argv, context.fs, user.name):
+                    result = carried_out(command, invocation)
+                return BuiltinResult(result.stdout, result.stderr, result.exit_code)
+
+            return call
+
+        builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
+        if stdin is not None:
+            builtins[_STDIN] = lambda context: BuiltinResult(stdin)
+        bash = Bash(
+            username=user.name,
+            hostname=machine.name,
+            cwd=self._directory,
+            env=dict(self._environment),
+            max_commands=MOST_COMMANDS,
+            max_loop_iterations=MOST_COMMANDS,
+            max_memory=MOST_MEMORY,
+            timeout_seconds=LONGEST,
+            custom_builtins=builtins,
+            # The only one without limits on a whole session: an episode may run any number of scripts.
+            profile=ExecutionProfile.Interactive,
+        )
+        bash.mount("/", mounted(files))
+        if self._state is not None:
+            bash.restore_snapshot(self._state)
+        return bash
+
+
+def carried_out(command: Command, invocation: Invocation) -> Result:
+    """Return what a command leaves; a file that it cannot use is an error of the command."""
+    try:
+        return command(invocation)
+    except OSError as error:
+        return invocation.fail(problem_text(error))
+
+
+def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
+    screen = _in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown))
+    stderr, code = _in_words_of_bash(result.stderr), result.exit_code
+    error = result.error
+    if error is None:
+        return Finished(result.stdout, stderr, screen, code)
+    wrong = _SYNTAX.fullmatch(error)
+    if wrong is not None:
+        text = f"bash: line {wrong[1] or 1}: syntax error: {wrong[2]}\n"
+        return Finished(result.stdout, text, screen + text, 2)
+    ending = _ending(error)
+    # A script that bashkit stops loses what it printed, and bashkit's own words about its limits are no words of a machine.
+    stdout = "".join(stdout for stdout, _ in shown)
+    stderr = _in_words_of_bash("".join(text for _, text in shown))
+    return Finished(stdout, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
+
+
+def _in_words_of_bash(text: str) -> str:
+    return _LIMIT.sub(_FORK, _IO.sub(": ", _HINT.sub(r"\1", text)))
+
+
+def _ending(error: str) -> Ending:
+    for sign, ending in _ENDINGS:
+        if sign in error:
+            return ending
+    return "timeout"

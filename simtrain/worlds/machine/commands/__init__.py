@@ -1,0 +1,60 @@
+"""The commands of ours, one file each: what the shell's engine lacks or gets wrong. Adding one is one file and one line in COMMANDS."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
+from simtrain.worlds.machine.invocation import Command
+
+COMMANDS: dict[str, str] = {
+    "sleep": "simtrain.worlds.machine.commands.sleep:sleep",
+    "timeout": "simtrain.worlds.machine.commands.timeout:timeout",
+    "touch": "simtrain.worlds.machine.commands.touch:touch",
+    "whoami": "simtrain.worlds.machine.commands.identity:whoami",
+    "id": "simtrain.worlds.machine.commands.identity:identity",
+    "groups": "simtrain.worlds.machine.commands.identity:groups",
+    "hostname": "simtrain.worlds.machine.commands.hostname:hostname",
+    "chown": "simtrain.worlds.machine.commands.chown:chown",
+    "chgrp": "simtrain.worlds.machine.commands.chown:chgrp",
+    "sudo": "simtrain.worlds.machine.commands.sudo:sudo",
+    "ls": "simtrain.worlds.machine.commands.ls:ls",
+    "diff": "simtrain.worlds.machine.commands.diff:diff",
+    "sdiff": "simtrain.worlds.machine.commands.diff:sdiff",
+    "patch": "simtrain.worlds.machine.commands.patch:patch",
+    "date": "simtrain.worlds.machine.commands.date:date",
+    "stat": "simtrain.worlds.machine.commands.stat:stat",
+    "chmod": "simtrain.worlds.machine.commands.chmod:chmod",
+    "umask": "simtrain.worlds.machine.commands.chmod:umask",
+    "cp": "simtrain.worlds.machine.commands.copying:cp",
+    "mv": "simtrain.worlds.machine.commands.copying:mv",
+    "install": "simtrain.worlds.machine.commands.copying:install",
+    "rm": "simtrain.worlds.machine.commands.removing:rm",
+    "rmdir": "simtrain.worlds.machine.commands.removing:rmdir",
+    "mkdir": "simtrain.worlds.machine.commands.mkdir:mkdir",
+    "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
+    "readlink": "simtrain.worlds.machine.commands.realpath:readlink",
+    "du": "simtrain.worlds.machine.commands.du:du",
+    "find": "simtrain.worlds.machine.commands.find:find",
+    "which": "simtrain.worlds.machine.commands.which:which",
+    "df": "simtrain.worlds.machine.commands.df:df",
+    "mktemp": "simtrain.worlds.machine.commands.chance:mktemp",
+    "shuf": "simtrain.worlds.machine.commands.chance:shuf",
+    "uuidgen": "simtrain.worlds.machine.commands.chance:uuidgen",
+    "uname": "simtrain.worlds.machine.commands.about:uname",
+    "uptime": "simtrain.worlds.machine.commands.about:uptime",
+    "nproc": "simtrain.worlds.machine.commands.about:nproc",
+    "arch": "simtrain.worlds.machine.commands.about:arch",
+    "free": "simtrain.worlds.machine.commands.about:free",
+    "zcat": "simtrain.worlds.machine.commands.zcat:zcat",
+}
+"""Name -> `module:function`; the function is a Command (see `invocation.py`)."""
+
+
+@cache
+def commands() -> Mapping[str, Command]:
+    """Return all commands by name."""
+    found: dict[str, Command] = {}
+    for name, address in COMMANDS.items():
+        module, _, attribute = address.partition(":")
+        found[name] = getattr(import_module(module), attribute)
+    return found

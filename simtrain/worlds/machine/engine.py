@@ -1,0 +1,54 @@
+"""What a shell must do for a machine. The engine behind it is bashkit (`bashkit_shell.py`); another one implements the same."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+Ending: TypeAlias = Literal["", "timeout", "memory", "recursion"]
+"""How a script ended: by itself, since its time ran out, since it took too much memory, or since it called itself too deeply."""
+
+TIMED_OUT = 124
+"""Exit code of a script whose time ran out, as of `timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a script left: both streams, both as a terminal shows them together, the exit code, and how it ended."""
+
+    stdout: str
+    stderr: str
+    screen: str
+    exit_code: int
+    ending: Ending = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command printed, and its exit code."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+class Shell(Protocol):
+    """A shell of one user on one machine. Directory, variables and functions last from one script to the next; files are the machine's.
+
+    It is used by one thread at a time.
+    """
+
+    @property
+    def directory(self) -> str:
+        """Return the working directory."""
+        ...
+
+    def run(self, script: str, *, stdin: str | None = None) -> Finished:
+        """Run a script to its end."""
+        ...
+
+    def stop(self) -> None:
+        """End the running script at its next command. Commands of ours call it when the script's time is up."""
+        ...
+
+    def save(self) -> bytes:
+        """Return directory, variables and functions, from which a shell can be opened again."""
+        ...

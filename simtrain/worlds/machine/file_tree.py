@@ -1,0 +1,99 @@
+"""The files of one machine: an immutable base that all episodes share, and what one episode changed, copied at the first write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from posixpath import dirname
+
+from simtrain.worlds.machine.nodes import Node
+
+_NONE: frozenset[str] = frozenset()
+
+
+class BaseTree:
+    """The files that a machine begins with, by absolute path; never changed after it is made."""
+
+    __slots__ = ("names", "nodes", "used")
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        """Make the base of nodes by absolute path. Each directory on the way to a node must be among them."""
+        self.nodes = nodes
+        listed: dict[str, set[str]] = {path: set() for path, node in nodes.items() if node.kind == "directory"}
+        for path in nodes:
+            if path != "/":
+                listed[dirname(path)].add(path[path.rindex("/") + 1 :])
+        self.names: dict[str, frozenset[str]] = {path: frozenset(names) for path, names in listed.items()}
+        self.used = sum(node.size for node in nodes.values())
+
+
+class FileTree:
+    """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
+
+    `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
+    `draws` how often a device was asked for chance.
+    """
+
+    __slots__ = ("_base", "_names", "_nodes", "draws", "touched", "used")
+
+    def __init__(self, base: BaseTree) -> None:
+        self._base = base
+        self._nodes: dict[str, Node | None] = {}
+        self._names: dict[str, set[str]] = {}
+        self.touched: dict[str, None] = {}
+        self.used = base.used
+        self.draws = 0
+
+    def copy(self) -> FileTree:
+        """Return an independent copy; its cost grows with what the episode changed, not with the tree."""
+        other = FileTree(self._base)
+        other._nodes = dict(self._nodes)
+        other._names = {path: set(names) for path, names in self._names.items()}
+        other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
+        return other
+
+    def get(self, path: str) -> Node | None:
+        """Return the node at a path; None if there is none."""
+        nodes = self._nodes
+        return nodes[path] if path in nodes else self._base.nodes.get(path)
+
+    def names(self, path: str) -> set[str] | frozenset[str]:
+        """Return the names in a directory, in no order."""
+        found = self._names.get(path)
+        return self._base.names.get(path, _NONE) if found is None else found
+
+    def put(self, path: str, node: Node) -> None:
+        """Put a node at a path, whose directory exists."""
+        before = self.get(path)
+        self.used += node.size - (0 if before is None else before.size)
+        self._nodes[path] = node
+        self.touched[path] = None
+        if before is None and path != "/":
+            self._listed(dirname(path)).add(path[path.rindex("/") + 1 :])
+
+    def drop(self, path: str) -> None:
+        """Remove the node at a path, which has no names of its own left."""
+        before = self.get(path)
+        if before is None:
+            return
+        self.used -= before.size
+        self._nodes[path] = None
+        self._names.pop(path, None)
+        if path in self._base.names:
+            # Otherwise a new directory at the path would list what the base has there.
+            self._names[path] = set()
+        self.touched[path] = None
+        self._listed(dirname(path)).discard(path[path.rindex("/") + 1 :])
+
+    def below(self, path: str) -> Iterator[str]:
+        """Yield a path and all paths below it, a directory before what is in it, names sorted."""
+        yield path
+        node = self.get(path)
+        if node is not None and node.kind == "directory":
+            for name in sorted(self.names(path)):
+                yield from self.below(f"{path.rstrip('/')}/{name}")
+
+    def _listed(self, path: str) -> set[str]:
+        found = self._names.get(path)
+        if found is None:
+            found = self._names[path] = set(self._base.names.get(path, _NONE))
+        return found

@@ -1,0 +1,324 @@
+"""The files of a machine as one user sees them: paths with links, permissions, a quota, and times from the episode's clock."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from errno import (
+    EACCES,
+    EEXIST,
+    EFBIG,
+    EINVAL,
+    EISDIR,
+    ELOOP,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOSPC,
+    ENOTDIR,
+    ENOTEMPTY,
+    EPERM,
+    EROFS,
+)  # fmt: skip
+from hashlib import shake_256
+from posixpath import dirname, normpath
+
+from simtrain.values.clock import Clock
+from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE, User
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.problems import problem
+
+MOST_LINKS = 40
+LONGEST_NAME, LONGEST_PATH = 255, 4096
+STICKY = 0o1000
+ENDLESS = 65_536
+"""Bytes that a device without an end gives at once."""
+
+
+@dataclass(slots=True)
+class Disk:
+    """The disk below a machine's files: its size, the largest file that it takes, in bytes, and directories that are mounted read-only."""
+
+    size: int = 20_000_000_000
+    largest_file: int = 3_000_000
+    read_only: tuple[str, ...] = ()
+
+
+class Files:
+    """Files as a user sees them. Paths are absolute. All methods raise OSError with glibc's text in `strerror`."""
+
+    __slots__ = ("clock", "disk", "tree", "umask", "user")
+
+    def __init__(self, tree: FileTree, clock: Clock, user: User, disk: Disk, *, umask: int = 0o022) -> None:
+        self.tree = tree
+        self.clock = clock
+        self.user = user
+        self.disk = disk
+        self.umask = umask
+
+    def real(self, path: str, *, follow: bool = True) -> str:
+        """Return a path without links, `.` and `..`. Only its last part may be missing. `follow`: also follow a link at the end."""
+        return self._real(path, path, follow, 0)
+
+    def node(self, path: str, *, follow: bool = True) -> Node:
+        """Return what is at a path."""
+        found = self.tree.get(self.real(path, follow=follow))
+        if found is None:
+            raise problem(ENOENT, path)
+        return found
+
+    def exists(self, path: str, *, follow: bool = True) -> bool:
+        """True if something is at a path, as far as the user may see."""
+        try:
+            return self.tree.get(self.real(path, follow=follow)) is not None
+        except OSError:
+            return False
+
+    def is_directory(self, path: str) -> bool:
+        """True if a directory is at a path, or a link to one."""
+        return self.exists(path) and self.node(path).kind == "directory"
+
+    def may(self, access: int, path: str) -> bool:
+        """True if the user may access what is at a path."""
+        return self.exists(path) and self.user.may(access, self.node(path))
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file."""
+        node = self.node(path)
+        if node.kind == "directory":
+            raise problem(EISDIR, path)
+        self._need(READ, node, path)
+        return self._drawn(self.real(path)) if node.kind == "device" else node.content
+
+    def names(self, path: str) -> list[str]:
+        """Return the names in a directory, sorted by their bytes."""
+        real = self.real(path)
+        self._need(READ, self._directory(real, path), path)
+        return sorted(self.tree.names(real))
+
+    def walk(self, path: str) -> Iterator[str]:
+        """Yield a path and all paths below it, without following links; directories that the user may not read are not entered."""
+        yield path
+        node = self.node(path, follow=False)
+        if node.kind == "directory" and self.user.may(READ | SEARCH, node):
+            for name in self.names(path):
+                yield from self.walk(f"{path.rstrip('/')}/{name}")
+
+    def write(self, path: str, content: bytes, *, mode: int = 0o666) -> None:
+        """Write a whole file. A new one gets `mode` without the bits of the umask, and belongs to the user."""
+        real = self.real(path)
+        before = self.tree.get(real)
+        if before is None:
+            self._may_change(real, path)
+            self._put(real, Node("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content), path)
+            return
+        if before.kind == "directory":
+            raise problem(EISDIR, path)
+        self._need(WRITE, before, path)
+        if before.kind == "device":
+            if real == "/dev/full" and content:
+                raise problem(ENOSPC, path)
+            return
+        self._put(real, replace(before, content=content, claimed=0, modified=self._now), path)
+
+    def append(self, path: str, content: bytes) -> None:
+        """Add to a file, which is made if there is none."""
+        before = self.tree.get(self.real(path))
+        if before is None or before.kind != "file":
+            self.write(path, content)
+            return
+        self._need(WRITE, before, path)
+        claimed = before.claimed + len(content) if before.claimed > len(before.content) else 0
+        after = replace(before, content=before.content + content, claimed=claimed, modified=self._now)
+        self._put(self.real(path), after, path)
+
+    def make_directory(self, path: str, *, parents: bool = False, mode: int = 0o777) -> None:
+        """Make a directory; with `parents` also those on the way, and it is no error if there is one already."""
+        if parents:
+            missing: list[str] = []
+            at = normpath(path)
+            while not self.exists(at):
+                missing.append(at)
+                at = dirname(at)
+            if not self.is_directory(at):
+                raise problem(ENOTDIR if missing else EEXIST, path)
+            for each in reversed(missing):
+                self.make_directory(each, mode=mode)
+            return
+        real = self.real(path)
+        if self.tree.get(real) is not None:
+            raise problem(EEXIST, path)
+        self._may_change(real, path)
+        self._put(real, Node("directory", mode & ~self.umask, self.user.name, self.user.group, self._now), path)
+
+    def link(self, target: str, path: str) -> None:
+        """Make a symbolic link at a path."""
+        real = self.real(path, follow=False)
+        if self.tree.get(real) is not None:
+            raise problem(EEXIST, path)
+        self._may_change(real, path)
+        self._put(real, Node("link", 0o777, self.user.name, self.user.group, self._now, target=target), path)
+
+    def read_link(self, path: str) -> str:
+        """Return the target of a symbolic link."""
+        node = self.node(path, follow=False)
+        if node.kind != "link":
+            raise problem(EINVAL, path)
+        return node.target
+
+    def remove(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a file, a link or a directory, which must be empty unless `recursive`."""
+        real = self.real(path, follow=False)
+        node = self.tree.get(real)
+        if node is None:
+            raise problem(ENOENT, path)
+        self._may_change(real, path)
+        names = sorted(self.tree.names(real)) if node.kind == "directory" else []
+        if names and not recursive:
+            raise problem(ENOTEMPTY, path)
+        for name in names:
+            self.remove(f"{real}/{name}", recursive=True)
+        self.tree.drop(real)
+
+    def rename(self, path: str, to: str) -> None:
+        """Move what is at a path; a file or an empty directory in its new place is replaced."""
+        old, new = self.real(path, follow=False), self.real(to, follow=False)
+        node = self.tree.get(old)
+        if node is None:
+            raise problem(ENOENT, path)
+        if old == new:
+            return
+        if f"{new}/".startswith(f"{old}/"):
+            raise problem(EINVAL, to)
+        self._may_change(old, path)
+        self._may_change(new, to)
+        there = self.tree.get(new)
+        if there is not None:
+            if there.kind == "directory" and node.kind != "directory":
+                raise problem(EISDIR, to)
+            if there.kind != "directory" and node.kind == "directory":
+                raise problem(ENOTDIR, to)
+            self.remove(new)
+        moved = list(self.tree.below(old))
+        for each in moved:
+            found = self.tree.get(each)
+            if found is not None:
+                self.tree.put(new + each[len(old) :], found)
+        for each in reversed(moved):
+            self.tree.drop(each)
+
+    def copy(self, path: str, to: str) -> None:
+        """Copy one file: a new one takes over the permissions, one that is there already keeps its own."""
+        self.write(to, self.read(path), mode=self.node(path).mode)
+
+    def change_mode(self, path: str, mode: int) -> None:
+        """Set the permission bits, as chmod does."""
+        real, node = self._own(path, follow=True)
+        self._put(real, replace(node, mode=mode), path)
+
+    def change_owner(
+        self, path: str, *, owner: str | None = None, group: str | None = None, follow: bool = True
+    ) -> None:
+        """Set owner or group, as chown does: root may set both, an owner a group of their own."""
+        real, node = self._own(path, follow=follow)
+        foreign = owner not in (None, node.owner) or (group is not None and group not in self.user.groups)
+        if foreign and self.user.uid != 0:
+            raise problem(EPERM, path)
+        self._put(real, replace(node, owner=owner or node.owner, group=group or node.group), path)
+
+    def set_time(self, path: str, modified: float, *, follow: bool = True) -> None:
+        """Set the time of the last change, in Unix seconds, as touch does."""
+        real = self.real(path, follow=follow)
+        node = self.node(path, follow=follow)
+        if self.user.name != node.owner:
+            self._need(WRITE, node, path)
+        self._put(real, replace(node, modified=modified), path)
+
+    @property
+    def free(self) -> int:
+        """Return the bytes left on the disk."""
+        return max(0, self.disk.size - self.tree.used)
+
+    @property
+    def _now(self) -> float:
+        return self.clock.moment
+
+    def _drawn(self, device: str) -> bytes:
+        """Return what a device gives to whoever reads it to its end, which some of them do not have."""
+        if device in ("/dev/zero", "/dev/full"):
+            return bytes(ENDLESS)
+        if device not in ("/dev/random", "/dev/urandom"):
+            return b""
+        self.tree.draws += 1
+        return shake_256(f"{self.clock.moment} {self.tree.draws}".encode()).digest(ENDLESS)
+
+    def _real(self, path: str, asked: str, follow: bool, links: int) -> str:
+        if len(path) > LONGEST_PATH:
+            raise problem(ENAMETOOLONG, asked)
+        if not path:
+            raise problem(ENOENT, asked)
+        at = ""
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        for index, part in enumerate(parts):
+            here = self.tree.get(at or "/")
+            if here is None:
+                raise problem(ENOENT, asked)
+            if here.kind != "directory":
+                raise problem(ENOTDIR, asked)
+            if not self.user.may(SEARCH, here):
+                raise problem(EACCES, asked)
+            if part == "..":
+                at = dirname(at) if at.count("/") > 1 else ""
+                continue
+            if len(part.encode("utf-8", "surrogateescape")) > LONGEST_NAME:
+                raise problem(ENAMETOOLONG, asked)
+            next_ = f"{at}/{part}"
+            node = self.tree.get(next_)
+            if node is not None and node.kind == "link" and (follow or index < len(parts) - 1):
+                if links >= MOST_LINKS:
+                    raise problem(ELOOP, asked)
+                target = node.target if node.target.startswith("/") else f"{at}/{node.target}"
+                return self._real("/".join([target, *parts[index + 1 :]]), asked, follow, links + 1)
+            at = next_
+        return at or "/"
+
+    def _directory(self, real: str, path: str) -> Node:
+        node = self.tree.get(real)
+        if node is None:
+            raise problem(ENOENT, path)
+        if node.kind != "directory":
+            raise problem(ENOTDIR, path)
+        return node
+
+    def _need(self, access: int, node: Node, path: str) -> None:
+        if not self.user.may(access, node):
+            raise problem(EACCES, path)
+
+    def _own(self, path: str, *, follow: bool) -> tuple[str, Node]:
+        real, node = self.real(path, follow=follow), self.node(path, follow=follow)
+        if self.user.uid != 0 and self.user.name != node.owner:
+            raise problem(EPERM, path)
+        return real, node
+
+    def _may_change(self, real: str, path: str) -> None:
+        """Raise OSError unless the user may make, replace or remove the name of a path."""
+        if real == "/":
+            raise problem(EACCES, path)
+        above = self._directory(dirname(real), path)
+        self._need(WRITE | SEARCH, above, path)
+        node = self.tree.get(real)
+        foreign = node is not None and self.user.name not in (node.owner, above.owner)
+        if foreign and above.mode & STICKY and self.user.uid != 0:
+            # In /tmp everybody may make files, but only owners may remove theirs.
+            raise problem(EPERM, path)
+        if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
+            raise problem(EROFS, path)
+
+    def _put(self, real: str, node: Node, path: str) -> None:
+        if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
+            raise problem(EROFS, path)
+        if len(node.content) > self.disk.largest_file:
+            raise problem(EFBIG, path)
+        before = self.tree.get(real)
+        grows = node.size - (0 if before is None else before.size)
+        if grows > 0 and grows > self.free:
+            raise problem(ENOSPC, path)
+        self.tree.put(real, node)

@@ -1,0 +1,137 @@
+"""One machine in one episode: its files, users, clock and records, and the shells that run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from simtrain.values.clock import Clock
+from simtrain.values.seeding import Root
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.machine.accounts import ROOT, User
+from simtrain.worlds.machine.children import in_thread
+from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.files import Disk, Files
+
+MOST_CHILDREN = 24
+"""Most shells within each other, each the child of the one before."""
+
+
+class Records(Protocol):
+    """The tables of a world, beside its files: the same for all machines of the world."""
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        """Return the rows of a SELECT."""
+        ...
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        """Carry out one writing statement and return the number of rows."""
+        ...
+
+
+class ShellOpener(Protocol):
+    """Opens a shell of an engine for a user on a machine; with `state`, as `Shell.save` left it."""
+
+    def __call__(
+        self,
+        machine: Machine,
+        user: User,
+        *,
+        directory: str,
+        environment: Mapping[str, str],
+        state: bytes | None = None,
+    ) -> Shell:
+        """Return the shell."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """One machine of a world in one episode.
+
+    `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
+    Unix time at which the running script is stopped.
+    """
+
+    name: str
+    tree: FileTree
+    clock: Clock
+    records: Records
+    open_shell: ShellOpener
+    users: Mapping[str, User] = field(default_factory=lambda: {"root": ROOT})
+    groups: Mapping[str, int] = field(default_factory=lambda: {"root": 0})
+    disk: Disk = field(default_factory=Disk)
+    peers: Mapping[str, Machine] = field(default_factory=dict[str, "Machine"])
+    root: Root = field(default_factory=lambda: Root(0))
+    deadline: float | None = None
+    running: list[Shell] = field(default_factory=list[Shell])
+    draws: int = 0
+
+    def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
+        """Return an independent copy for a fork of the episode, between two commands."""
+        return replace(
+            self, tree=self.tree.copy(), clock=clock, records=records, peers=peers, deadline=None, running=[]
+        )
+
+    def files(self, user: User) -> Files:
+        """Return the files as a user sees them."""
+        return Files(self.tree, self.clock, user, self.disk)
+
+    def group_number(self, name: str) -> int:
+        """Return the number of a group."""
+        return self.groups.get(name, 65534)
+
+    def draw(self, purpose: str) -> int:
+        """Return a random number of 64 bits, for commands that the world has to draw for: the same in each run of the episode."""
+        self.draws += 1
+        return self.root.derive(purpose, self.draws)
+
+    def pass_time(self, amount: float) -> None:
+        """Advance the clock, up to the deadline at most; there the running scripts are stopped."""
+        if self.deadline is not None and self.clock.moment + amount >= self.deadline:
+            amount = max(0.0, self.deadline - self.clock.moment)
+            # The innermost script alone: those around it look at the clock when it has ended.
+            if self.running:
+                self.running[-1].stop()
+        self.clock.advance(amount)
+
+    def run_child(
+        self,
+        script: str,
+        *,
+        user: User,
+        stdin: str | None,
+        environment: Mapping[str, str],
+        directory: str,
+        limit: float | None,
+    ) -> Result:
+        """Run a script in a new shell and return what it left; see `Invocation.run`."""
+        if len(self.running) >= MOST_CHILDREN:
+            return Result(stderr="bash: fork: retry: Resource temporarily unavailable\n", exit_code=254)
+        before = self.deadline
+        ends = None if limit is None else self.clock.moment + limit
+        own = ends is not None and (before is None or ends < before)
+
+        def work() -> Result:
+            shell = self.open_shell(self, user, directory=directory, environment=environment)
+            self.running.append(shell)
+            try:
+                finished = shell.run(script, stdin=stdin)
+            finally:
+                self.running.pop()
+            return Result(finished.stdout, finished.stderr, finished.exit_code)
+
+        if own:
+            self.deadline = ends
+        try:
+            result = in_thread(work)
+        finally:
+            self.deadline = before
+        if before is not None and self.clock.moment >= before and self.running:
+            # The time of the script around it is up as well.
+            self.running[-1].stop()
+        if own and ends is not None and self.clock.moment >= ends:
+            return Result(result.stdout, result.stderr, TIMED_OUT)
+        return result

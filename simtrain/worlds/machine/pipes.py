@@ -1,0 +1,35 @@
+"""The files of process substitution, `<(...)`: the engine keeps them outside the machine's tree."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from bashkit import FileSystem
+
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.nodes import Node
+
+_FOLDER = "/dev/fd"
+
+
+@contextmanager
+def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner: str) -> Iterator[None]:
+    """Let a command of ours read those of its arguments that are pipes of the engine, and take them away afterwards."""
+    names = [word for word in arguments if word.startswith(f"{_FOLDER}/") and engine.exists(word)]
+    if not names:
+        yield
+        return
+    touched = dict(tree.touched)
+    made = [folder for folder in ("/dev", _FOLDER) if tree.get(folder) is None]
+    for folder in made:
+        tree.put(folder, Node("directory", 0o755, "root", "root", 0.0))
+    for name in names:
+        tree.put(name, Node("file", 0o600, owner, owner, 0.0, engine.read_file(name)))
+    try:
+        yield
+    finally:
+        for name in [*names, *reversed(made)]:
+            tree.drop(name)
+        # What no script made is no change of the machine.
+        for path in [path for path in tree.touched if path not in touched]:
+            if path in names or path in made:
+                del tree.touched[path]

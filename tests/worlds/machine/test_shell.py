@@ -1,0 +1,105 @@
+"""A shell over the files of a machine: what scripts see, change and cannot do."""
+
+from simtrain.values.clock import instant
+from tests.support.machines import START, machine_of, run, shell_on
+
+
+def test_a_script_reads_and_writes_the_files_of_the_machine() -> None:
+    machine = machine_of({"/home/ann/a.txt": "one\ntwo\n"})
+    finished = shell_on(machine).run("wc -l < a.txt; echo three >> a.txt; tail -n 1 a.txt")
+    assert (finished.stdout, finished.exit_code) == ("2\nthree\n", 0)
+    node = machine.tree.get("/home/ann/a.txt")
+    assert node is not None and node.content == b"one\ntwo\nthree\n"
+
+
+def test_directory_variables_and_the_last_exit_code_last_from_one_script_to_the_next() -> None:
+    shell = shell_on(machine_of())
+    shell.run("mkdir d; cd d; x=5; f() { echo f$1; }; false")
+    assert shell.run("echo $? $x; f 3; pwd").stdout == "1 5\nf3\n/home/ann/d\n"
+
+
+def test_a_copy_of_the_tree_sees_no_later_change() -> None:
+    machine = machine_of({"/home/ann/a.txt": "one\n"})
+    copy = machine.tree.copy()
+    shell_on(machine).run("rm a.txt; echo new > b.txt")
+    assert copy.get("/home/ann/b.txt") is None and copy.get("/home/ann/a.txt") is not None
+    assert machine.tree.names("/home/ann") == {"b.txt"} and copy.names("/home/ann") == {"a.txt"}
+
+
+def test_a_saved_shell_goes_on_where_it_was() -> None:
+    machine = machine_of()
+    shell = shell_on(machine)
+    shell.run("mkdir d; cd d; export A=7; g() { echo g; }")
+    again = type(shell)(machine, shell.user, directory="/", environment={}, state=shell.save())
+    assert again.run("pwd; echo $A; g").stdout == "/home/ann/d\n7\ng\n"
+
+
+def test_permissions_hold_for_the_user_of_the_shell() -> None:
+    finished = run("cat /root/x; echo y > /etc/y; echo z > /home/bob/z; echo ok > /tmp/z && cat /tmp/z")
+    assert finished.stdout == "ok\n"
+    assert finished.stderr.splitlines() == [
+        "cat: /root/x: Permission denied",
+        "bash: line 1: /etc/y: Permission denied",
+        "bash: line 1: /home/bob/z: Permission denied",
+    ]
+
+
+def test_sleep_takes_virtual_time_and_none_of_the_host() -> None:
+    machine = machine_of()
+    shell_on(machine).run("sleep 2h; sleep 30 1.5m")
+    assert machine.clock.moment == instant(START) + 7200 + 30 + 90
+
+
+def test_timeout_stops_a_command_in_virtual_time_and_keeps_what_it_printed() -> None:
+    machine = machine_of()
+    finished = shell_on(machine).run("timeout 5 bash -c 'sleep 3; echo one; sleep 3; echo two'; echo $?")
+    assert finished.stdout == "one\n124\n"
+    assert machine.clock.moment == instant(START) + 5
+
+
+def test_the_inner_of_two_timeouts_does_not_outlive_the_outer() -> None:
+    machine = machine_of()
+    finished = shell_on(machine).run("timeout 5 timeout 60 sleep 30; echo $?; timeout 60 timeout 5 sleep 30; echo $?")
+    assert finished.stdout == "124\n124\n"
+    assert machine.clock.moment == instant(START) + 10
+
+
+def test_sudo_runs_a_child_as_root_with_the_files_as_root_sees_them() -> None:
+    machine = machine_of()
+    finished = shell_on(machine).run(
+        "sudo sh -c 'echo top > /root/x'; cat /root/x; sudo cat /root/x; sudo whoami; whoami"
+    )
+    assert finished.stdout == "top\nroot\nann\n"
+    assert finished.stderr == "cat: /root/x: Permission denied\n"
+    node = machine.tree.get("/root/x")
+    assert node is not None and node.owner == "root"
+
+
+def test_what_loops_or_calls_itself_for_ever_ends_and_the_shell_goes_on() -> None:
+    shell = shell_on(machine_of())
+    assert shell.run("while :; do :; done").ending == "timeout"
+    assert shell.run("f() { f; }; f").ending == "recursion"
+    bomb = shell.run(":(){ :|:& };:")
+    assert "Resource temporarily unavailable" in bomb.stderr and len(bomb.screen) < 10_000
+    assert "limit exceeded" not in bomb.stderr
+    assert shell.run("echo still here").stdout == "still here\n"
+
+
+def test_chance_is_the_same_in_each_run_of_an_episode() -> None:
+    first, second = (shell_on(machine_of()) for _ in range(2))
+    script = "echo $RANDOM $RANDOM"
+    assert [first.run(script).stdout for _ in range(3)] == [second.run(script).stdout for _ in range(3)]
+
+
+def test_syntax_errors_are_answered_as_bash_answers_them() -> None:
+    finished = run("echo 'open")
+    assert finished.exit_code == 2
+    assert finished.stderr == "bash: line 1: syntax error: unexpected EOF while looking for matching `''\n"
+
+
+def test_an_unknown_command_gets_no_hints() -> None:
+    assert run("ll").stderr == "bash: line 1: ll: command not found\n"
+
+
+def test_both_streams_are_shown_in_the_order_in_which_they_were_written() -> None:
+    assert run("echo a; ls nofile; echo b").screen.splitlines()[0::2] == ["a", "b"]

@@ -34,6 +34,19 @@ COMMANDS: dict[str, str] = {
     "realpath": "simtrain.worlds.machine.commands.realpath:realpath",
     "readlink": "simtrain.worlds.machine.commands.realpath:readlink",
     "du": "simtrain.worlds.machine.commands.du:du",
+    "gzip": "simtrain.worlds.machine.commands.compressing:compress",
+    "gunzip": "simtrain.worlds.machine.commands.compressing:compress",
+    "zcat": "simtrain.worlds.machine.commands.compressing:compress",
+    "bzip2": "simtrain.worlds.machine.commands.compressing:compress",
+    "bunzip2": "simtrain.worlds.machine.commands.compressing:compress",
+    "bzcat": "simtrain.worlds.machine.commands.compressing:compress",
+    "xz": "simtrain.worlds.machine.commands.compressing:compress",
+    "unxz": "simtrain.worlds.machine.commands.compressing:compress",
+    "xzcat": "simtrain.worlds.machine.commands.compressing:compress",
+    "zgrep": "simtrain.worlds.machine.commands.compressing:zgrep",
+    "tar": "simtrain.worlds.machine.commands.tar:tar",
+    "zip": "simtrain.worlds.machine.commands.zip:zip_files",
+    "unzip": "simtrain.worlds.machine.commands.zip:unzip",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -4,10 +4,12 @@ PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
         "service": "simtrain.worlds.service.source:ServiceSource",
         "search": "simtrain.worlds.search.source:SearchSource",
+        "machine": "simtrain.worlds.machine.source:MachineSource",
     },
     "domains": {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",
         "search": "simtrain.world_models.domains.search:SearchDomain",
+        "terminal": "simtrain.world_models.domains.terminal:TerminalDomain",
     },
     "world_models": {
         "embedded": "simtrain.world_models.embedded:Embedded",

@@ -25,16 +25,17 @@ _PRAISE = re.compile(
 )
 
 
-def read_prediction(text: str) -> str:
+def read_prediction(text: str, *, may_be_empty: bool = False) -> str:
     """Return the observation in a prediction, for any domain.
 
     Thinking is dropped. The last `<predicted_observation>` block counts, else the whole rest; a leading header is removed. Raises
-    ValueError with the reason if nothing is left, or if it contains marks of the prompt or self-praise.
+    ValueError with the reason if nothing is left, or if it contains marks of the prompt or self-praise. With `may_be_empty`, nothing
+    may be left below a header.
     """
     spoken, _ = split_thinking(text)
     blocks: list[str] = _BLOCK.findall(spoken)
     observation = (blocks[-1] if blocks else spoken).strip().removeprefix(HEADER).strip()
-    if not observation:
+    if not observation and not (may_be_empty and (HEADER in spoken or blocks)):
         raise ValueError("it is empty")
     leaked = _LEAKED.search(observation)
     if leaked:

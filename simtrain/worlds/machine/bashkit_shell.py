@@ -14,7 +14,7 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionPr
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_files import mounted
-from simtrain.worlds.machine.engine import Ending, Finished
+from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
@@ -72,7 +72,9 @@ class BashkitShell:
 
     @property
     def directory(self) -> str:
-        return self._directory if self._bash is None else self._bash.shell_state().cwd
+        if self._bash is None and self._state is None:
+            return self._directory
+        return self._opened(None).shell_state().cwd
 
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
@@ -85,7 +87,7 @@ class BashkitShell:
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
         finished = _finished(result, "".join(screen))
-        self._code = finished.exit_code
+        self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
     def stop(self) -> None:
@@ -164,10 +166,17 @@ def _finished(result: ExecResult, screen: str) -> Finished:
     if wrong is not None:
         text = f"bash: line {wrong[1] or 1}: syntax error: {wrong[2]}\n"
         return Finished(result.stdout, text, screen + text, 2)
-    ending: Ending = next((ending for sign, ending in _ENDINGS if sign in error), "timeout")
+    ending = _ending(error)
     # bashkit's own words about the limit are no words of a machine, and a script that it stops loses what it printed.
     return Finished(result.stdout or screen, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
 
 
 def _in_words_of_bash(text: str) -> str:
     return _LIMIT.sub(_FORK, _IO.sub(": ", _HINT.sub(r"\1", text)))
+
+
+def _ending(error: str) -> Ending:
+    for sign, ending in _ENDINGS:
+        if sign in error:
+            return ending
+    return "timeout"

@@ -8,6 +8,9 @@ from typing import Literal, Protocol, TypeAlias
 Ending: TypeAlias = Literal["", "timeout", "memory", "recursion"]
 """How a script ended: by itself, since its time ran out, since it took too much memory, or since it called itself too deeply."""
 
+TIMED_OUT = 124
+"""Exit code of a script whose time ran out, as of `timeout`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:

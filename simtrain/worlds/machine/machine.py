@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from simtrain.values.clock import Clock
@@ -11,15 +11,13 @@ from simtrain.values.seeding import Root
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.children import in_thread
-from simtrain.worlds.machine.engine import Shell
+from simtrain.worlds.machine.engine import TIMED_OUT, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.invocation import Command, Result
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
-TIMED_OUT = 124
-"""Exit code of a script whose time ran out, as of `timeout`."""
 
 
 class Records(Protocol):
@@ -72,6 +70,12 @@ class Machine:
     deadline: float | None = None
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
+
+    def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
+        """Return an independent copy for a fork of the episode, between two commands."""
+        return replace(
+            self, tree=self.tree.copy(), clock=clock, records=records, peers=peers, deadline=None, running=[]
+        )
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""

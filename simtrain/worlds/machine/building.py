@@ -1,0 +1,283 @@
+"""Building the tables of machines from a world file: users, files, processes, services, packages and cron."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from posixpath import dirname, normpath
+
+from simtrain.files.file_bytes import file_bytes
+from simtrain.files.templates import Text
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import instant, stamp
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
+from simtrain.worlds.machine.skeleton import skeleton
+from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
+from simtrain.worlds.service.database import Database, Mode, explain
+
+_SYSTEM_USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
+_SYSTEM_GROUPS = {
+    "root": 0, "daemon": 1, "adm": 4, "tty": 5, "mail": 8, "sudo": 27, "www-data": 33, "shadow": 42, "users": 100,
+    "nogroup": 65534,
+}  # fmt: skip
+_HOMES = {"root": "/root", "www-data": "/var/www"}
+FIRST_USER = 1000
+MOST_FILES = 20_000
+_LARGEST_FOLDER = 3_000_000
+
+
+def build(database: Database, spec: MachineSpec, document: Document) -> None:
+    """Fill the tables of all machines. Raises InputError with the place in the file."""
+    hosts: list[tuple[str, HostSource, Place]] = [(spec.hostname, spec, ())]
+    hosts += [(name, host, ("machines", name)) for name, host in spec.machines.items()]
+    if spec.hostname in spec.machines:
+        raise document.error(("machines", spec.hostname), "this is the name of the first machine", "rename one")
+    if spec.user != "root" and spec.user not in spec.users:
+        raise document.error(("user",), f"there is no user {spec.user!r}", "add it under `users`")
+    database.run("begin", mode=Mode.OWN)
+    for manager, packages in spec.index.items():
+        for name, version in packages.items():
+            _insert(database, "package_index", manager=manager, name=name, version=version)
+    for name, host, place in hosts:
+        _Builder(database, spec, document, name, host, place, [each[0] for each in hosts]).build()
+    database.run("commit", mode=Mode.OWN)
+
+
+def _insert(database: Database, table: str, **cells: JsonValue) -> None:
+    names = ", ".join(f'"{name}"' for name in cells)
+    marks = ", ".join("?" * len(cells))
+    database.run(f'insert into "{table}" ({names}) values ({marks})', tuple(cells.values()), mode=Mode.OWN)
+
+
+class _Builder:
+    def __init__(
+        self,
+        database: Database,
+        spec: MachineSpec,
+        document: Document,
+        name: str,
+        host: HostSource,
+        place: Place,
+        hosts: list[str],
+    ) -> None:
+        self.database = database
+        self.document = document
+        self.name = name
+        self.host = host
+        self.place = place
+        self.hosts = hosts
+        self.start = instant(spec.clock.start)
+        self.nodes: dict[str, Node] = {}
+
+    def build(self) -> None:
+        """Fill the tables of one machine."""
+        self._users()
+        self._files()
+        self._processes()
+        for number, line in enumerate(self.host.cron):
+            self._known(line.user, ("cron", number, "user"))
+            _insert(
+                self.database, "crontab", host=self.name, user=line.user, schedule=line.schedule, command=line.command
+            )
+        for manager, packages in self.host.packages.items():
+            for package, version in packages.items():
+                _insert(self.database, "packages", host=self.name, manager=manager, name=package, version=version)
+
+    def _known(self, user: str, place: Place) -> None:
+        if user not in self.users:
+            raise self.document.error(
+                (*self.place, *place), f"there is no user {user!r} on {self.name}", "add it under `users`"
+            )
+
+    def _users(self) -> None:
+        database, name = self.database, self.name
+        groups, numbers = dict(_SYSTEM_GROUPS), dict(_SYSTEM_USERS)
+        following = FIRST_USER
+        for user, source in self.host.users.items():
+            numbers[user] = source.uid or following
+            following = max(following, numbers[user]) + 1
+            for group in (source.group or user, *source.groups):
+                groups.setdefault(group, numbers[user] if group == user else 2000 + len(groups))
+        for group, number in groups.items():
+            _insert(database, "groups", host=name, name=group, gid=number)
+        for user, number in numbers.items():
+            source = self.host.users.get(user)
+            home = (source and source.home) or _HOMES.get(user) or (f"/home/{user}" if source else "/nonexistent")
+            shell = source.shell if source else "/bin/bash" if user == "root" else "/usr/sbin/nologin"
+            sudo = user == "root" or bool(source and source.sudo)
+            _insert(database, "users", host=name, name=user, uid=number, home=home, shell=shell, sudo=int(sudo))
+            if source is None:
+                primary, further = ("nogroup" if user == "nobody" else user), list[str]()
+            else:
+                primary, further = source.group or user, source.groups
+            for position, group in enumerate(dict.fromkeys((primary, *further))):
+                _insert(database, "memberships", host=name, user=user, group=group, position=position)
+        self.users, self.groups = users_of(database, name), groups_of(database, name)
+
+    def _files(self) -> None:
+        members: dict[str, list[str]] = {}
+        for user in self.users.values():
+            for group in user.groups[1:]:
+                members.setdefault(group, []).append(user.name)
+        for path, node in skeleton(self.name, self.users, self.groups, members, self.hosts, self.start):
+            self._put(path, node)
+        for number, source in enumerate(self.host.files):
+            place: Place = ("files", number)
+            for path, node in self._made(source, place):
+                if not path.startswith("/"):
+                    raise self._error((*place, "path"), f"{path!r} is no absolute path", "begin it with a slash")
+                self._put(normpath(path), node)
+                if len(self.nodes) > MOST_FILES:
+                    raise self._error(place, f"the machine has more than {MOST_FILES} files")
+        largest = byte_count(self.host.disk.largest_file)
+        for path, node in self.nodes.items():
+            if len(node.content) > largest:
+                raise self._error(("files",), f"{path} has more than {largest} bytes", "let `size` claim what is more")
+            self.database.run(PUT, row_of(self.name, path, node), mode=Mode.OWN)
+
+    def _put(self, path: str, node: Node) -> None:
+        above = dirname(path)
+        if path != "/" and above not in self.nodes:
+            owner = self.nodes[self._nearest(above)]
+            self._put(above, Node("directory", 0o755, owner.owner, owner.group, self.start))
+        if path != "/" and self.nodes[above].kind != "directory":
+            raise self._error(("files",), f"{path} lies below {above}, which is no directory")
+        self.nodes[path] = node
+
+    def _nearest(self, path: str) -> str:
+        # A directory that nobody wrote belongs to whom the one above belongs.
+        while path not in self.nodes:
+            path = dirname(path)
+        return path
+
+    def _made(self, source: FileSource, place: Place) -> Iterator[tuple[str, Node]]:
+        for row in self._rows(source.each, {}, (*place, "each")) if source.each is not None else [{}]:
+            values = {**row, "host": self.name}
+            path = self._text(source.path, values, (*place, "path"))
+            owner = self._text(source.owner, values, (*place, "owner"))
+            self._known(owner, (*place, "owner"))
+            group = self._text(source.group, values, (*place, "group")) if source.group else self.users[owner].group
+            if group not in self.groups:
+                raise self._error(
+                    (*place, "group"), f"there is no group {group!r} on {self.name}", "name it in a user's `groups`"
+                )
+            mode = int(self._text(source.mode or ("0755" if source.directory else "0644"), values, (*place, "mode")), 8)
+            with self.document.at((*self.place, *place, "modified")):
+                moment = instant(self._text(source.modified, values, place)) if source.modified else self.start
+            if source.directory:
+                yield path, Node("directory", mode, owner, group, moment)
+            elif source.link is not None:
+                target = self._text(source.link, values, (*place, "link"))
+                yield path, Node("link", 0o777, owner, group, moment, target=target)
+            elif source.folder is not None:
+                for name, content, runs in self._folder(source.folder, (*place, "folder")):
+                    yield f"{path}/{name}", Node("file", mode | (0o111 if runs else 0), owner, group, moment, content)
+            else:
+                claimed = 0
+                if source.size is not None:
+                    with self.document.at((*self.place, *place, "size")):
+                        size = source.size
+                        claimed = byte_count(self._text(size, values, place) if isinstance(size, str) else size)
+                content = self._content(source, values, place).encode()
+                yield path, Node("file", mode, owner, group, moment, content, claimed=claimed)
+
+    def _content(self, source: FileSource, values: JsonObject, place: Place) -> str:
+        if source.content is not None:
+            return source.content
+        if source.lines is not None:
+            rows = self._rows(source.lines, values, (*place, "lines"))
+            return "".join(f"{next(iter(row.values()))}\n" for row in rows)
+        rows = self._rows(source.rows, values, (*place, "rows")) if source.rows is not None else []
+        return self._text(source.template or "", {**values, "rows": rows}, (*place, "template"))
+
+    def _rows(self, sql: str, values: Mapping[str, JsonValue], place: Place) -> list[JsonObject]:
+        try:
+            return self.database.rows(sql, values)
+        except sqlite3.Error as error:
+            raise self._error(place, f"the SQL fails: {explain(error)}") from None
+
+    def _text(self, source: str, values: JsonObject, place: Place) -> str:
+        if "{" not in source:
+            return source
+        try:
+            return Text(source).render(values)
+        except InputError as error:
+            raise self.document.relocate(error, (*self.place, *place)) from None
+
+    def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
+        folder = self.document.path.parent / name
+        if not folder.is_dir():
+            raise self._error(place, f"there is no folder {name!r} beside the world file", "the path is relative to it")
+        top = self.document.path.parent.resolve()
+        for path in sorted(folder.rglob("*")):
+            inside = path.resolve()
+            if path.is_dir():
+                continue
+            # A link out of the world's folder would put files of the host into the world.
+            if not inside.is_relative_to(top):
+                raise self._error(place, f"{path.name!r} leads out of the folder of the world file")
+            yield path.relative_to(folder).as_posix(), file_bytes(path, most=_LARGEST_FOLDER), _runs(path)
+
+    def _error(self, place: Place, text: str, remedy: str | None = None) -> InputError:
+        return self.document.error((*self.place, *place), text, remedy)
+
+    def _processes(self) -> None:
+        running = {
+            "systemd": (1, 0, "/sbin/init"),
+            "cron": (312, 1, "/usr/sbin/cron -f"),
+            "sshd": (421, 1, "sshd: /usr/sbin/sshd -D"),
+        }
+        for service, (pid, parent, command) in running.items():
+            port = 22 if service == "sshd" else None
+            self._process(pid, command, parent=parent, port=port, service=None if pid == 1 else service)
+        following = 611
+        for number, (name, source) in enumerate(self.host.services.items()):
+            self._known(source.user, ("services", name, "user"))
+            _insert(
+                self.database, "services", host=self.name, name=name, description=source.description, state=source.state,
+                enabled=int(source.enabled), command=source.command, user=source.user, port=source.port,
+                requires=",".join(source.requires) or None, changed=stamp(self.start - 86400 * 3),
+            )  # fmt: skip
+            shown = any(process.service == name for process in self.host.processes)
+            if source.state == "active" and source.command and not shown:
+                self._process(following + number, source.command, user=source.user, port=source.port, service=name)
+        following = 1203
+        for number, process in enumerate(self.host.processes):
+            self._known(process.user, ("processes", number, "user"))
+            pid = process.pid or following
+            following = max(following, pid) + 7
+            self._process(
+                pid, process.command, user=process.user, cpu=process.cpu, memory=byte_count(process.memory) // 1024,
+                started=process.started, port=process.port, service=process.service,
+            )  # fmt: skip
+
+    def _process(
+        self,
+        pid: int,
+        command: str,
+        *,
+        parent: int = 1,
+        user: str = "root",
+        cpu: float = 0.0,
+        memory: int = 9_000,
+        started: str | None = None,
+        port: int | None = None,
+        service: str | None = None,
+    ) -> None:
+        try:
+            _insert(
+                self.database, "processes", host=self.name, pid=pid, parent=parent, user=user, command=command, cpu=cpu,
+                memory=memory, started=stamp(instant(started) if started else self.start - 86400 * 3), port=port, service=service,
+            )  # fmt: skip
+        except sqlite3.IntegrityError:
+            raise self._error(
+                ("processes",), f"two processes have the number {pid}", "give one another `pid`"
+            ) from None
+
+
+def _runs(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o100)

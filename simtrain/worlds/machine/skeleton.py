@@ -1,0 +1,66 @@
+"""What lies on every machine before its author writes a file: the directories of a Debian, its devices, and a few files in /etc."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.nodes import Node
+
+_DIRECTORIES = (
+    "/", "/boot", "/dev", "/etc", "/etc/cron.d", "/etc/systemd", "/etc/systemd/system", "/home", "/media", "/mnt", "/opt",
+    "/run", "/srv", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share", "/var",
+    "/var/backups", "/var/cache", "/var/cache/apt", "/var/cache/apt/archives", "/var/lib", "/var/log", "/var/spool",
+    "/var/spool/cron", "/var/www",
+)  # fmt: skip
+_OTHERS = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/root": 0o700}
+_LINKS = {"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib"}
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_RELEASE = """\
+PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
+NAME="Debian GNU/Linux"
+VERSION_ID="12"
+VERSION="12 (bookworm)"
+VERSION_CODENAME=bookworm
+ID=debian
+"""
+_BASHRC = "# ~/.bashrc: executed by bash(1) for non-login shells.\n"
+
+
+def skeleton(
+    host: str,
+    users: Mapping[str, User],
+    groups: Mapping[str, int],
+    members: Mapping[str, Sequence[str]],
+    hosts: Sequence[str],
+    moment: float,
+) -> Iterator[tuple[str, Node]]:
+    """Yield the paths and nodes of a machine, a directory before what is in it. `hosts` are the machines of its world."""
+    for path in _DIRECTORIES:
+        yield path, _directory(0o755, moment)
+    for path, mode in _OTHERS.items():
+        yield path, _directory(mode, moment)
+    for path, target in _LINKS.items():
+        yield path, Node("link", 0o777, "root", "root", moment, target=target)
+    for path in _DEVICES:
+        yield path, Node("device", 0o666, "root", "root", moment)
+    for user in users.values():
+        if user.uid >= 1000:
+            yield user.home, Node("directory", 0o755, user.name, user.group, moment)
+            yield f"{user.home}/.bashrc", Node("file", 0o644, user.name, user.group, moment, _BASHRC.encode())
+    passwd = "".join(
+        f"{user.name}:x:{user.uid}:{groups[user.group]}::{user.home}:{user.shell}\n" for user in users.values()
+    )
+    listed = "".join(f"{name}:x:{number}:{','.join(members.get(name, ()))}\n" for name, number in groups.items())
+    addresses = "".join(f"10.0.0.{number} {name}\n" for number, name in enumerate(hosts, start=10))
+    for path, text in {
+        "/etc/hostname": f"{host}\n",
+        "/etc/hosts": f"127.0.0.1 localhost\n{addresses}",
+        "/etc/passwd": passwd,
+        "/etc/group": listed,
+        "/etc/os-release": _RELEASE,
+        "/etc/debian_version": "12.9\n",
+    }.items():
+        yield path, Node("file", 0o644, "root", "root", moment, text.encode())
+
+
+def _directory(mode: int, moment: float) -> Node:
+    return Node("directory", mode, "root", "root", moment)

@@ -1,0 +1,64 @@
+"""A parsed machine world file, and the worlds built from it."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+from typing import ClassVar
+
+from simtrain.contracts.world import Variant, World
+from simtrain.files.file_bytes import file_bytes
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.types import JsonObject, canonical
+from simtrain.worlds.machine.spec import MachineSpec
+from simtrain.worlds.service.source import described
+
+
+class MachineSource:
+    """A parsed and checked machine world file. Worlds are built from it on demand."""
+
+    kind = "machine"
+    file_model: ClassVar[type[MachineSpec]] = MachineSpec
+
+    def __init__(self, document: Document, spec: MachineSpec) -> None:
+        self.document = document
+        self.spec = spec
+        self.name = spec.name
+        self.digest = self._digest()
+        self._built: dict[Variant, World] = {}
+
+    @classmethod
+    def load(cls, document: Document) -> MachineSource:
+        """Return the source of a world, checked as far as possible without building it. Raises InputError."""
+        spec = described(document, document.parse(MachineSpec))
+        for index, tool in enumerate(spec.tools):
+            if tool.name == "bash":
+                raise document.error(("tools", index, "name"), "every machine has the tool 'bash'", "name it otherwise")
+        assert isinstance(spec, MachineSpec)
+        return cls(document, spec)
+
+    def _digest(self) -> str:
+        """Return a digest of the file's content and of the folders that it takes files from."""
+        found = blake2b(canonical(self.document.data), digest_size=16)
+        hosts = (self.spec, *self.spec.machines.values())
+        for folder in sorted({file.folder for host in hosts for file in host.files if file.folder}):
+            top: Path = self.document.path.parent / folder
+            for path in sorted(path for path in top.rglob("*") if path.is_file()):
+                found.update(f"{folder}/{path.relative_to(top).as_posix()}\0".encode())
+                found.update(file_bytes(path))
+        return found.hexdigest()
+
+    def configured(self, document: Document, knobs: JsonObject, place: Place) -> MachineSource:
+        """Raise an InputError: a machine world has no knobs."""
+        raise document.error(
+            place, f"a machine world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"
+        )
+
+    def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
+        """Return the world in a variant, built once. Raises InputError with the place in the file."""
+        if variant not in self._built:
+            # The shell's engine is a large library, which only machine worlds need.
+            from simtrain.worlds.machine.world import MachineWorld
+
+            self._built[variant] = MachineWorld(self.spec, self.document, self.digest, variant)
+        return self._built[variant]

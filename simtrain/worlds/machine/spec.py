@@ -1,0 +1,209 @@
+"""The YAML of a machine world file: a service world's tables and rows, and the machines over them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from simtrain.files.file_model import Duration, FileModel, Instant
+from simtrain.values.errors import InputError
+from simtrain.worlds.service.spec import ServiceSpec, ToolSource
+
+USER = r"^[a-z_][a-z0-9_-]{0,31}$"
+HOST = r"^[a-z][a-z0-9.-]{0,62}$"
+UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+
+
+def byte_count(text: str | int) -> int:
+    """Return a size in bytes: a number, or such as `38G`, in powers of 1000. Raises InputError."""
+    if isinstance(text, int):
+        return text
+    number, unit = (text[:-1], text[-1:].upper()) if text[-1:].upper() in UNITS and text else (text, "")
+    try:
+        return int(float(number) * UNITS[unit])
+    except ValueError:
+        raise InputError(f"{text!r} is no size", remedy="write it like 38G, 500M, 20K or 4096") from None
+
+
+def _size(value: str | int) -> str | int:
+    try:
+        byte_count(value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+Size: TypeAlias = Annotated[str | int, AfterValidator(_size)]
+Mode: TypeAlias = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if isinstance(value, int) else value, json_schema_input_type=str | int),
+    Field(pattern=r"^[0-7]{3,4}$|^\{\{"),
+]
+
+_CONTENTS = ("content", "template", "lines", "folder", "link", "directory")
+
+
+class FileSource(FileModel):
+    """A file, a link or a directory, or one for each row of `each`."""
+
+    path: str = Field(min_length=1, description="Absolute path; {{ column }} of a row of `each`.")
+    each: str | None = Field(default=None, description="SELECT over the world: one file for each of its rows.")
+    content: str | None = Field(default=None, description="The text, word by word.")
+    template: str | None = Field(
+        default=None, description="A Jinja template of the text; the row of `each`, and `rows`."
+    )
+    rows: str | None = Field(default=None, description="SELECT whose rows `template` finds under `rows`.")
+    lines: str | None = Field(default=None, description="SELECT whose first column gives the lines.")
+    folder: str | None = Field(
+        default=None, description="A folder beside this file, whose files are put below the path."
+    )
+    link: str | None = Field(default=None, description="The target of a symbolic link.")
+    directory: bool = Field(default=False, description="Makes a directory.")
+    owner: str = "root"
+    group: str | None = None
+    mode: Mode | None = Field(default=None, description="Permission bits, octal; 0644, for directories 0755.")
+    modified: str | None = Field(default=None, description="Time of the last change; the start of the world's clock.")
+    size: str | int | None = Field(
+        default=None, description="What it tells and occupies if more than its content: 38G."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> FileSource:
+        given = [name for name in _CONTENTS if getattr(self, name) not in (None, False)]
+        if len(given) != 1:
+            raise ValueError(f"a file has exactly one of {', '.join(_CONTENTS)}, not {' and '.join(given) or 'none'}")
+        if self.rows is not None and self.template is None:
+            raise ValueError("`rows` belongs to `template`")
+        return self
+
+
+class UserSource(FileModel):
+    """A user of a machine."""
+
+    uid: int | None = Field(default=None, ge=1, le=65533)
+    group: str | None = Field(default=None, description="Primary group; one of the user's own name.")
+    groups: list[str] = Field(default_factory=list[str], description="Further groups.")
+    home: str | None = None
+    shell: str = "/bin/bash"
+    sudo: bool = Field(default=False, description="Whether sudo obeys without a password.")
+
+
+class ProcessSource(FileModel):
+    """A process that runs when an episode begins."""
+
+    command: str = Field(min_length=1)
+    user: str = "root"
+    pid: int | None = Field(default=None, ge=2, le=4_194_304)
+    cpu: float = Field(default=0.0, ge=0, description="Per cent of one core.")
+    memory: Size = Field(default="10M", description="Resident memory.")
+    started: Instant | None = None
+    port: int | None = Field(default=None, ge=1, le=65535, description="The TCP port that it listens on.")
+    service: str | None = None
+
+
+class ServiceSource(FileModel):
+    """A service under systemd."""
+
+    description: str = ""
+    command: str = ""
+    user: str = "root"
+    state: Literal["active", "inactive", "failed"] = "active"
+    enabled: bool = True
+    port: int | None = Field(default=None, ge=1, le=65535)
+    requires: list[str] = Field(default_factory=list[str])
+
+
+class CronSource(FileModel):
+    """A line of a user's crontab."""
+
+    schedule: str = Field(min_length=1)
+    command: str = Field(min_length=1)
+    user: str = "root"
+
+
+class DiskSource(FileModel):
+    """The disk: its size, the largest file that commands may write, and directories that are mounted read-only."""
+
+    size: Size = "20G"
+    largest_file: Size = Field(default="3M", description="At most 3M: content is kept in the world's tables.")
+    read_only: list[str] = Field(default_factory=list[str])
+
+
+class HostSource(FileModel):
+    """One machine."""
+
+    users: dict[Annotated[str, Field(pattern=USER)], UserSource] = Field(default_factory=dict[str, UserSource])
+    files: list[FileSource] = Field(default_factory=list[FileSource])
+    processes: list[ProcessSource] = Field(default_factory=list[ProcessSource])
+    services: dict[str, ServiceSource] = Field(default_factory=dict[str, ServiceSource])
+    cron: list[CronSource] = Field(default_factory=list[CronSource])
+    packages: dict[Literal["apt", "pip"], dict[str, str]] = Field(
+        default_factory=dict[Literal["apt", "pip"], dict[str, str]],
+        description="Installed ones: manager, name, version.",
+    )
+    disk: DiskSource = DiskSource()
+
+
+class CommandSource(FileModel):
+    """A command of the world's own: a template of what it prints, rows of a SELECT, or a registered handler."""
+
+    template: str | None = Field(
+        default=None, description="Jinja: `arguments`, `stdin`, `user`, `host`, `now`, `rows`."
+    )
+    sql: str | None = Field(
+        default=None, description="SELECT; :a1, :a2 ... are the arguments. Rows as columns of text."
+    )
+    handler: str | None = Field(default=None, description="A registered handler; gets `argv`, `stdin` and `directory`.")
+    exit_code: int = Field(default=0, ge=0, le=255)
+
+    @model_validator(mode="after")
+    def _does_something(self) -> CommandSource:
+        if self.template is None and self.sql is None and self.handler is None:
+            raise ValueError("a command needs `template`, `sql` or `handler`")
+        if self.handler is not None and (self.template is not None or self.sql is not None):
+            raise ValueError("`handler` stands alone")
+        return self
+
+
+class PageSource(FileModel):
+    """What a port of a machine answers to a request over HTTP."""
+
+    host: str = "localhost"
+    port: int = Field(default=80, ge=1, le=65535)
+    path: str = "/"
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
+    status: int = Field(default=200, ge=100, le=599)
+    type: str = "text/plain"
+    body: str = Field(default="", description="Jinja: `rows`, `query`, `data`, `now`.")
+    sql: str | None = Field(default=None, description="SELECT whose rows the body finds under `rows`.")
+
+
+class LimitsSource(FileModel):
+    """Limits of one call: seconds of virtual time, and characters of output that the agent is shown."""
+
+    timeout: Duration = Field(default=120.0, description="How long a command may take if the call does not say.")
+    output: int = Field(default=30_000, ge=200, le=1_000_000)
+
+
+class MachineSpec(HostSource, ServiceSpec):
+    """A machine world: one machine, and others that it reaches; further tables, rows and tools as in a service world."""
+
+    kind: Literal["machine"]  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
+    tables: str = Field(default="", alias="schema")
+    tools: list[ToolSource] = Field(default_factory=list[ToolSource])
+    hostname: str = Field(pattern=HOST)
+    user: str = Field(pattern=USER, description="Whom the agent is logged in as.")
+    directory: str | None = Field(default=None, description="Where the shell begins; the user's home.")
+    environment: dict[str, str] = Field(default_factory=dict[str, str])
+    prompt: str = r"\u@\h:\w\$ "
+    machines: dict[Annotated[str, Field(pattern=HOST)], HostSource] = Field(
+        default_factory=dict[str, HostSource], description="Further machines by host name, reached by ssh."
+    )
+    commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
+    pages: list[PageSource] = Field(default_factory=list[PageSource])
+    index: dict[Literal["apt", "pip"], dict[str, str]] = Field(
+        default_factory=dict[Literal["apt", "pip"], dict[str, str]],
+        description="What can be installed: manager, name, version.",
+    )
+    limits: LimitsSource = LimitsSource()

@@ -1,0 +1,351 @@
+"""A built machine world, and its state in one episode, which runs the agent's commands."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+
+from simtrain.contracts.request import Request
+from simtrain.contracts.world import Variant
+from simtrain.files.yaml_files import Document
+from simtrain.values.clock import seconds
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.seeding import Root
+from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
+from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.bashkit_shell import BashkitShell
+from simtrain.worlds.machine.building import build
+from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.file_tree import BaseTree, FileTree
+from simtrain.worlds.machine.files import Disk
+from simtrain.worlds.machine.invocation import Command
+from simtrain.worlds.machine.machine import Machine
+from simtrain.worlds.machine.own_commands import own_command
+from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
+from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
+from simtrain.worlds.machine.tables import TABLES
+from simtrain.worlds.machine.tool import NAME, bash_tool, shown
+from simtrain.worlds.service.change_log import ChangeLog, forget
+from simtrain.worlds.service.database import Database, Mode
+from simtrain.worlds.service.forking import restored
+from simtrain.worlds.service.world import ServiceState, ServiceWorld
+
+SCRATCH = ("/tmp/", "/var/tmp/")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a machine begins with: its files, users, groups and disk."""
+
+    base: BaseTree
+    users: Mapping[str, User]
+    groups: Mapping[str, int]
+    disk: Disk
+
+
+class MachineWorld(ServiceWorld):
+    """A machine world: a service world whose tables hold machines, and the shell over them."""
+
+    kind = "machine"
+
+    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant) -> None:
+        """Build the world. Raises InputError with the place in the file."""
+        super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
+        self.spec = spec
+        build(self.base, spec, document)
+        forget(self.base)
+        self.content = self.base.serialize()
+        self.tools = (bash_tool(spec.hostname, spec.user, seconds(spec.limits.timeout)), *self.tools)
+        own: dict[str, Command] = {}
+        for name, source in spec.commands.items():
+            with document.at(("commands", name)):
+                own[name] = own_command(source)
+        self.commands: Mapping[str, Command] = {**commands(), **own}
+        self._hosts: Mapping[str, Host] | None = None
+        _ = self.hosts
+
+    @property
+    def hosts(self) -> Mapping[str, Host]:
+        """Return what the machines begin with, by name; the agent's first."""
+        if self._hosts is None:
+            self._hosts = self.hosts_in(self.base)
+        return self._hosts
+
+    def hosts_in(self, database: Database) -> Mapping[str, Host]:
+        """Return the machines as some tables hold them."""
+        sources: dict[str, HostSource] = {self.spec.hostname: self.spec, **self.spec.machines}
+        return {name: host_of(database, name, source) for name, source in sources.items()}
+
+    def open(self, changes: Changes | None = None) -> MachineState:
+        return MachineState(self, None if changes is None else restored(self.name, self.content, changes))
+
+    def _over(self, base: Database) -> MachineWorld:
+        other = copy(self)
+        other.base, other.content = base, base.serialize()
+        # The files of the copy are those of its own tables.
+        other._hosts = None
+        return other
+
+
+def host_of(database: Database, name: str, source: HostSource) -> Host:
+    """Return a machine as the tables hold it."""
+    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), tuple(source.disk.read_only))
+    return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)
+
+
+class MachineState(ServiceState):
+    """A machine world open for one episode.
+
+    Files are in trees, one for each machine, and brought into the tables before anybody asks the tables. All else is in the
+    tables alone.
+    """
+
+    __slots__ = ("_machines", "_shell", "_started")
+
+    world: MachineWorld  # pyright: ignore[reportIncompatibleVariableOverride]
+    _own: Database | None
+    _log: ChangeLog
+
+    def __init__(self, world: MachineWorld, own: Database | None = None) -> None:
+        super().__init__(world, own)
+        self._machines: dict[str, Machine] = {}
+        self._shell: BashkitShell | None = None
+        self._started: bytes | None = None
+
+    def answer(self, request: Request) -> Observation:
+        with self._lock:
+            if request.tool.name != NAME:
+                return self._answer_by_sql(request)
+            # What is held of the rows is read now: a command may write files at any moment.
+            self._moves_on()
+            try:
+                return self._run_command(request.arguments)
+            except SimulatorFault:
+                raise
+            except Exception as error:
+                raise SimulatorFault(f"the shell failed: {type(error).__name__}: {error}") from error
+            finally:
+                self.version += 1
+
+    def takes_time(self, request: Request) -> bool:
+        # A script may run for seconds, and the engine lets other threads run meanwhile.
+        return request.tool.name == NAME or super().takes_time(request)
+
+    def statements(self, request: Request) -> int:
+        return 0 if request.tool.name == NAME else super().statements(request)
+
+    def _answer_by_sql(self, request: Request) -> Observation:
+        self._bring_in()
+        observation = super().answer(request)
+        if request.tool.writes:
+            self._take_over()
+        return observation
+
+    def _run_command(self, arguments: JsonObject) -> Observation:
+        spec = self.world.spec
+        limit = seconds(arguments.get("timeout") or spec.limits.timeout)
+        machine = self.machines[spec.hostname]
+        shell = self._opened(machine)
+        prompt = prompt_of(spec.prompt, machine.name, shell.user, shell.directory)
+        machine.deadline = machine.clock.moment + limit
+        machine.running.append(shell)
+        try:
+            finished = shell.run(str(arguments["command"]))
+        finally:
+            machine.running.clear()
+            ends, machine.deadline = machine.deadline, None
+        if finished.ending == "timeout" and machine.clock.moment < ends:
+            # A loop without end uses up the whole time.
+            machine.clock.advance(ends - machine.clock.moment)
+        return shown(finished, prompt, limit=limit, most=spec.limits.output)
+
+    @property
+    def machines(self) -> Mapping[str, Machine]:
+        """Return the machines of the world by name, made when they are first needed."""
+        if not self._machines:
+            own = self._own
+            self._set_up(self.world.hosts if own is None else self.world.hosts_in(own))
+        return self._machines
+
+    def _set_up(self, hosts: Mapping[str, Host]) -> None:
+        records = StateRecords(self)
+        for name, host in hosts.items():
+            self._machines[name] = Machine(
+                name,
+                FileTree(host.base),
+                self.clock,
+                records,
+                self.world.commands,
+                BashkitShell,
+                users=host.users,
+                groups=host.groups,
+                disk=host.disk,
+                peers=self._machines,
+                root=Root(self.world.seed, "machine", name),
+            )
+
+    def _opened(self, machine: Machine) -> BashkitShell:
+        if self._shell is None:
+            spec = self.world.spec
+            user = machine.users[spec.user]
+            self._shell = BashkitShell(
+                machine,
+                user,
+                directory=spec.directory or user.home,
+                environment=environment_of(user, spec.environment),
+                state=self._started,
+            )
+        return self._shell
+
+    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        with self._lock:
+            self._bring_in()
+            return super().query(sql, parameters)
+
+    def execute(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        with self._lock:
+            self._bring_in()
+            rows = super().execute(sql, parameters)
+            self._take_over()
+            return rows
+
+    def changes(self) -> Changes:
+        with self._lock:
+            self._bring_in()
+            return without_scratch(super().changes())
+
+    def describe(self) -> str:
+        with self._lock:
+            self._bring_in()
+            return super().describe()
+
+    @contextmanager
+    def savepoint(self) -> Generator[None]:
+        with self._lock:
+            before = self.fork()
+            try:
+                yield
+            finally:
+                self._moves_on()
+                self._become(before)
+
+    def fork(self) -> MachineState:
+        with self._lock:
+            other = super().fork()
+            other._machines, other._shell, other._started = {}, None, self._saved()
+            if self._machines:
+                records = StateRecords(other)
+                for name, machine in self._machines.items():
+                    other._machines[name] = machine.copy(other.clock, records, other._machines)
+            return other
+
+    def close(self) -> None:
+        with self._lock:
+            super().close()
+            self._machines, self._shell = {}, None
+
+    def _saved(self) -> bytes | None:
+        return self._started if self._shell is None else self._shell.save()
+
+    def _become(self, other: MachineState) -> None:
+        """Take over another state of the same world, which is then no longer used."""
+        if self._own is not None:
+            self._own.close()
+        self._own, self._log = other._own, other._log
+        self._shell, self._started, self._machines = None, other._started, {}
+        records = StateRecords(self)
+        for name, machine in other._machines.items():
+            self._machines[name] = machine.copy(self.clock, records, self._machines)
+
+    def _bring_in(self) -> None:
+        """Write the files that commands have touched into the tables."""
+        for machine in self._machines.values():
+            touched = machine.tree.touched
+            if not touched:
+                continue
+            database = self._for_writing()
+            for path in list(touched):
+                node = machine.tree.get(path)
+                if node is None:
+                    database.run(DROP, {"host": machine.name, "path": path}, mode=Mode.OWN)
+                else:
+                    database.run(PUT, row_of(machine.name, path, node), mode=Mode.OWN)
+            touched.clear()
+
+    def _for_writing(self) -> Database:
+        if self._own is None:
+            self._own = Database(self.world.content, backwards=self.world.scans_backwards)
+        self._own.moment = self.clock.now
+        return self._own
+
+    def _take_over(self) -> None:
+        """Read files, users and groups anew from the tables, which a statement of SQL has written to."""
+        if self._own is None or not self._machines:
+            return
+        for name, host in self.world.hosts_in(self._own).items():
+            machine = self._machines[name]
+            machine.tree, machine.users, machine.groups = FileTree(host.base), host.users, host.groups
+        if self._shell is not None:
+            # Its files are those of the trees before.
+            self._started, self._shell = self._shell.save(), None
+
+    def record(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> int:
+        """Carry out a writing statement of a command, which runs within a call."""
+        self._bring_in()
+        self._moves_on()
+        return self._for_writing().run(sql, parameters or {}, mode=Mode.WRITE)
+
+    def recorded(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
+        """Return the rows of a command's SELECT."""
+        self._bring_in()
+        return self._present().rows(sql, parameters or {})
+
+
+class StateRecords:
+    """The tables of a state for its commands. They run while the state's lock is held, some of them in threads of their own."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: MachineState) -> None:
+        self._state = state
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return self._state.recorded(sql, parameters)
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        return self._state.record(sql, parameters)
+
+
+def without_scratch(changes: Changes) -> Changes:
+    """Return changes without new files below /tmp: whoever works in a shell may make some."""
+    files = changes.get("files", ())
+    kept = tuple(change for change in files if change.before is not None or not _is_scratch(change.after))
+    if len(kept) == len(files):
+        return changes
+    others = {table: rows for table, rows in changes.items() if table != "files"}
+    return dict(sorted({**others, **({"files": kept} if kept else {})}.items()))
+
+
+def _is_scratch(row: JsonObject | None) -> bool:
+    return row is not None and str(row["path"]).startswith(SCRATCH)
+
+
+def environment_of(user: User, further: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a login shell."""
+    return {
+        "HOME": user.home, "USER": user.name, "LOGNAME": user.name, "SHELL": user.shell, "PATH": PATH, "LANG": "C.UTF-8",
+        "TERM": "xterm-256color", **further,
+    }  # fmt: skip
+
+
+def prompt_of(shape: str, host: str, user: User, directory: str) -> str:
+    """Return a prompt: `\\u` is the user, `\\h` the machine, `\\w` the directory, and `\\$` says whether it is root's."""
+    home = user.home
+    short = "~" + directory[len(home) :] if directory == home or directory.startswith(f"{home}/") else directory
+    parts = {r"\u": user.name, r"\h": host.partition(".")[0], r"\w": short, r"\$": "#" if user.uid == 0 else "$"}
+    for sign, text in parts.items():
+        shape = shape.replace(sign, text)
+    return shape

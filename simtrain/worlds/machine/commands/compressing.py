@@ -57,7 +57,9 @@ def _unpacked(engine: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor])
 
 GZIP = Method("gzip", ".gz", b"\x1f\x8b", lambda content: gzip_format.compress(content, 6, mtime=0), _gunzip)
 BZIP2 = Method("bzip2", ".bz2", b"BZh", bz2.compress, _unpacked(bz2.BZ2Decompressor))
-XZ = Method("xz", ".xz", b"\xfd7zXZ\0", lambda content: lzma.compress(content, preset=6), _unpacked(lzma.LZMADecompressor))
+XZ = Method(
+    "xz", ".xz", b"\xfd7zXZ\0", lambda content: lzma.compress(content, preset=6), _unpacked(lzma.LZMADecompressor)
+)
 METHODS = (GZIP, BZIP2, XZ)
 _COMMANDS = {
     "gzip": (GZIP, "pack"), "gunzip": (GZIP, "unpack"), "zcat": (GZIP, "show"), "bzip2": (BZIP2, "pack"),
@@ -156,7 +158,11 @@ class _Run:
         if not content.startswith(self.method.magic):
             if self.options.has("f") and self.shows:
                 return content
-            self._fail(f"{name}: not in {self.method.name} format" if self.method is GZIP else f"{name}: File format not recognized")
+            self._fail(
+                f"{name}: not in {self.method.name} format"
+                if self.method is GZIP
+                else f"{name}: File format not recognized"
+            )
             return None
         try:
             return self.method.unpack(content)
@@ -167,7 +173,9 @@ class _Run:
     def _write(self, name: str, target: str, content: bytes, before: int) -> None:
         files, path, to = self.call.files, self.call.path(name), self.call.path(target)
         if files.exists(to) and not self.options.has("f"):
-            self._fail(f"{target} already exists;\tnot overwritten" if self.method is GZIP else f"{target}: File exists", 2)
+            self._fail(
+                f"{target} already exists;\tnot overwritten" if self.method is GZIP else f"{target}: File exists", 2
+            )
             return
         node = files.node(path)
         files.write(to, content, mode=node.mode)
@@ -176,7 +184,9 @@ class _Run:
         if not self.options.has("k"):
             files.remove(path)
         if self.options.has("v"):
-            saved = 100 * (1 - (len(content) / before if self.packs else before / max(len(content), 1))) if before else 0.0
+            saved = (
+                100 * (1 - (len(content) / before if self.packs else before / max(len(content), 1))) if before else 0.0
+            )
             verb = "created" if self.options.has("k") else "replaced with"
             self.errors.append(f"{name}:\t{saved:5.1f}% -- {verb} {target}\n")
 

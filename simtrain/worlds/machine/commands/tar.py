@@ -118,7 +118,9 @@ class _Run:
             return self._fatal(f"{name}: Cannot open: {done.strerror}")
         if self.options.has("remove-files"):
             for folder, operand in operands:
-                attempt(lambda folder=folder, operand=operand: self.call.files.remove(f"{folder}/{operand}", recursive=True))
+                attempt(
+                    lambda folder=folder, operand=operand: self.call.files.remove(f"{folder}/{operand}", recursive=True)
+                )
         return self._result()
 
     def _operands(self) -> list[tuple[str, str]]:
@@ -139,7 +141,11 @@ class _Run:
             elif operands and word == operands[0]:
                 found.append((folder, operands.pop(0)))
         for listing in self.options.values("T"):
-            text = (self.call.stdin or "") if listing == "-" else self.call.files.read(self.call.path(listing)).decode(errors="replace")
+            text = (
+                (self.call.stdin or "")
+                if listing == "-"
+                else self.call.files.read(self.call.path(listing)).decode(errors="replace")
+            )
             found += [(folder, line) for line in text.splitlines() if line]
         return found
 

@@ -18,9 +18,17 @@ from simtrain.worlds.machine.problems import attempt
 
 def zip_files(call: Invocation) -> Result:
     """Add files to an archive, with -r directories and what is in them."""
-    options = parsed(call, "rqjuvmdx:9876543210yi:", {"recurse-paths": "r", "quiet": "q", "junk-paths": "j", "exclude=": "x"}, code=16)
+    options = parsed(
+        call,
+        "rqjuvmdx:9876543210yi:",
+        {"recurse-paths": "r", "quiet": "q", "junk-paths": "j", "exclude=": "x"},
+        code=16,
+    )
     if isinstance(options, Result):
-        return Result(stderr=f"\nzip error: Invalid command arguments ({options.stderr.partition(': ')[2].splitlines()[0]})\n", exit_code=16)
+        return Result(
+            stderr=f"\nzip error: Invalid command arguments ({options.stderr.partition(': ')[2].splitlines()[0]})\n",
+            exit_code=16,
+        )
     if len(options.operands) < 2:
         return Result(stderr="\nzip error: Nothing to do!\n", exit_code=12)
     name, *rest = options.operands
@@ -92,7 +100,9 @@ def unzip(call: Invocation) -> Result:
         archive = zipfile.ZipFile(BytesIO(call.files.read(call.path(found))))
     except zipfile.BadZipFile:
         return Result(f"Archive:  {found}\n", "  End-of-central-directory signature not found.\n", 9)
-    infos = [one for one in archive.infolist() if not wanted or any(fnmatchcase(one.filename, pattern) for pattern in wanted)]
+    infos = [
+        one for one in archive.infolist() if not wanted or any(fnmatchcase(one.filename, pattern) for pattern in wanted)
+    ]
     infos = [one for one in infos if not any(fnmatchcase(one.filename, pattern) for pattern in options.values("x"))]
     if not infos and wanted:
         return Result(f"Archive:  {found}\n", f"caution: filename not matched:  {wanted[0]}\n", 11)
@@ -105,7 +115,9 @@ def unzip(call: Invocation) -> Result:
     lines = [f"Archive:  {found}\n"]
     base = call.path(options.value("d") or ".").removesuffix("/.")
     for info in infos:
-        done = attempt(lambda info=info: _unpack(call, archive, info, base, flat=options.has("j"), spare=options.has("n")))
+        done = attempt(
+            lambda info=info: _unpack(call, archive, info, base, flat=options.has("j"), spare=options.has("n"))
+        )
         if isinstance(done, OSError):
             return Result("".join(lines), f"error:  cannot create {info.filename}: {done.strerror}\n", 50)
         shown = f"{options.value('d')}/{info.filename}" if options.has("d") else info.filename
@@ -114,7 +126,9 @@ def unzip(call: Invocation) -> Result:
     return Result("" if options.has("q") else "".join(lines))
 
 
-def _unpack(call: Invocation, archive: zipfile.ZipFile, info: zipfile.ZipInfo, base: str, *, flat: bool, spare: bool) -> bool:
+def _unpack(
+    call: Invocation, archive: zipfile.ZipFile, info: zipfile.ZipInfo, base: str, *, flat: bool, spare: bool
+) -> bool:
     name = basename(info.filename) if flat else info.filename
     if not name or ".." in name.split("/"):
         return False
@@ -139,5 +153,8 @@ def _listing(name: str, infos: list[zipfile.ZipInfo]) -> str:
         lines.append(f"{one.file_size:9}  {year}-{month:02}-{day:02} {hour:02}:{minute:02}   {one.filename}")
     count = len(infos)
     total = sum(one.file_size for one in infos)
-    lines += ["---------                     -------", f"{total:9}                     {count} file{'s' if count != 1 else ''}"]
+    lines += [
+        "---------                     -------",
+        f"{total:9}                     {count} file{'s' if count != 1 else ''}",
+    ]
     return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
 from simtrain.worlds.handlers.git.history import ancestry, reachable
 from simtrain.worlds.handlers.git.objects import FILE, NOTHING, Commit, Signature, Tag, TreeEntry
-from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS
+from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS, Repository
 from simtrain.worlds.handlers.git.revisions import resolve
 from simtrain.worlds.handlers.git.tables import TableRepository
 

@@ -44,6 +44,7 @@ COMMANDS: dict[str, str] = {
     "unxz": "simtrain.worlds.machine.commands.compressing:compress",
     "xzcat": "simtrain.worlds.machine.commands.compressing:compress",
     "zgrep": "simtrain.worlds.machine.commands.compressing:zgrep",
+    "git": "simtrain.worlds.machine.commands.git:git",
     "sqlite3": "simtrain.worlds.machine.commands.sqlite:sqlite",
     "tar": "simtrain.worlds.machine.commands.tar:tar",
     "zip": "simtrain.worlds.machine.commands.zip:zip_files",

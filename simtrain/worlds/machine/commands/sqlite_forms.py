@@ -90,7 +90,9 @@ def written(names: Sequence[str], rows: Sequence[Sequence[Cell]], look: Look) ->
         lines.insert(0, list(names))
     if look.mode == "csv":
         store = StringIO()
-        writer = csv.writer(store, delimiter=look.separator if look.separator != "|" else ",", lineterminator=look.row_end)
+        writer = csv.writer(
+            store, delimiter=look.separator if look.separator != "|" else ",", lineterminator=look.row_end
+        )
         writer.writerows(lines)
         return store.getvalue()
     return "".join(separator.join(line) + "\n" for line in lines)

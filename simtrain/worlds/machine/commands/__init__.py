@@ -49,6 +49,17 @@ COMMANDS: dict[str, str] = {
     "tar": "simtrain.worlds.machine.commands.tar:tar",
     "zip": "simtrain.worlds.machine.commands.zip:zip_files",
     "unzip": "simtrain.worlds.machine.commands.zip:unzip",
+    "find": "simtrain.worlds.machine.commands.find:find",
+    "which": "simtrain.worlds.machine.commands.which:which",
+    "df": "simtrain.worlds.machine.commands.df:df",
+    "mktemp": "simtrain.worlds.machine.commands.chance:mktemp",
+    "shuf": "simtrain.worlds.machine.commands.chance:shuf",
+    "uuidgen": "simtrain.worlds.machine.commands.chance:uuidgen",
+    "uname": "simtrain.worlds.machine.commands.about:uname",
+    "uptime": "simtrain.worlds.machine.commands.about:uptime",
+    "nproc": "simtrain.worlds.machine.commands.about:nproc",
+    "arch": "simtrain.worlds.machine.commands.about:arch",
+    "free": "simtrain.worlds.machine.commands.about:free",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -81,9 +81,11 @@ def trajectory_text(trajectory: Trajectory, *, width: int = 100) -> str:
 def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     from rich.text import Text
 
+    typed = _typed(step)
     # What the model wrote, since the parsed arguments of a malformed call are empty.
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
-    screen.print(Text.assemble(f"{number:>3}  ", (step.action.tool, "bold cyan"), f" {cut(arguments, full)}"))
+    head = (step.action.tool, "bold cyan") if typed is None else (typed, "bold")
+    screen.print(Text.assemble(f"{number:>3}  ", head, f" {cut(arguments, full)}" if typed is None else ""))
     for event in step.events:
         screen.print(
             Text(
@@ -92,7 +94,18 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
             )
         )
     observation = step.observation
-    screen.print(Text(f"     {cut(observation.text, full)}", style="red" if observation.is_error else "green"))
+    style = "red" if observation.is_error else "green"
+    if typed is None:
+        screen.print(Text(f"     {cut(observation.text, full)}", style=style))
+    elif observation.text:
+        # As on the terminal itself: columns stay columns.
+        screen.print(Text(cut(observation.text, full), style=style))
+
+
+def _typed(step: Step) -> str | None:
+    """Return what stands on a terminal before a command's output: its prompt and the command. None for a call of another kind."""
+    command, prompt = step.action.arguments.get("command"), (step.observation.structured or {}).get("prompt")
+    return f"{prompt}{command}".rstrip("\n") if isinstance(command, str) and isinstance(prompt, str) else None
 
 
 def _print_end(screen: Console, trajectory: Trajectory) -> None:

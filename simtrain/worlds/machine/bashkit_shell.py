@@ -51,7 +51,7 @@ _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
-    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_state", "user")
+    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_ran", "_state", "user")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class BashkitShell:
         self._state = state
         self._bash: Bash | None = None
         self._code = 0
+        self._ran = False
 
     @property
     def directory(self) -> str:
@@ -78,6 +79,7 @@ class BashkitShell:
 
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
+        self._ran = True
         screen: list[str] = []
 
         def show(stdout: str, stderr: str) -> None:
@@ -95,9 +97,10 @@ class BashkitShell:
             self._bash.cancel()
 
     def save(self) -> bytes:
-        if self._bash is None and self._state is not None:
-            return self._state
-        return self._opened(None).snapshot(exclude_filesystem=True)
+        if self._state is None or self._ran:
+            # Kept until the next script: many forks may begin at the same place.
+            self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
+        return self._state
 
     def _prepared(self, script: str, stdin: str | None) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""

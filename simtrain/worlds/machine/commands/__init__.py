@@ -60,6 +60,23 @@ COMMANDS: dict[str, str] = {
     "nproc": "simtrain.worlds.machine.commands.about:nproc",
     "arch": "simtrain.worlds.machine.commands.about:arch",
     "free": "simtrain.worlds.machine.commands.about:free",
+    "ps": "simtrain.worlds.machine.commands.ps:ps",
+    "kill": "simtrain.worlds.machine.commands.kill:kill",
+    "pgrep": "simtrain.worlds.machine.commands.kill:pgrep",
+    "pkill": "simtrain.worlds.machine.commands.kill:pgrep",
+    "killall": "simtrain.worlds.machine.commands.kill:killall",
+    "top": "simtrain.worlds.machine.commands.top:top",
+    "systemctl": "simtrain.worlds.machine.commands.systemctl:systemctl",
+    "service": "simtrain.worlds.machine.commands.systemctl:service",
+    "journalctl": "simtrain.worlds.machine.commands.systemctl:journalctl",
+    "crontab": "simtrain.worlds.machine.commands.crontab:crontab",
+    "ssh": "simtrain.worlds.machine.commands.ssh:ssh",
+    "scp": "simtrain.worlds.machine.commands.ssh:scp",
+    "pip": "simtrain.worlds.machine.commands.packages:pip",
+    "pip3": "simtrain.worlds.machine.commands.packages:pip",
+    "apt": "simtrain.worlds.machine.commands.packages:apt",
+    "apt-get": "simtrain.worlds.machine.commands.packages:apt",
+    "dpkg": "simtrain.worlds.machine.commands.packages:dpkg",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -83,7 +83,9 @@ class _Request:
             elif word in ("--all", "--branches", "--tags", "--remotes"):
                 self.flags.add(word)
                 self.range.take_refs(self.session, word)
-            elif self.wish.take(word, words) or (word.startswith("-") and not word.startswith("--") and word != "-" and word[1:2] in "SG"):
+            elif self.wish.take(word, words) or (
+                word.startswith("-") and not word.startswith("--") and word != "-" and word[1:2] in "SG"
+            ):
                 continue
             elif word.startswith("-"):
                 raise Stop(f"fatal: unrecognized argument: {word}")
@@ -402,7 +404,7 @@ def _owners(session: Session, start: str, path: str, lines: Sequence[bytes]) -> 
                 owners[place] = sha
             break
         before = lines_of(repository.blob(repository.files(repository.commit(older).tree)[path].sha))
-        same = dict((new, old) for old, new in _kept(before, here))
+        same = {new: old for old, new in _kept(before, here)}
         for place in list(waiting):
             if place not in same:
                 owners[waiting.pop(place)] = sha

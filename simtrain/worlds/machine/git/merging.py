@@ -538,7 +538,7 @@ def _stash_pop(session: Session, rest: list[str]) -> None:
     commit = repository.commit(sha)
     base = repository.files(repository.commit(commit.parents[0]).tree)
     head = repository.files(repository.commit(session.head or "").tree)
-    mine = {path: entry for path, entry in repository.files(commit.tree).items()}
+    mine = dict(repository.files(commit.tree).items())
     before = repository.index()
     done = merge_trees(repository, base, head, mine, names=("Updated upstream", "Stashed changes"))
     _check_local(session, head, done, "merge", "merge")

@@ -38,7 +38,8 @@ def _run(script: str, machine: Machine | None = None, *, user: User = ROOT) -> F
 
 def test_ps_and_top_show_the_processes_of_the_machine() -> None:
     found = _run(
-        "ps aux | awk '$3 > 50 {print $1, $2, $11}'; ps -o pid=,comm= -p 903; ps -ef | wc -l; top -b -n 1 | sed -n 8p | awk '{print $1, $NF}'"
+        "ps aux | awk '$3 > 50 {print $1, $2, $11}'; ps -o pid=,comm= -p 903; ps -ef | wc -l; top -b -n 1 | "
+        "sed -n 8p | awk '{print $1, $NF}'"
     )
     assert found.stdout == "ann 903 python3\n    903 python3\n7\n903 python3\n"
 
@@ -69,7 +70,8 @@ def test_a_service_fails_where_its_port_is_taken_and_says_so_in_the_journal() ->
     machine = _world()
     machine.records.write("update processes set port = 80 where pid = 950")
     found = _run(
-        "systemctl start shop; echo $?; systemctl is-failed shop; journalctl -u shop | grep -c 'Address already in use'; pkill poll; systemctl restart shop && echo up",
+        "systemctl start shop; echo $?; systemctl is-failed shop; journalctl -u shop | grep -c 'Address "
+        "already in use'; pkill poll; systemctl restart shop && echo up",
         machine,
     )
     assert found.stdout == "1\nfailed\n1\nup\n"
@@ -84,7 +86,8 @@ def test_only_root_changes_services() -> None:
 
 def test_a_crontab_is_checked_before_it_is_installed() -> None:
     found = _run(
-        "crontab -l; echo '61 * * * * date' | crontab -; echo '*/5 * * * * /usr/bin/poll' | crontab - && crontab -l; crontab -r; crontab -l",
+        "crontab -l; echo '61 * * * * date' | crontab -; echo '*/5 * * * * /usr/bin/poll' | crontab - && "
+        "crontab -l; crontab -r; crontab -l",
         user=ANN,
     )
     assert found.stdout == "*/5 * * * * /usr/bin/poll\n"

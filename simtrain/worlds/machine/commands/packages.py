@@ -83,7 +83,10 @@ def pip(call: Invocation) -> Result:
                     1,
                 )
             _record(call, "pip", known, None)
-            output += f"Found existing installation: {known} {installed[known]}\nUninstalling {known}-{installed[known]}:\n  Successfully uninstalled {known}-{installed[known]}\n"
+            output += (
+                f"Found existing installation: {known} {installed[known]}\nUninstalling {known}-{installed[known]}:\n"
+                f"  Successfully uninstalled {known}-{installed[known]}\n"
+            )
         return Result(output, errors)
     if action == "check":
         broken = _pip_broken(call, installed)
@@ -105,7 +108,10 @@ def _pip_shown(call: Invocation, name: str, installed: dict[str, str]) -> str:
     rows = [row for row in _offered(call, "pip", name) if row["version"] == installed[name]]
     summary, requires = (rows[0]["summary"], rows[0]["requires"]) if rows else ("", "")
     needed = ", ".join(match[0] for match in _REQUIREMENT.findall(requires) if match[0])
-    return f"Name: {name}\nVersion: {installed[name]}\nSummary: {summary}\nLocation: /usr/local/lib/python3.11/dist-packages\nRequires: {needed}\nRequired-by: \n"
+    return (
+        f"Name: {name}\nVersion: {installed[name]}\nSummary: {summary}\n"
+        f"Location: /usr/local/lib/python3.11/dist-packages\nRequires: {needed}\nRequired-by: \n"
+    )
 
 
 def _pip_broken(call: Invocation, installed: dict[str, str]) -> list[str]:
@@ -280,7 +286,12 @@ def apt(call: Invocation) -> Result:
     if action == "update":
         return Result(start + ("" if quiet else "All packages are up to date.\n"), warning)
     if action in ("clean", "autoclean", "autoremove", "upgrade", "dist-upgrade", "full-upgrade"):
-        return Result(start + "0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded.\n" if action not in ("clean", "autoclean") else "", warning)  # fmt: skip
+        return Result(
+            start + "0 upgraded, 0 newly installed, 0 to remove and 0 not upgraded.\n"
+            if action not in ("clean", "autoclean")
+            else "",
+            warning,
+        )
     if action == "install":
         return _apt_install(call, names, installed, start, warning, quiet=quiet)
     gone = [name for name in names if name in installed]
@@ -403,10 +414,17 @@ def dpkg(call: Invocation) -> Result:
     if words[:1] in (["-l"], ["--list"]):
         names = [name for name in installed if not words[1:] or name in words[1:]]
         missing = [name for name in words[1:] if name not in installed]
-        head = "Desired=Unknown/Install/Remove/Purge/Hold\n| Status=Not/Inst/Conf-files/Unpacked/halF-conf/Half-inst/trig-aWait/Trig-pend\n|/ Err?=(none)/Reinst-required (Status,Err: uppercase=bad)\n"
+        head = (
+            "Desired=Unknown/Install/Remove/Purge/Hold\n"
+            "| Status=Not/Inst/Conf-files/Unpacked/halF-conf/Half-inst/trig-aWait/Trig-pend\n"
+            "|/ Err?=(none)/Reinst-required (Status,Err: uppercase=bad)\n"
+        )
         wide = max([4, *(len(name) for name in names)])
         deep = max([7, *(len(installed[name]) for name in names)])
-        head += f"||/ {'Name'.ljust(wide)} {'Version'.ljust(deep)} Architecture Description\n+++-{'=' * wide}-{'=' * deep}-============-===========\n"
+        head += (
+            f"||/ {'Name'.ljust(wide)} {'Version'.ljust(deep)} Architecture Description\n"
+            f"+++-{'=' * wide}-{'=' * deep}-============-===========\n"
+        )
         lines = "".join(f"ii  {name.ljust(wide)} {installed[name].ljust(deep)} amd64        {name}\n" for name in names)
         errors = "".join(f"dpkg-query: no packages found matching {name}\n" for name in missing)
         return Result(head + lines if names else "", errors, 1 if errors else 0)
@@ -414,7 +432,8 @@ def dpkg(call: Invocation) -> Result:
         name = words[1]
         if name not in installed:
             return Result(
-                stderr=f"dpkg-query: package '{name}' is not installed and no information is available\nUse dpkg --info (= dpkg-deb --info) to examine archive files.\n",
+                stderr=f"dpkg-query: package '{name}' is not installed and no information is available\n"
+                "Use dpkg --info (= dpkg-deb --info) to examine archive files.\n",
                 exit_code=1,
             )
         return Result(

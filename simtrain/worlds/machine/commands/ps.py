@@ -11,7 +11,10 @@ from simtrain.worlds.machine.commands.process_table import Process, with_own
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 
-_HELP = "\nUsage:\n ps [options]\n\n Try 'ps --help <simple|list|output|threads|misc|all>'\n  or 'ps --help <s|l|o|t|m|a>'\n for additional help text.\n\nFor more details see ps(1).\n"
+_HELP = (
+    "\nUsage:\n ps [options]\n\n Try 'ps --help <simple|list|output|threads|misc|all>'\n"
+    "  or 'ps --help <s|l|o|t|m|a>'\n for additional help text.\n\nFor more details see ps(1).\n"
+)
 _LONG = {"sort=": "sort", "no-headers": "no-headers", "no-heading": "no-headers", "pid=": "p", "ppid=": "ppid", "user=": "u",
          "forest": "forest", "format=": "o", "headers": "headers"}  # fmt: skip
 
@@ -30,8 +33,6 @@ class _Columns:
         def number(name: str) -> int:
             return call.machine.users[name].uid if name in call.machine.users else 65534
 
-            call.machine.users[name].uid if name in call.machine.users else 65534
-        )
         self.known: dict[str, tuple[str, int, Callable[[Process], str]]] = {
             "pid": ("PID", 7, lambda one: str(one.pid)), "ppid": ("PPID", 7, lambda one: str(one.parent)),
             "user": ("USER", -8, lambda one: one.user), "euser": ("EUSER", -8, lambda one: one.user),
@@ -154,9 +155,7 @@ def _chosen(
         for word in (one for text in formats for one in text.replace(" ", ",").split(",") if one):
             name, equals, heading = word.partition("=")
             if name.lower() not in columns.known:
-                refusal = Result(
-                    stderr=f'error: unknown user-defined format specifier "{name}"\n{_HELP}', exit_code=1
-                )
+                refusal = Result(stderr=f'error: unknown user-defined format specifier "{name}"\n{_HELP}', exit_code=1)
                 return refusal, True
             own, width, _ = columns.known[name.lower()]
             found.append((name.lower(), heading if equals else own, width))

@@ -202,7 +202,10 @@ class _Shell:
             self._say(f"{name}\n")
 
     def schema(self, rest: list[str]) -> None:
-        sql = "select sql, tbl_name, name from sqlite_schema where sql not null and name not like 'sqlite_%' order by tbl_name, type desc, rowid"
+        sql = (
+            "select sql, tbl_name, name from sqlite_schema where sql not null and name not like 'sqlite_%' order "
+            "by tbl_name, type desc, rowid"
+        )
         for text, table, name in self._rows(sql):
             if not rest or any(fnmatchcase(one, rest[0].replace("%", "*")) for one in (table, name)):
                 self._say(f"{_titled(text)};\n")

@@ -39,7 +39,11 @@ def systemctl(call: Invocation) -> Result:
             "daemon-reload": "Failed to reload daemon",
         }
         prefix = text.get(action, f"Failed to {action} {what}")
-        return Result(stderr=f"{prefix}: Interactive authentication required.\n" + ("" if action in text else f"See system logs and 'systemctl status {what}' for details.\n"), exit_code=1 if action in text else 4)  # fmt: skip
+        return Result(
+            stderr=f"{prefix}: Interactive authentication required.\n"
+            + ("" if action in text else f"See system logs and 'systemctl status {what}' for details.\n"),
+            exit_code=1 if action in text else 4,
+        )
     if action == "daemon-reload":
         return Result()
     if action in ("is-system-running", "get-default"):
@@ -336,9 +340,16 @@ def _list(call: Invocation, action: str, *, failed: bool, everything: bool, lege
             f"{mark} {(row['name'] + '.service').ljust(wide)} loaded {row['state'].ljust(8)} {sub} {row['description'] or row['name']}"
         )
     if legend:
-        lines += (["", "LOAD   = Reflects whether the unit definition was properly loaded.",
-                   "ACTIVE = The high-level unit activation state, i.e. generalization of SUB.",
-                   "SUB    = The low-level unit activation state, values depend on unit type."] if rows else []) + [f"{len(rows)} loaded units listed."]  # fmt: skip
+        lines += (
+            [
+                "",
+                "LOAD   = Reflects whether the unit definition was properly loaded.",
+                "ACTIVE = The high-level unit activation state, i.e. generalization of SUB.",
+                "SUB    = The low-level unit activation state, values depend on unit type.",
+            ]
+            if rows
+            else []
+        ) + [f"{len(rows)} loaded units listed."]
     return Result("\n".join(lines) + "\n")
 
 

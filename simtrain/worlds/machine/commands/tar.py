@@ -213,7 +213,11 @@ class _Run:
         name = self.options.value("f")
         if name in (None, "-"):
             if self.call.stdin is None:
-                return Result(stderr="tar: Refusing to read archive contents from terminal (missing -f option?)\ntar: Error is not recoverable: exiting now\n", exit_code=2)  # fmt: skip
+                return Result(
+                    stderr="tar: Refusing to read archive contents from terminal (missing -f option?)\n"
+                    "tar: Error is not recoverable: exiting now\n",
+                    exit_code=2,
+                )
             content = as_bytes(self.call.stdin)
         else:
             found = attempt(lambda: self.call.files.read(self.call.path(name)))
@@ -223,7 +227,11 @@ class _Run:
         method = method_of(content)
         asked = self._method("")
         if asked is not None and method is not asked:
-            return Result(stderr=f"\n{asked.name}: stdin: not in {asked.name} format\ntar: Child returned status 1\ntar: Error is not recoverable: exiting now\n", exit_code=2)  # fmt: skip
+            return Result(
+                stderr=f"\n{asked.name}: stdin: not in {asked.name} format\ntar: Child returned status 1\n"
+                "tar: Error is not recoverable: exiting now\n",
+                exit_code=2,
+            )
         try:
             plain = method.unpack(content) if method else content
             archive = tarfile.open(fileobj=BytesIO(plain), mode="r:")
@@ -231,7 +239,10 @@ class _Run:
         except (tarfile.TarError, ValueError, OSError, EOFError):
             if len(content) < 512 and not content.strip(b"\0"):
                 return Result(stderr="tar: This does not look like a tar archive\n" + _FAILED, exit_code=2)
-            return Result(stderr="tar: This does not look like a tar archive\ntar: Skipping to next header\n" + _FAILED, exit_code=2)  # fmt: skip
+            return Result(
+                stderr="tar: This does not look like a tar archive\ntar: Skipping to next header\n" + _FAILED,
+                exit_code=2,
+            )
         folder = self.options.value("C")
         base = self.call.path(folder) if folder else self.call.directory
         if folder and not self.call.files.is_directory(base):

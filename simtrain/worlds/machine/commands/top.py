@@ -54,9 +54,11 @@ def _block(call: Invocation, found: list[Process], shown: list[Process], *, full
     cached = min(800_000, (MEMORY - used) // 2)
     lines = [
         f"top - {head}",
-        f"Tasks: {len(found):3} total, {running:3} running, {len(found) - running - stopped - zombies:3} sleeping, {stopped:3} stopped, {zombies:3} zombie",
+        f"Tasks: {len(found):3} total, {running:3} running, {len(found) - running - stopped - zombies:3} "
+        f"sleeping, {stopped:3} stopped, {zombies:3} zombie",
         f"%Cpu(s): {busy:4.1f} us,  0.0 sy,  0.0 ni, {100 - busy:4.1f} id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st ",
-        f"MiB Mem : {MEMORY / 1024:8.1f} total, {(MEMORY - used - cached) / 1024:8.1f} free, {used / 1024:8.1f} used, {cached / 1024:8.1f} buff/cache     ",
+        f"MiB Mem : {MEMORY / 1024:8.1f} total, {(MEMORY - used - cached) / 1024:8.1f} free, "
+        f"{used / 1024:8.1f} used, {cached / 1024:8.1f} buff/cache     ",
         f"MiB Swap: {0.0:8.1f} total, {0.0:8.1f} free, {0.0:8.1f} used. {(MEMORY - used - cached // 4) / 1024:8.1f} avail Mem ",
         "",
         "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND",

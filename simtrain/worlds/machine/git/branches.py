@@ -273,7 +273,8 @@ def switch(session: Session) -> None:
     elif repository.ref(HEADS + name) is None and name != "-" and not detach:
         kind = "tag" if repository.ref(TAGS + name) else "remote branch" if repository.ref(REMOTES + name) else "commit"
         raise Stop(
-            f"fatal: a branch is expected, got {kind} '{name}'\nhint: If you want to detach HEAD at the commit, try again with the --detach option."
+            f"fatal: a branch is expected, got {kind} '{name}'\n"
+            "hint: If you want to detach HEAD at the commit, try again with the --detach option."
         )
     go(session, name, quiet=quiet, force=force, detach=detach)
 
@@ -343,15 +344,19 @@ def _say_tracking(session: Session) -> None:
     name, ahead, behind = found
     if ahead and behind:
         session.say(
-            f"Your branch and '{name}' have diverged,\nand have {ahead} and {behind} different commits each, respectively.\n  (use \"git pull\" to merge the remote branch into yours)"
+            f"Your branch and '{name}' have diverged,\n"
+            f"and have {ahead} and {behind} different commits each, respectively.\n"
+            '  (use "git pull" to merge the remote branch into yours)'
         )
     elif ahead:
         session.say(
-            f"Your branch is ahead of '{name}' by {ahead} commit{'s' if ahead != 1 else ''}.\n  (use \"git push\" to publish your local commits)"
+            f"Your branch is ahead of '{name}' by {ahead} commit{'s' if ahead != 1 else ''}.\n"
+            '  (use "git push" to publish your local commits)'
         )
     elif behind:
         session.say(
-            f"Your branch is behind '{name}' by {behind} commit{'s' if behind != 1 else ''}, and can be fast-forwarded.\n  (use \"git pull\" to update your local branch)"
+            f"Your branch is behind '{name}' by {behind} commit{'s' if behind != 1 else ''}, and can be "
+            'fast-forwarded.\n  (use "git pull" to update your local branch)'
         )
     else:
         session.say(f"Your branch is up to date with '{name}'.")

@@ -30,7 +30,8 @@ def status(session: Session) -> None:
     for word in words:
         if word.startswith("-") and word not in known and word != "--":
             raise Stop(
-                f"error: unknown {'switch' if not word.startswith('--') else 'option'} `{word.lstrip('-')}'\nusage: git status [<options>] [--] [<pathspec>...]",
+                f"error: unknown {'switch' if not word.startswith('--') else 'option'} `{word.lstrip('-')}'\n"
+                "usage: git status [<options>] [--] [<pathspec>...]",
                 129,
             )
     hidden = "-uno" in words or "--untracked-files=no" in words
@@ -177,7 +178,10 @@ def add(session: Session) -> None:
         raise Stop(f"error: unknown {kind} `{flag.lstrip('-')}'\nusage: git add [<options>] [--] <pathspec>...", 129)
     everything, update = bool(flags & {"-A", "--all"}), bool(flags & {"-u", "--update"})
     if not names and not everything and not update:
-        session.warn("Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\nhint: Turn this message off by running\nhint: \"git config advice.addEmptyPathspec false\"")  # fmt: skip
+        session.warn(
+            "Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\n"
+            'hint: Turn this message off by running\nhint: "git config advice.addEmptyPathspec false"'
+        )
         return
     repository = session.repository
     specs = session.paths(names) if names else [""]
@@ -209,7 +213,10 @@ def add(session: Session) -> None:
         repository.stage(changes)
     if refused:
         listed = "\n".join(dict.fromkeys(refused))
-        hint = 'hint: Use -f if you really want to add them.\nhint: Turn this message off by running\nhint: "git config advice.addIgnoredFile false"'
+        hint = (
+            "hint: Use -f if you really want to add them.\nhint: Turn this message off by running\n"
+            'hint: "git config advice.addIgnoredFile false"'
+        )
         raise Stop(f"The following paths are ignored by one of your .gitignore files:\n{listed}\n{hint}", 1)
 
 
@@ -256,12 +263,14 @@ def _check_removable(
         if cached:
             if local and stage:
                 raise Stop(
-                    f"error: the following file has staged content different from both the\nfile and the HEAD:\n    {path}\n(use -f to force removal)",
+                    "error: the following file has staged content different from both the\nfile and the HEAD:\n"
+                    f"    {path}\n(use -f to force removal)",
                     1,
                 )
         elif stage:
             raise Stop(
-                f"error: the following file has changes staged in the index:\n    {path}\n(use --cached to keep the file, or -f to force removal)",
+                f"error: the following file has changes staged in the index:\n    {path}\n"
+                "(use --cached to keep the file, or -f to force removal)",
                 1,
             )
         elif local:
@@ -309,7 +318,13 @@ def commit(session: Session) -> None:
     if repository.conflicts():
         listed = "\n".join(f"U\t{path}" for path in sorted(repository.conflicts()))
         session.say(listed)
-        raise Stop("error: Committing is not possible because you have unmerged files.\nhint: Fix them up in the work tree, and then use 'git add/rm <file>'\nhint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of an unresolved conflict.", 128)  # fmt: skip
+        raise Stop(
+            "error: Committing is not possible because you have unmerged files.\n"
+            "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
+            "hint: as appropriate to mark resolution and make a commit.\n"
+            "fatal: Exiting because of an unresolved conflict.",
+            128,
+        )
     head = session.head
     old = repository.commit(head) if head else None
     merging = (repository.text("MERGE_HEAD") or "").split()

@@ -224,7 +224,7 @@ def log(session: Session) -> None:
     shows = bool(asked.wish.forms) and not asked.wish.none
     for number, sha in enumerate(found):
         if number and (not writer.is_line or writer.separated):
-            session.output.append("\n" if not writer.separated else "\n")
+            session.output.append("\n")
         text = writer.text(sha)
         session.output.append(text.removesuffix("\n") if writer.separated else text)
         if shows:

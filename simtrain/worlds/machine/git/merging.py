@@ -47,7 +47,12 @@ def merge(session: Session) -> None:
         _conclude_merge(session)
         return
     if repository.text("MERGE_HEAD") is not None:
-        raise Stop("error: Merging is not possible because you have unmerged files.\nhint: Fix them up in the work tree, and then use 'git add/rm <file>'\nhint: as appropriate to mark resolution and make a commit.\nfatal: Exiting because of an unresolved conflict.")  # fmt: skip
+        raise Stop(
+            "error: Merging is not possible because you have unmerged files.\n"
+            "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
+            "hint: as appropriate to mark resolution and make a commit.\n"
+            "fatal: Exiting because of an unresolved conflict."
+        )
     if not names:
         raise Stop("fatal: No remote for the current branch.", 128)
     name = names[0]
@@ -83,7 +88,12 @@ def merge_commit(
             _say_changes(session, files[head], files[theirs])
         return
     if "--ff-only" in flags:
-        raise Stop("hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\nhint: \tgit merge --no-ff\nhint:\nhint: or:\nhint:\nhint: \tgit rebase\nhint:\nhint: Disable this message with \"git config advice.diverging false\"\nfatal: Not possible to fast-forward, aborting.")  # fmt: skip
+        raise Stop(
+            "hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\n"
+            "hint: \tgit merge --no-ff\nhint:\nhint: or:\nhint:\nhint: \tgit rebase\nhint:\n"
+            'hint: Disable this message with "git config advice.diverging false"\n'
+            "fatal: Not possible to fast-forward, aborting."
+        )
     bases = merge_bases(repository, head, theirs)
     if not bases and "--allow-unrelated-histories" not in flags:
         raise Stop("fatal: refusing to merge unrelated histories")
@@ -175,7 +185,8 @@ def _check_local(session: Session, head: Mapping[str, TreeEntry], done: Merged, 
     loose = sorted(path for path in touched if path not in head and path in tree and path not in index)
     if loose:
         raise Stop(
-            "error: The following untracked working tree files would be overwritten by {}:\n{}\nPlease move or remove them before you {}.\nAborting".format(
+            "error: The following untracked working tree files would be overwritten by {}:\n{}\n"
+            "Please move or remove them before you {}.\nAborting".format(
                 what, "\n".join(f"\t{path}" for path in loose), verb
             ),
             1,
@@ -288,7 +299,12 @@ def _pick_one(session: Session, sha: str, verb: str, mark: str, flags: set[str])
         listed = "".join(f"#\t{path}\n" for path in done.conflicts)
         repository.put_text("MERGE_MSG", f"{message}\n# Conflicts:\n{listed}")
         session.warn(f"error: could not {'apply' if verb == 'cherry-pick' else 'revert'} {short}... {subject}")
-        session.warn(f"hint: After resolving the conflicts, mark them with\nhint: \"git add/rm <pathspec>\", then run\nhint: \"git {verb} --continue\".\nhint: You can instead skip this commit with \"git {verb} --skip\".\nhint: To abort and get back to the state before \"git {verb}\",\nhint: run \"git {verb} --abort\".")  # fmt: skip
+        session.warn(
+            'hint: After resolving the conflicts, mark them with\nhint: "git add/rm <pathspec>", then run\n'
+            f'hint: "git {verb} --continue".\n'
+            f'hint: You can instead skip this commit with "git {verb} --skip".\n'
+            f'hint: To abort and get back to the state before "git {verb}",\nhint: run "git {verb} --abort".'
+        )
         session.code = 1
         return False
     if flags & {"-n", "--no-commit"}:
@@ -298,7 +314,8 @@ def _pick_one(session: Session, sha: str, verb: str, mark: str, flags: set[str])
         repository.put_text(mark, f"{sha}\n")
         session.output.append(long_status(session))
         session.warn(
-            f"The previous {verb} is now empty, possibly due to conflict resolution.\nIf you wish to commit it anyway, use:\n\n    git commit --allow-empty\n"
+            f"The previous {verb} is now empty, possibly due to conflict resolution.\n"
+            "If you wish to commit it anyway, use:\n\n    git commit --allow-empty\n"
         )
         session.code = 1
         return False
@@ -329,13 +346,21 @@ def rebase(session: Session) -> None:
     if flags & {"-i", "--interactive"}:
         raise Stop("error: Terminal is dumb, but EDITOR unset", 1)
     if repository.text("rebase-merge/onto") is not None:
-        raise Stop(f"fatal: It seems that there is already a rebase-merge directory, and\nI wonder if you are in the middle of another rebase.  If that is the\ncase, please try\n\tgit rebase (--continue | --abort | --skip)\nIf that is not the case, please\n\trm -fr \"{repository.folder}/rebase-merge\"\nand run me again.  I am stopping in case you still have something\nvaluable there.")  # fmt: skip
+        raise Stop(
+            "fatal: It seems that there is already a rebase-merge directory, and\n"
+            "I wonder if you are in the middle of another rebase.  If that is the\ncase, please try\n"
+            "\tgit rebase (--continue | --abort | --skip)\nIf that is not the case, please\n"
+            f'\trm -fr "{repository.folder}/rebase-merge"\n'
+            "and run me again.  I am stopping in case you still have something\nvaluable there."
+        )
     upstream_name = names[0] if names else None
     if upstream_name is None:
         ref = repository.upstream(repository.head)
         if ref is None:
             raise Stop(
-                "There is no tracking information for the current branch.\nPlease specify which branch you want to rebase against.\nSee git-rebase(1) for details.\n\n    git rebase '<branch>'\n",
+                "There is no tracking information for the current branch.\n"
+                "Please specify which branch you want to rebase against.\nSee git-rebase(1) for details.\n\n"
+                "    git rebase '<branch>'\n",
                 1,
             )
         upstream_name = ref
@@ -404,7 +429,12 @@ def _rebase_on(session: Session, todo: Sequence[str], total: int, *, quiet: bool
             repository.put_text("rebase-merge/stopped-sha", f"{sha}\n")
             repository.put_text("MERGE_MSG", commit.message)
             session.warn(f"error: could not apply {short}... {subject}")
-            session.warn('hint: Resolve all conflicts manually, mark them as resolved with\nhint: "git add/rm <conflicted_files>", then run "git rebase --continue".\nhint: You can instead skip this commit: run "git rebase --skip".\nhint: To abort and get back to the state before "git rebase", run "git rebase --abort".')  # fmt: skip
+            session.warn(
+                "hint: Resolve all conflicts manually, mark them as resolved with\n"
+                'hint: "git add/rm <conflicted_files>", then run "git rebase --continue".\n'
+                'hint: You can instead skip this commit: run "git rebase --skip".\n'
+                'hint: To abort and get back to the state before "git rebase", run "git rebase --abort".'
+            )
             session.warn(f"Could not apply {short}... {subject}")
             session.code = 1
             return

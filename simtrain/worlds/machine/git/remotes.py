@@ -12,7 +12,10 @@ from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.merging import merge_commit, rebase
 from simtrain.worlds.machine.git.session import Session, Stop
 
-_UNREACHABLE = "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists."
+_UNREACHABLE = (
+    "fatal: Could not read from remote repository.\n\n"
+    "Please make sure you have the correct access rights\nand the repository exists."
+)
 
 
 def opened(session: Session, url: str) -> FolderRepository:
@@ -218,7 +221,8 @@ def _fetch(session: Session, name: str, *, prune: bool = False) -> None:
                 forced = old not in reachable(repository, sha)
                 span = f"{repository.abbreviated(old)}{'...' if forced else '..'}{repository.abbreviated(sha)}"
                 lines.append(
-                    f" {'+' if forced else ' '} {span.ljust(17)} {short.ljust(wide)} -> {name}/{short}{'  (forced update)' if forced else ''}"
+                    f" {'+' if forced else ' '} {span.ljust(17)} {short.ljust(wide)} -> "
+                    f"{name}/{short}{'  (forced update)' if forced else ''}"
                 )
             changed.append((short, old or NOTHING, sha))
         elif ref.startswith(TAGS) and repository.ref(ref) is None:
@@ -249,11 +253,19 @@ def pull(session: Session) -> None:
     if not names and upstream is None:
         if not remotes(repository):
             raise Stop(
-                "fatal: No remote repository specified.  Please, specify either a URL or a\nremote name from which new revisions should be fetched.",
+                "fatal: No remote repository specified.  Please, specify either a URL or a\n"
+                "remote name from which new revisions should be fetched.",
                 1,
             )
         remote_name = next(iter(remotes(repository)))
-        raise Stop(f"There is no tracking information for the current branch.\nPlease specify which branch you want to merge with.\nSee git-pull(1) for details.\n\n    git pull <remote> <branch>\n\nIf you wish to set tracking information for this branch you can do so with:\n\n    git branch --set-upstream-to={remote_name}/<branch> {session.branch}\n", 1)  # fmt: skip
+        raise Stop(
+            "There is no tracking information for the current branch.\n"
+            "Please specify which branch you want to merge with.\nSee git-pull(1) for details.\n\n"
+            "    git pull <remote> <branch>\n\n"
+            "If you wish to set tracking information for this branch you can do so with:\n\n"
+            f"    git branch --set-upstream-to={remote_name}/<branch> {session.branch}\n",
+            1,
+        )
     name = names[0] if names else (upstream or "").removeprefix(REMOTES).partition("/")[0]
     branch = names[1] if len(names) > 1 else (upstream or "").removeprefix(f"{REMOTES}{name}/") or session.branch or ""
     url = _address(session, name)
@@ -270,7 +282,17 @@ def pull(session: Session) -> None:
             or session.setting("pull.ff")
         )
         if not chosen:
-            raise Stop('hint: You have divergent branches and need to specify how to reconcile them.\nhint: You can do so by running one of the following commands sometime before\nhint: your next pull:\nhint:\nhint:   git config pull.rebase false  # merge\nhint:   git config pull.rebase true   # rebase\nhint:   git config pull.ff only       # fast-forward only\nhint:\nhint: You can replace "git config" with "git config --global" to set a default\nhint: preference for all repositories. You can also pass --rebase, --no-rebase,\nhint: or --ff-only on the command line to override the configured default per\nhint: invocation.\nfatal: Need to specify how to reconcile divergent branches.')  # fmt: skip
+            raise Stop(
+                "hint: You have divergent branches and need to specify how to reconcile them.\n"
+                "hint: You can do so by running one of the following commands sometime before\n"
+                "hint: your next pull:\nhint:\nhint:   git config pull.rebase false  # merge\n"
+                "hint:   git config pull.rebase true   # rebase\n"
+                "hint:   git config pull.ff only       # fast-forward only\nhint:\n"
+                'hint: You can replace "git config" with "git config --global" to set a default\n'
+                "hint: preference for all repositories. You can also pass --rebase, --no-rebase,\n"
+                "hint: or --ff-only on the command line to override the configured default per\nhint: invocation.\n"
+                "fatal: Need to specify how to reconcile divergent branches."
+            )
         if flags & {"--rebase", "-r"} or session.setting("pull.rebase") == "true":
             session.words = [ref]
             rebase(session)
@@ -287,16 +309,28 @@ def push(session: Session) -> None:
     names = [word for word in session.words if not word.startswith("-")]
     known = remotes(repository)
     if not known and not names:
-        raise Stop("fatal: No configured push destination.\nEither specify the URL from the command-line or configure a remote repository using\n\n    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n")  # fmt: skip
+        raise Stop(
+            "fatal: No configured push destination.\n"
+            "Either specify the URL from the command-line or configure a remote repository using\n\n"
+            "    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n"
+        )
     branch = session.branch
     name = names[0] if names else repository.setting(f"branch.{branch}.remote") or "origin"
     if len(names) < 2 and not flags & {"--all", "--tags"}:
         if branch is None:
             raise Stop(
-                "fatal: You are not currently on a branch.\nTo push the history leading to the current (detached HEAD)\nstate now, use\n\n    git push origin HEAD:<name-of-remote-branch>\n"
+                "fatal: You are not currently on a branch.\n"
+                "To push the history leading to the current (detached HEAD)\nstate now, use\n\n"
+                "    git push origin HEAD:<name-of-remote-branch>\n"
             )
         if repository.upstream(repository.head) is None and not flags & {"-u", "--set-upstream"}:
-            raise Stop(f"fatal: The current branch {branch} has no upstream branch.\nTo push the current branch and set the remote as upstream, use\n\n    git push --set-upstream {name} {branch}\n\nTo have this happen automatically for branches without a tracking\nupstream, see 'push.autoSetupRemote' in 'git help config'.\n")  # fmt: skip
+            raise Stop(
+                f"fatal: The current branch {branch} has no upstream branch.\n"
+                "To push the current branch and set the remote as upstream, use\n\n"
+                f"    git push --set-upstream {name} {branch}\n\n"
+                "To have this happen automatically for branches without a tracking\n"
+                "upstream, see 'push.autoSetupRemote' in 'git help config'.\n"
+            )
     url = _address(session, name)
     target = opened(session, url)
     specs = names[1:]
@@ -331,7 +365,13 @@ def push(session: Session) -> None:
     if refused:
         session.warn(f"error: failed to push some refs to '{url}'")
         if any("fetch first" in line or "non-fast-forward" in line for line in lines):
-            session.warn("hint: Updates were rejected because the remote contains work that you do\nhint: not have locally. This is usually caused by another repository pushing\nhint: to the same ref. You may want to first integrate the remote changes\nhint: (e.g., 'git pull ...') before pushing again.\nhint: See the 'Note about fast-forwards' in 'git push --help' for details.")  # fmt: skip
+            session.warn(
+                "hint: Updates were rejected because the remote contains work that you do\n"
+                "hint: not have locally. This is usually caused by another repository pushing\n"
+                "hint: to the same ref. You may want to first integrate the remote changes\n"
+                "hint: (e.g., 'git pull ...') before pushing again.\n"
+                "hint: See the 'Note about fast-forwards' in 'git push --help' for details."
+            )
         session.code = 1
 
 

@@ -64,7 +64,10 @@ def page(listed: Comparison, made: Comparison) -> str:
     for name, count, equal in rows:
         text += f"| {name} | {count} | {equal} | {100 * equal / max(1, count):.1f} % |\n"
     both = listed.count + made.count
-    text += f"\nError output was the same, letter for letter, in {100 * (listed.same_errors + made.same_errors) / both:.1f} % of all lines.\n"
+    text += (
+        "\nError output was the same, letter for letter, in "
+        f"{100 * (listed.same_errors + made.same_errors) / both:.1f} % of all lines.\n"
+    )
     text += "\n## What differs\n\n| cause | lines | for example |\n|---|---|---|\n"
     different: list[tuple[Entry, Outcome, Outcome]] = [*listed.different, *made.different]
     counted = Counter(_cause(entry, causes) for entry, _, _ in different)

@@ -72,11 +72,11 @@ COMMANDS: dict[str, str] = {
     "crontab": "simtrain.worlds.machine.commands.crontab:crontab",
     "ssh": "simtrain.worlds.machine.commands.ssh:ssh",
     "scp": "simtrain.worlds.machine.commands.ssh:scp",
-    "pip": "simtrain.worlds.machine.commands.packages:pip",
-    "pip3": "simtrain.worlds.machine.commands.packages:pip",
-    "apt": "simtrain.worlds.machine.commands.packages:apt",
-    "apt-get": "simtrain.worlds.machine.commands.packages:apt",
-    "dpkg": "simtrain.worlds.machine.commands.packages:dpkg",
+    "pip": "simtrain.worlds.machine.commands.pip:pip",
+    "pip3": "simtrain.worlds.machine.commands.pip:pip",
+    "apt": "simtrain.worlds.machine.commands.apt:apt",
+    "apt-get": "simtrain.worlds.machine.commands.apt:apt",
+    "dpkg": "simtrain.worlds.machine.commands.apt:dpkg",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

@@ -9,7 +9,8 @@ from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS
 from simtrain.worlds.machine.git.config import parsed_config, without_section
 from simtrain.worlds.machine.git.folder import FolderRepository
-from simtrain.worlds.machine.git.merging import merge_commit, rebase
+from simtrain.worlds.machine.git.merging import merge_commit
+from simtrain.worlds.machine.git.rebasing import rebase
 from simtrain.worlds.machine.git.session import Session, Stop
 
 _UNREACHABLE = (

@@ -68,7 +68,7 @@ COMMANDS: dict[str, str] = {
     "top": "simtrain.worlds.machine.commands.top:top",
     "systemctl": "simtrain.worlds.machine.commands.systemctl:systemctl",
     "service": "simtrain.worlds.machine.commands.systemctl:service",
-    "journalctl": "simtrain.worlds.machine.commands.systemctl:journalctl",
+    "journalctl": "simtrain.worlds.machine.commands.journal:journalctl",
     "crontab": "simtrain.worlds.machine.commands.crontab:crontab",
     "ssh": "simtrain.worlds.machine.commands.ssh:ssh",
     "scp": "simtrain.worlds.machine.commands.ssh:scp",

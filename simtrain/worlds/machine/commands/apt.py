@@ -21,7 +21,10 @@ def apt(call: Invocation) -> Result:
         if call.name == "apt"
         else ""
     )
-    known = {"install", "remove", "purge", "update", "upgrade", "list", "search", "show", "autoremove", "clean", "policy", "dist-upgrade", "full-upgrade", "autoclean", "help"}  # fmt: skip
+    known = {
+        "install", "remove", "purge", "update", "upgrade", "list", "search", "show", "autoremove", "clean", "policy",
+        "dist-upgrade", "full-upgrade", "autoclean", "help",
+    }  # fmt: skip
     if action not in known:
         return Result(stderr=f"{warning}E: Invalid operation {action}\n", exit_code=100)
     installed = installed_packages(call, "apt")

@@ -170,7 +170,12 @@ def _pip_install(call: Invocation, words: Sequence[str], *, quiet: bool) -> Resu
     for name, version in planned.items():
         known = _named(installed, name)
         if known:
-            lines += ["Attempting uninstall: " + name, f"  Found existing installation: {known} {installed[known]}", f"  Uninstalling {known}-{installed[known]}:", f"    Successfully uninstalled {known}-{installed[known]}"]  # fmt: skip
+            lines += [
+                "Attempting uninstall: " + name,
+                f"  Found existing installation: {known} {installed[known]}",
+                f"  Uninstalling {known}-{installed[known]}:",
+                f"    Successfully uninstalled {known}-{installed[known]}",
+            ]
             record_package(call, "pip", known, None)
         record_package(call, "pip", name, version)
     if planned:

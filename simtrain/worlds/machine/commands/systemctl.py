@@ -1,4 +1,4 @@
-"""systemctl, service and journalctl: the services of the machine, as rows of the table `services`."""
+"""systemctl and service: the services of the machine, as rows of the table `services`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.commands.journal import journal_lines, note
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.process_table import begin, end, processes
 from simtrain.worlds.machine.commands.zones import local
@@ -16,8 +17,12 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 _LONG = {"no-pager": "no-pager", "full": "l", "lines=": "n", "type=": "t", "state=": "state", "all": "a", "now": "now", "quiet": "q",
          "no-legend": "no-legend", "plain": "plain", "failed": "failed", "property=": "p", "value": "value", "user": "user", "output=": "o",
          "system": "system", "no-block": "no-block"}  # fmt: skip
+
+
 _READING = {"status", "is-active", "is-enabled", "is-failed", "list-units", "list-unit-files", "show", "cat", "list-timers",
             "is-system-running", "get-default"}  # fmt: skip
+
+
 _CHANGING = {"start", "stop", "restart", "reload", "enable", "disable", "try-restart", "reload-or-restart", "daemon-reload", "reset-failed",
              "mask", "unmask", "kill", "reenable"}  # fmt: skip
 
@@ -28,7 +33,7 @@ def systemctl(call: Invocation) -> Result:
     if isinstance(options, Result):
         return options
     words = options.operands or ["list-units"]
-    action, names = words[0], [_plain(name) for name in words[1:]]
+    action, names = words[0], [plain_unit(name) for name in words[1:]]
     if action not in _READING | _CHANGING:
         return Result(stderr=f"Unknown command verb {action}.\n", exit_code=1)
     if action in _CHANGING and call.user.uid != 0:
@@ -69,7 +74,7 @@ def systemctl(call: Invocation) -> Result:
     )
 
 
-def _plain(name: str) -> str:
+def plain_unit(name: str) -> str:
     return name.removesuffix(".service")
 
 
@@ -139,12 +144,6 @@ def _set(call: Invocation, name: str, state: str) -> None:
     call.write(sql, {"host": call.machine.name, "name": name, "state": state, "now": stamp(call.now)})
 
 
-def note(call: Invocation, unit: str, message: str, *, pid: int = 1) -> None:
-    """Write a line into the journal."""
-    sql = "insert into journal (host, moment, unit, pid, message) values (:host, :now, :unit, :pid, :message)"
-    call.write(sql, {"host": call.machine.name, "now": stamp(call.now), "unit": unit, "pid": pid, "message": message})
-
-
 def _changed(call: Invocation, action: str, row: JsonObject, *, now: bool) -> Result:
     name = row["name"]
     if action in ("enable", "disable", "reenable"):
@@ -206,7 +205,7 @@ def _start(call: Invocation, name: str, *, waiting: tuple[str, ...] = ()) -> Res
         return Result()
     title = f"{name}.service - {row['description'] or name}"
     for required in (row["requires"] or "").split(","):
-        other = _plain(required.strip())
+        other = plain_unit(required.strip())
         if not other or other in waiting:
             continue
         if _start(call, other, waiting=(*waiting, name)).exit_code:
@@ -274,7 +273,7 @@ def _status(call: Invocation, row: JsonObject) -> str:
         lines += [f"             {'└─' if one is running[-1] else '├─'}{one.pid} {one.command}" for one in running]
     elif state == "failed":
         lines.append("    Process: ExecStart=" + (row["command"] or "") + " (code=exited, status=1/FAILURE)")
-    journal = _journal(call, name)[-10:]
+    journal = journal_lines(call, name)[-10:]
     return "\n".join([*lines, *([""] if journal else []), *journal]) + "\n"
 
 
@@ -307,7 +306,7 @@ def _shown(call: Invocation, row: JsonObject, wanted: Sequence[str], *, bare: bo
 
 def _unit_file(row: JsonObject) -> str:
     requires = (
-        f"Requires={' '.join(f'{_plain(one)}.service' for one in row['requires'].split(','))}\n"
+        f"Requires={' '.join(f'{plain_unit(one)}.service' for one in row['requires'].split(','))}\n"
         if row["requires"]
         else ""
     )
@@ -366,46 +365,6 @@ def service(call: Invocation) -> Result:
             exit_code=1,
         )
     name, action = words[0], words[1]
-    if _service(call, _plain(name)) is None:
+    if _service(call, plain_unit(name)) is None:
         return Result(stderr=f"{name}: unrecognized service\n", exit_code=1)
     return systemctl(replace(call, name="systemctl", arguments=(action, name)))
-
-
-def _journal(call: Invocation, unit: str | None, since: float | None = None) -> list[str]:
-    sql = "select * from journal where host = :host and (:unit is null or unit = :unit) order by moment, rowid"
-    lines: list[str] = []
-    for row in call.read(sql, {"host": call.machine.name, "unit": unit}):
-        if since is not None and instant(row["moment"]) < since:
-            continue
-        moment = local(instant(row["moment"]), call.environment)
-        source = "systemd" if row["pid"] in (None, 1) else row["unit"]
-        lines.append(f"{moment:%b %d %H:%M:%S} {call.machine.name} {source}[{row['pid'] or 1}]: {row['message']}")
-    return lines
-
-
-def journalctl(call: Invocation) -> Result:
-    """Print the journal: of a unit (-u), the last lines (-n), the newest first (-r), or since a time."""
-    long = {"unit=": "u", "lines=": "n", "reverse": "r", "no-pager": "no-pager", "since=": "S", "until=": "U", "follow": "f", "grep=": "g",
-            "pager-end": "e", "catalog": "x", "boot=?": "b", "output=": "o", "priority=": "p", "quiet": "q"}  # fmt: skip
-    options = parsed(call, "u:n:rS:U:feg:xb::o:p:kq", long)
-    if isinstance(options, Result):
-        return options
-    from simtrain.worlds.machine.commands.date_words import NoDate, moment_of
-    from simtrain.worlds.machine.commands.zones import zone_named
-
-    since = None
-    if options.has("S"):
-        try:
-            since = moment_of(options.value("S") or "", now=call.now, zone=zone_named(call.environment.get("TZ")))
-        except NoDate:
-            return Result(stderr=f"Failed to parse timestamp: {options.value('S')}\n", exit_code=1)
-    unit = options.value("u")
-    lines = _journal(call, _plain(unit) if unit else None, since)
-    if options.has("g"):
-        lines = [line for line in lines if (options.value("g") or "") in line]
-    count = options.value("n")
-    if count is not None:
-        lines = lines[-int(count) :] if count.isdigit() and int(count) else []
-    if options.has("r"):
-        lines.reverse()
-    return Result("".join(f"{line}\n" for line in lines) or "-- No entries --\n")

@@ -97,7 +97,7 @@ class _Run:
         if not operands and not append:
             return Result(stderr=f"tar: Cowardly refusing to create an empty archive\n{_HINT}\n", exit_code=2)
         store = BytesIO()
-        archive = tarfile.open(fileobj=store, mode="w", format=tarfile.GNU_FORMAT)
+        archive = tarfile.TarFile(fileobj=store, mode="w", format=tarfile.GNU_FORMAT)
         if append and name not in (None, "-"):
             old = attempt(lambda: self.call.files.read(self.call.path(name or "")))
             if not isinstance(old, OSError):
@@ -234,7 +234,7 @@ class _Run:
             )
         try:
             plain = method.unpack(content) if method else content
-            archive = tarfile.open(fileobj=BytesIO(plain), mode="r:")
+            archive = tarfile.TarFile(fileobj=BytesIO(plain), mode="r")
             members = archive.getmembers()
         except (tarfile.TarError, ValueError, OSError, EOFError):
             if len(content) < 512 and not content.strip(b"\0"):

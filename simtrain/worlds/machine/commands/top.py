@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from simtrain.worlds.machine.commands.about import MEMORY, uptime
@@ -9,8 +10,15 @@ from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.process_table import Process, with_own
 from simtrain.worlds.machine.invocation import Invocation, Result
 
-_ORDERS = {"%CPU": lambda one: one.cpu, "%MEM": lambda one: one.memory, "RES": lambda one: one.memory, "PID": lambda one: one.pid,
-           "TIME+": lambda one: one.cpu, "USER": lambda one: one.user, "COMMAND": lambda one: one.name}  # fmt: skip
+_ORDERS: dict[str, Callable[[Process], float | str]] = {
+    "%CPU": lambda one: one.cpu,
+    "%MEM": lambda one: one.memory,
+    "RES": lambda one: one.memory,
+    "PID": lambda one: one.pid,
+    "TIME+": lambda one: one.cpu,
+    "USER": lambda one: one.user,
+    "COMMAND": lambda one: one.name,
+}
 
 
 def top(call: Invocation) -> Result:

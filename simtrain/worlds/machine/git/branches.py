@@ -12,6 +12,10 @@ from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.machine.git.session import Session, Stop
 
+_LISTING = {
+    "-l", "--list", "-a", "-r", "--all", "--remotes", "-v", "-vv", "--contains", "--merged", "--no-merged",
+}  # fmt: skip
+
 
 def branch(session: Session) -> None:
     """List, make, rename and delete branches."""
@@ -31,7 +35,7 @@ def branch(session: Session) -> None:
         short = names[0] if names else session.branch or ""
         session.repository.configure(f"branch.{short}.remote", None)
         session.repository.configure(f"branch.{short}.merge", None)
-    elif names and not has & {"-l", "--list", "-a", "-r", "--all", "--remotes", "-v", "-vv", "--contains", "--merged", "--no-merged"} and not any(flag.startswith(("--contains", "--merged")) for flag in flags):  # fmt: skip
+    elif names and not has & _LISTING and not any(flag.startswith(("--contains", "--merged")) for flag in flags):
         if len(names) > 2:
             raise Stop("usage: git branch [<options>] [-r | -a] [--merged] [--no-merged]", 129)
         make_branch(session, names[0], names[1] if len(names) > 1 else "HEAD", force=bool(has & {"-f", "--force"}))

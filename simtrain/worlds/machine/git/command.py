@@ -22,7 +22,7 @@ SUBCOMMANDS: dict[str, str] = {
     "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
     "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
     "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
-    "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "remotes:push",
+    "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",
     "rebase": "rebasing:rebase", "reflog": "history:reflog", "remote": "remotes:remote", "reset": "resetting:reset",
     "restore": "resetting:restore", "rev-list": "plumbing:rev_list", "rev-parse": "plumbing:rev_parse",
     "revert": "merging:revert", "rm": "changes:remove", "shortlog": "history:shortlog", "show": "history:show",

@@ -21,7 +21,12 @@ def commit(session: Session) -> None:
     if asked.all:
         index, tree = repository.index(), repository.worktree()
         known = {*index, *repository.conflicts()}
-        repository.stage({path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None for path in known})  # fmt: skip
+        repository.stage(
+            {
+                path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None
+                for path in known
+            }
+        )
     if repository.conflicts():
         listed = "\n".join(f"U\t{path}" for path in sorted(repository.conflicts()))
         session.say(listed)

@@ -45,6 +45,15 @@ def moment(seconds: int, offset: str) -> str:
     return datetime.fromtimestamp(seconds, zone).isoformat()
 
 
+def _fields(head: str) -> list[tuple[str, str]]:
+    """Return the lines of an object's head as names and values."""
+    found: list[tuple[str, str]] = []
+    for line in head.split("\n"):
+        name, _, value = line.partition(" ")
+        found.append((name, value))
+    return found
+
+
 class FolderRepository(Repository):
     """A repository whose working tree is at `path`. `bare` ones have no working tree."""
 
@@ -144,7 +153,7 @@ class FolderRepository(Repository):
     def commit(self, sha: str) -> Commit:
         if sha not in self._commits:
             head, _, message = self.content(sha).decode("utf-8", "surrogateescape").partition("\n\n")
-            fields = [line.partition(" ")[::2] for line in head.split("\n")]
+            fields = _fields(head)
             parents = tuple(value for name, value in fields if name == "parent")
             first = dict(reversed(fields))
             self._commits[sha] = Commit(
@@ -158,7 +167,7 @@ class FolderRepository(Repository):
     def tag_text(self, sha: str) -> Tag:
         """Return an annotated tag."""
         head, _, message = self.content(sha).decode("utf-8", "surrogateescape").partition("\n\n")
-        fields = dict(line.partition(" ")[::2] for line in head.split("\n"))
+        fields = dict(_fields(head))
         return Tag(fields["object"], fields["tag"], signed(fields["tagger"]), message)
 
     def tree(self, sha: str) -> dict[str, TreeEntry]:

@@ -11,7 +11,8 @@ from simtrain.worlds.handlers.git.repository import HEADS, TAGS
 from simtrain.worlds.machine.git.session import Session, Stop
 
 _PLACE = re.compile(
-    r"%(?:x([0-9a-fA-F]{2})|C\([^)]*\)|C(?:red|green|blue|reset|yellow)|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSN%]|g[dDsn]))"
+    r"%(?:x([0-9a-fA-F]{2})|C\([^)]*\)|C(?:red|green|blue|reset|yellow)"
+    r"|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSN%]|g[dDsn]))"
 )
 _NAMED = {"oneline", "short", "medium", "full", "fuller", "reference", "raw"}
 _UNITS = ((90, 1, "second"), (5400, 60, "minute"), (129_600, 3600, "hour"), (1_209_600, 86_400, "day"),

@@ -15,6 +15,11 @@ from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.machine.git.session import Session, Stop, matching
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
+_PLACES = {
+    "--show-toplevel", "--git-dir", "--is-inside-work-tree", "--show-prefix", "--absolute-git-dir", "--is-bare-repository",
+    "--show-cdup", "--git-common-dir", "--is-inside-git-dir",
+}  # fmt: skip
+
 
 def rev_parse(session: Session) -> None:
     """Print what revisions, and questions about the repository, lead to."""
@@ -26,7 +31,7 @@ def rev_parse(session: Session) -> None:
             abbreviated = True
         elif word in ("--verify", "-q", "--quiet"):
             verify, quiet = verify or word == "--verify", quiet or word != "--verify"
-        elif word in ("--show-toplevel", "--git-dir", "--is-inside-work-tree", "--show-prefix", "--absolute-git-dir", "--is-bare-repository", "--show-cdup", "--git-common-dir", "--is-inside-git-dir"):  # fmt: skip
+        elif word in _PLACES:
             repository = session.repository
             bare = repository.folder == repository.path
             depth = session.prefix.count("/")

@@ -1,4 +1,4 @@
-"""clone, fetch, pull, push and remote: repositories elsewhere on the machine, or on another machine of the world."""
+"""clone, fetch, pull and remote: repositories elsewhere on the machine, or on another machine of the world."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def opened(session: Session, url: str) -> FolderRepository:
     raise Stop(f"fatal: '{url}' does not appear to be a git repository\n{_UNREACHABLE}")
 
 
-def _copy_objects(source: FolderRepository, target: FolderRepository) -> None:
+def copy_objects(source: FolderRepository, target: FolderRepository) -> None:
     top = f"{source.folder}/objects"
     for path in source.disk.walk(top):
         if source.disk.is_directory(path) or "/pack/" in path or "/info/" in path:
@@ -94,7 +94,7 @@ def clone(session: Session) -> None:
         session.warn(f"Cloning into {'bare repository ' if bare else ''}'{name}'...")
     target = FolderRepository(files, path, folder=path if bare else None)
     target.begin(head=source.head if source.head.startswith("refs/") else f"{HEADS}main", name="", mail="")
-    _copy_objects(source, target)
+    copy_objects(source, target)
     if bare:
         target.configure("core.bare", "true")
         for ref, sha in source.refs().items():
@@ -183,7 +183,7 @@ def remote(session: Session) -> None:
             repository.configure(f"remote.{rest[1]}.fetch", f"+refs/heads/*:refs/remotes/{rest[1]}/*")
 
 
-def _address(session: Session, name: str) -> str:
+def address_of(session: Session, name: str) -> str:
     known = remotes(session.repository)
     return known.get(name, name)
 
@@ -202,9 +202,9 @@ def fetch(session: Session) -> None:
 
 def _fetch(session: Session, name: str, *, prune: bool = False) -> None:
     repository = session.repository
-    url = _address(session, name)
+    url = address_of(session, name)
     source = opened(session, url)
-    _copy_objects(source, repository)
+    copy_objects(source, repository)
     lines: list[str] = []
     changed: list[tuple[str, str, str]] = []
     wide = max([10, *(len(ref.removeprefix(HEADS)) for ref in source.refs() if ref.startswith(HEADS))])
@@ -269,7 +269,7 @@ def pull(session: Session) -> None:
         )
     name = names[0] if names else (upstream or "").removeprefix(REMOTES).partition("/")[0]
     branch = names[1] if len(names) > 1 else (upstream or "").removeprefix(f"{REMOTES}{name}/") or session.branch or ""
-    url = _address(session, name)
+    url = address_of(session, name)
     _fetch(session, name)
     ref = f"{REMOTES}{name}/{branch}"
     theirs = repository.ref(ref)
@@ -301,131 +301,3 @@ def pull(session: Session) -> None:
         if "--ff-only" in flags or session.setting("pull.ff") == "only":
             raise Stop("fatal: Not possible to fast-forward, aborting.")
     merge_commit(session, f"{name}/{branch}", theirs, None, flags, what=f"branch '{branch}' of {url}")
-
-
-def push(session: Session) -> None:
-    """Send commits to a remote."""
-    repository = session.repository
-    flags = {word for word in session.words if word.startswith("-")}
-    names = [word for word in session.words if not word.startswith("-")]
-    known = remotes(repository)
-    if not known and not names:
-        raise Stop(
-            "fatal: No configured push destination.\n"
-            "Either specify the URL from the command-line or configure a remote repository using\n\n"
-            "    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n"
-        )
-    branch = session.branch
-    name = names[0] if names else repository.setting(f"branch.{branch}.remote") or "origin"
-    if len(names) < 2 and not flags & {"--all", "--tags"}:
-        if branch is None:
-            raise Stop(
-                "fatal: You are not currently on a branch.\n"
-                "To push the history leading to the current (detached HEAD)\nstate now, use\n\n"
-                "    git push origin HEAD:<name-of-remote-branch>\n"
-            )
-        if repository.upstream(repository.head) is None and not flags & {"-u", "--set-upstream"}:
-            raise Stop(
-                f"fatal: The current branch {branch} has no upstream branch.\n"
-                "To push the current branch and set the remote as upstream, use\n\n"
-                f"    git push --set-upstream {name} {branch}\n\n"
-                "To have this happen automatically for branches without a tracking\n"
-                "upstream, see 'push.autoSetupRemote' in 'git help config'.\n"
-            )
-    url = _address(session, name)
-    target = opened(session, url)
-    specs = names[1:]
-    if flags & {"--delete", "-d"}:
-        specs = [f":{spec}" for spec in specs]
-    elif "--all" in flags:
-        specs = [ref.removeprefix(HEADS) for ref in repository.refs() if ref.startswith(HEADS)]
-    elif not specs and "--tags" not in flags:
-        specs = [branch or ""]
-    if "--tags" in flags:
-        specs += [ref for ref in repository.refs() if ref.startswith(TAGS)]
-    moves = [_planned(session, spec) for spec in specs]
-    lines: list[str] = []
-    refused = False
-    for source, ref, forced in moves:
-        line, fine = _push_one(
-            session, target, name, source, ref, force=forced or bool(flags & {"-f", "--force", "--force-with-lease"})
-        )
-        refused = refused or not fine
-        if line:
-            lines.append(line)
-        if fine and source and flags & {"-u", "--set-upstream"} and ref.startswith(HEADS):
-            repository.set_upstream(HEADS + (branch or ""), f"{REMOTES}{name}/{ref.removeprefix(HEADS)}")
-            session.say(f"branch '{branch}' set up to track '{name}/{ref.removeprefix(HEADS)}'.")
-    quiet = bool(flags & {"-q", "--quiet"})
-    if lines and not (quiet and not refused):
-        session.warn(f"To {url}")
-        for line in lines:
-            session.warn(line)
-    elif not quiet:
-        session.warn("Everything up-to-date")
-    if refused:
-        session.warn(f"error: failed to push some refs to '{url}'")
-        if any("fetch first" in line or "non-fast-forward" in line for line in lines):
-            session.warn(
-                "hint: Updates were rejected because the remote contains work that you do\n"
-                "hint: not have locally. This is usually caused by another repository pushing\n"
-                "hint: to the same ref. You may want to first integrate the remote changes\n"
-                "hint: (e.g., 'git pull ...') before pushing again.\n"
-                "hint: See the 'Note about fast-forwards' in 'git push --help' for details."
-            )
-        session.code = 1
-
-
-def _planned(session: Session, spec: str) -> tuple[str | None, str, bool]:
-    """Return what is sent (None to delete), the ref it goes to, and whether by force."""
-    repository = session.repository
-    forced, text = spec.startswith("+"), spec.lstrip("+")
-    source, colon, place = text.partition(":")
-    if colon and not source:
-        return None, place if place.startswith("refs/") else HEADS + place, forced
-    found = session.maybe(source)
-    if found is None:
-        raise Stop(
-            f"error: src refspec {source} does not match any\nerror: failed to push some refs to '{_address(session, 'origin')}'",
-            1,
-        )
-    place = place or (session.branch or source if source == "HEAD" else source)
-    if not place.startswith("refs/"):
-        place = (TAGS if repository.ref(TAGS + source) and not repository.ref(HEADS + source) else HEADS) + place
-    held = repository.ref(TAGS + source) if place.startswith(TAGS) else None
-    return held or found.sha, place, forced
-
-
-def _push_one(
-    session: Session, target: FolderRepository, name: str, source: str | None, ref: str, *, force: bool
-) -> tuple[str, bool]:
-    repository = session.repository
-    old, short = target.ref(ref), ref.partition("/")[2].partition("/")[2]
-    tracking = f"{REMOTES}{name}/{short}" if ref.startswith(HEADS) else None
-    if source is None:
-        if old is None:
-            return f" ! [remote rejected] {short} (remote ref does not exist)", False
-        target.remove_ref(ref)
-        if tracking and repository.ref(tracking):
-            repository.remove_ref(tracking)
-        return f" - [deleted]         {short}", True
-    if old == source:
-        if tracking:
-            repository.set_ref(tracking, source)
-        return "", True
-    if target.head == ref and target.folder != target.path and old is not None:
-        return f" ! [remote rejected] {short} -> {short} (branch is currently checked out)", False
-    if old is not None and not force:
-        if repository.kind(old) is None:
-            return f" ! [rejected]        {short} -> {short} (fetch first)", False
-        if old not in reachable(repository, source):
-            return f" ! [rejected]        {short} -> {short} (non-fast-forward)", False
-    _copy_objects(repository, target)
-    target.set_ref(ref, source)
-    if tracking:
-        repository.set_ref(tracking, source)
-    if old is None:
-        return f" * [new {'branch' if tracking else 'tag'}]      {short} -> {short}", True
-    forced = repository.kind(old) is None or old not in reachable(repository, source)
-    span = f"{old[:7]}{'...' if forced else '..'}{source[:7]}"
-    return f" {'+' if forced else ' '} {span}  {short} -> {short}{' (forced update)' if forced else ''}", True

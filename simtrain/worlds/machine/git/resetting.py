@@ -112,8 +112,14 @@ def restore(session: Session) -> None:
     if not names:
         raise Stop("fatal: you must specify path(s) to restore")
     index_too = bool(flags & {"--staged", "-S"})
-    restore_paths(session, names, source=source or ("HEAD" if index_too else None), index=index_too,
-                  tree=not index_too or bool(flags & {"--worktree", "-W"}), side=2 if "--ours" in flags else 3 if "--theirs" in flags else None)  # fmt: skip
+    restore_paths(
+        session,
+        names,
+        source=source or ("HEAD" if index_too else None),
+        index=index_too,
+        tree=not index_too or bool(flags & {"--worktree", "-W"}),
+        side=2 if "--ours" in flags else 3 if "--theirs" in flags else None,
+    )
 
 
 def restore_paths(

@@ -11,7 +11,7 @@ from simtrain.worlds.handlers.git.status import tracked_remote, untracked_files
 from simtrain.worlds.machine.git.listing import letter
 from simtrain.worlds.machine.git.session import Session, Stop
 
-_CONFLICTS = {
+_CONFLICTS: dict[tuple[int, ...], tuple[str, str]] = {
     (1, 2, 3): ("both modified", "UU"), (2, 3): ("both added", "AA"), (1, 2): ("deleted by them", "UD"),
     (1, 3): ("deleted by us", "DU"), (1,): ("both deleted", "DD"), (2,): ("added by us", "AU"), (3,): ("added by them", "UA"),
 }  # fmt: skip

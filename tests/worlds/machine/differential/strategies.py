@@ -6,7 +6,20 @@ _WORDS = st.sampled_from(
     ["a", "foo", "b1", "x y", "it", "*", "two  spaces", "$x", "", "tab\there", "end.", "UPPER", "7", "-3"]
 )
 _NAMES = st.sampled_from(["x", "y", "name", "n1", "_v"])
-_FILES = st.sampled_from(["notes.txt", "fruits.txt", "more.txt", "numbers.txt", "data/sales.csv", "data/keys.txt", "logs/app.log", "noeol.txt", "empty.txt", "nosuch"])  # fmt: skip
+_FILES = st.sampled_from(
+    [
+        "notes.txt",
+        "fruits.txt",
+        "more.txt",
+        "numbers.txt",
+        "data/sales.csv",
+        "data/keys.txt",
+        "logs/app.log",
+        "noeol.txt",
+        "empty.txt",
+        "nosuch",
+    ]
+)
 _NUMBERS = st.integers(min_value=-20, max_value=99)
 
 
@@ -36,13 +49,35 @@ _quoted = st.one_of(
             "[a-c]*",
             "*.md",
         ]
-    ),  # fmt: skip
+    ),
 )
 
-_EXPANSIONS = st.sampled_from([
-    "${x}", "${#x}", "${x:1}", "${x:0:2}", "${x: -2}", "${x%o*}", "${x%%o*}", "${x#*o}", "${x##*o}", "${x/o/0}", "${x//o/0}",
-    "${x^}", "${x^^}", "${x,,}", "${x:-d}", "${u:-d}", "${u:+d}", "${x:+d}", "${x/#f/F}", "${x/%o/O}", "${u-unset}", "${x@Q}",
-])  # fmt: skip
+_EXPANSIONS = st.sampled_from(
+    [
+        "${x}",
+        "${#x}",
+        "${x:1}",
+        "${x:0:2}",
+        "${x: -2}",
+        "${x%o*}",
+        "${x%%o*}",
+        "${x#*o}",
+        "${x##*o}",
+        "${x/o/0}",
+        "${x//o/0}",
+        "${x^}",
+        "${x^^}",
+        "${x,,}",
+        "${x:-d}",
+        "${u:-d}",
+        "${u:+d}",
+        "${x:+d}",
+        "${x/#f/F}",
+        "${x/%o/O}",
+        "${u-unset}",
+        "${x@Q}",
+    ]
+)
 
 _arithmetic = st.recursive(
     _NUMBERS.map(lambda number: f"({number})"),
@@ -72,13 +107,51 @@ _sources = st.one_of(
     ),
 )
 
-_filters = st.sampled_from([
-    "sort", "sort -r", "sort -n", "sort -u", "uniq", "uniq -c", "wc -l", "wc -w", "head -n 2", "tail -n 2", "tac", "rev",
-    "tr a-z A-Z", "tr -d aeiou", "tr -s ' '", "cut -c1-3", "cut -d' ' -f1", "cut -d, -f2", "grep a", "grep -v a", "grep -c e",
-    "grep -n '[0-9]'", "grep -o '[a-z]*'", "sed 's/a/X/g'", "sed -n '2p'", "sed '1d'", "sed '$d'", "awk '{print $1}'",
-    "awk '{print NF}'", "awk 'NR%2'", "awk '{s+=$1} END {print s}'", "xargs", "xargs -n 2", "nl", "cat -n", "paste -sd,",
-    "fold -w 8", "while read -r l; do echo \"<$l>\"; done", "tee out.txt", "sort | uniq -c | sort -rn | head -n 3", "cat -A",
-])  # fmt: skip
+_filters = st.sampled_from(
+    [
+        "sort",
+        "sort -r",
+        "sort -n",
+        "sort -u",
+        "uniq",
+        "uniq -c",
+        "wc -l",
+        "wc -w",
+        "head -n 2",
+        "tail -n 2",
+        "tac",
+        "rev",
+        "tr a-z A-Z",
+        "tr -d aeiou",
+        "tr -s ' '",
+        "cut -c1-3",
+        "cut -d' ' -f1",
+        "cut -d, -f2",
+        "grep a",
+        "grep -v a",
+        "grep -c e",
+        "grep -n '[0-9]'",
+        "grep -o '[a-z]*'",
+        "sed 's/a/X/g'",
+        "sed -n '2p'",
+        "sed '1d'",
+        "sed '$d'",
+        "awk '{print $1}'",
+        "awk '{print NF}'",
+        "awk 'NR%2'",
+        "awk '{s+=$1} END {print s}'",
+        "xargs",
+        "xargs -n 2",
+        "nl",
+        "cat -n",
+        "paste -sd,",
+        "fold -w 8",
+        'while read -r l; do echo "<$l>"; done',
+        "tee out.txt",
+        "sort | uniq -c | sort -rn | head -n 3",
+        "cat -A",
+    ]
+)
 
 _pipes = st.tuples(_sources, st.lists(_filters, min_size=1, max_size=3)).map(
     lambda parts: " | ".join([parts[0], *parts[1]])
@@ -87,7 +160,7 @@ _pipes = st.tuples(_sources, st.lists(_filters, min_size=1, max_size=3)).map(
 _tests = st.one_of(
     st.tuples(_quoted, st.sampled_from(["=", "!=", "<", ">", "=="]), _quoted)
     .map(lambda parts: f"[[ {' '.join(parts)} ]]")
-    .filter(lambda text: "{" not in text and "*" not in text),  # fmt: skip
+    .filter(lambda text: "{" not in text and "*" not in text),
     st.tuples(_NUMBERS, st.sampled_from(["-eq", "-ne", "-lt", "-ge"]), _NUMBERS).map(
         lambda parts: f"[ {parts[0]} {parts[1]} {parts[2]} ]"
     ),
@@ -112,19 +185,19 @@ _redirected = st.one_of(
 _loops = st.one_of(
     st.tuples(_NAMES, st.lists(_quoted, min_size=1, max_size=3), _quoted).map(
         lambda parts: f'for {parts[0]} in {" ".join(parts[1])}; do echo "[${parts[0]}]" {parts[2]}; done'
-    ),  # fmt: skip
+    ),
     st.tuples(st.integers(1, 5), _filters).map(
         lambda parts: f"for ((i = 0; i < {parts[0]}; i++)); do echo $i; done | {parts[1]}"
     ),
     st.tuples(st.integers(1, 4), _tests).map(
         lambda parts: f"i=0; while [ $i -lt {parts[0]} ]; do {parts[1]} && echo y$i || echo n$i; i=$((i+1)); done"
-    ),  # fmt: skip
+    ),
     st.tuples(_tests, _sources, _sources).map(lambda parts: f"if {parts[0]}; then {parts[1]}; else {parts[2]}; fi"),
     st.tuples(_quoted, _WORDS).map(
         lambda parts: (
             f"case {parts[0]} in [a-m]*) echo low;; *' '*) echo space;; {_single(parts[1])}) echo same;; *) echo other;; esac"
         )
-    ),  # fmt: skip
+    ),
     st.tuples(_quoted, _quoted).map(
         lambda parts: f'f() {{ echo "$# $1"; shift; echo "$@"; return 3; }}; f {parts[0]} {parts[1]}; echo $?'
     ),
@@ -135,7 +208,7 @@ _variables = st.one_of(
         lambda parts: (
             f'x={parts[0] if "{" not in parts[0][:1] and "[" not in parts[0] else "foobar"}; echo "{parts[1]}"'
         )
-    ),  # fmt: skip
+    ),
     st.lists(_EXPANSIONS, min_size=1, max_size=3).map(
         lambda found: "x=foobar; echo " + " ".join(f'"{one}"' for one in found)
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simtrain.values.clock import instant, stamp
 from simtrain.worlds.machine.commands.options import parsed
-from simtrain.worlds.machine.commands.systemctl import plain_unit
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -15,7 +14,13 @@ def note(call: Invocation, unit: str, message: str, *, pid: int = 1) -> None:
     call.write(sql, {"host": call.machine.name, "now": stamp(call.now), "unit": unit, "pid": pid, "message": message})
 
 
+def plain_unit(name: str) -> str:
+    """Return the name of a unit without `.service`."""
+    return name.removesuffix(".service")
+
+
 def journal_lines(call: Invocation, unit: str | None, since: float | None = None) -> list[str]:
+    """Return the lines of the journal, of one unit or of all, since a Unix time."""
     sql = "select * from journal where host = :host and (:unit is null or unit = :unit) order by moment, rowid"
     lines: list[str] = []
     for row in call.read(sql, {"host": call.machine.name, "unit": unit}):

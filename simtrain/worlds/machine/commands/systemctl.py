@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
-from simtrain.worlds.machine.commands.journal import journal_lines, note
+from simtrain.worlds.machine.commands.journal import journal_lines, note, plain_unit
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.process_table import begin, end, processes
 from simtrain.worlds.machine.commands.zones import local
@@ -72,10 +72,6 @@ def systemctl(call: Invocation) -> Result:
         wanted=options.values("p"),
         bare=options.has("value"),
     )
-
-
-def plain_unit(name: str) -> str:
-    return name.removesuffix(".service")
 
 
 def services(call: Invocation) -> list[JsonObject]:

@@ -8,6 +8,7 @@ from simtrain.worlds.machine.invocation import Invocation
 
 
 def installed_packages(call: Invocation, manager: str) -> dict[str, str]:
+    """Return the packages of a manager on the machine, name -> version."""
     sql = "select name, version from packages where host = :host and manager = :manager order by name"
     rows = call.read(sql, {"host": call.machine.name, "manager": manager})
     return {row["name"]: row["version"] for row in rows}
@@ -24,6 +25,7 @@ def offered_versions(call: Invocation, manager: str, name: str) -> list[JsonObje
 
 
 def record_package(call: Invocation, manager: str, name: str, version: str | None) -> None:
+    """Note that a package is installed in a version; None takes it away."""
     key: JsonObject = {"host": call.machine.name, "manager": manager, "name": name}
     call.write("delete from packages where host = :host and manager = :manager and name = :name", key)
     if version is not None:

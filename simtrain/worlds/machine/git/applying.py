@@ -18,6 +18,7 @@ _OVERWRITTEN = (
 
 
 def say_changes(session: Session, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry]) -> None:
+    """Say which files differ between two trees, and by how many lines."""
     found = compared(session.repository, old, new)
     if found:
         session.output.append(stat(found) + summary(found))
@@ -26,6 +27,7 @@ def say_changes(session: Session, old: Mapping[str, TreeEntry], new: Mapping[str
 def write_tree(
     session: Session, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry], what: str, verb: str
 ) -> None:
+    """Make index and working tree as another tree has them. Raises Stop where that would overwrite local changes."""
     done = Merged(stages={(path, 0): entry for path, entry in new.items()})
     done.files = {path: (entry.mode, session.repository.blob(entry.sha)) for path, entry in new.items()}
     check_local(session, old, done, what, verb)

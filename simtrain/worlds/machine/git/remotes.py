@@ -48,6 +48,7 @@ def opened(session: Session, url: str) -> FolderRepository:
 
 
 def copy_objects(source: FolderRepository, target: FolderRepository) -> None:
+    """Copy the objects that a repository lacks from another one."""
     top = f"{source.folder}/objects"
     for path in source.disk.walk(top):
         if source.disk.is_directory(path) or "/pack/" in path or "/info/" in path:
@@ -184,6 +185,7 @@ def remote(session: Session) -> None:
 
 
 def address_of(session: Session, name: str) -> str:
+    """Return the address of a remote; a name that is no remote is an address itself."""
     known = remotes(session.repository)
     return known.get(name, name)
 

@@ -11,6 +11,7 @@ from simtrain.worlds.machine.git.session import Session, Stop, matching
 
 
 def next_word(words: list[str], option: str) -> str:
+    """Take the value of an option. Raises Stop where there is none."""
     if not words:
         kind = "option" if option.startswith("--") else "switch"
         raise Stop(f"error: {kind} `{option.lstrip('-')}' requires a value", 129)
@@ -18,6 +19,7 @@ def next_word(words: list[str], option: str) -> str:
 
 
 def head_files(session: Session) -> Mapping[str, TreeEntry]:
+    """Return the files of the commit at HEAD; none before the first commit."""
     head = session.head
     return session.repository.files(session.repository.commit(head).tree) if head else {}
 

@@ -61,6 +61,9 @@ def _sent(call: Invocation, word: str, number: int, known: dict[int, Process]) -
         return f"{word}: no such job"
     if not re.fullmatch(r"-?\d+", word):
         return f"{word}: arguments must be process or job IDs"
+    if number == 0 and word == "1":
+        # The shell calls itself 1, so this asks whether it lives.
+        return None
     process = known.get(abs(int(word)))
     if process is None:
         return f"({word}) - No such process"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bashkit import FileSystem
 
+from simtrain.worlds.machine.binary import restored
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.nodes import Node
 
@@ -214,12 +215,12 @@ def _read_file(number: int, path: _Bytes, out: _BytesPointer, error: _ErrorPoint
 
 @_TWO
 def _write_file(number: int, path: _Bytes, content: _Bytes, error: _ErrorPointer) -> int:
-    return _status(error, lambda: _OPEN[number][0].write(_text(path), _content(content)))
+    return _status(error, lambda: _OPEN[number][0].write(_text(path), restored(_content(content))))
 
 
 @_TWO
 def _append_file(number: int, path: _Bytes, content: _Bytes, error: _ErrorPointer) -> int:
-    return _status(error, lambda: _OPEN[number][0].append(_text(path), _content(content)))
+    return _status(error, lambda: _OPEN[number][0].append(_text(path), restored(_content(content))))
 
 
 @_FLAG

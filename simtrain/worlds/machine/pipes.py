@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from bashkit import FileSystem
 
+from simtrain.worlds.machine.binary import restored
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import Node
 
@@ -23,7 +24,7 @@ def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner
     for folder in made:
         tree.put(folder, Node("directory", 0o755, "root", "root", 0.0))
     for name in names:
-        tree.put(name, Node("file", 0o600, owner, owner, 0.0, engine.read_file(name)))
+        tree.put(name, Node("file", 0o600, owner, owner, 0.0, restored(engine.read_file(name))))
     try:
         yield
     finally:

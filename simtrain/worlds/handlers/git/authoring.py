@@ -14,6 +14,7 @@ from simtrain.worlds.handlers.git.history import ancestry, reachable
 from simtrain.worlds.handlers.git.objects import FILE, NOTHING, Commit, Signature, Tag, TreeEntry
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, SYMBOLIC, TAGS, Repository
 from simtrain.worlds.handlers.git.revisions import resolve
+from simtrain.worlds.handlers.git.tables import TableRepository
 
 _PERSON = re.compile(r"(.+) <([^<>]+)>")
 
@@ -72,11 +73,16 @@ def repository(context: HandlerContext) -> JsonObject:
         first = error.errors()[0]
         place = ".".join(str(part) for part in ("with", *first["loc"]))
         raise InputError(f"{place}: {first['msg']}", remedy="see Git repositories in docs/worlds.md") from None
+    author(TableRepository(context, source.path), source)
+    return {}
+
+
+def author(empty: Repository, source: RepositorySource) -> None:
+    """Make a repository as its author wrote it. Raises InputError for one that cannot be made."""
     try:
-        _Author(context, source).write()
+        _Author(empty, source).write()
     except ToolError as error:
         raise InputError(f"with: {error}") from None
-    return {}
 
 
 def _person(text: str, place: str) -> tuple[str, str]:
@@ -87,17 +93,14 @@ def _person(text: str, place: str) -> tuple[str, str]:
 
 
 class _Author:
-    def __init__(self, context: HandlerContext, source: RepositorySource) -> None:
-        self._context = context
+    def __init__(self, empty: Repository, source: RepositorySource) -> None:
         self._source = source
-        self._repository = Repository(context, source.path)
+        self._repository = empty
         self._on: str | None = None
 
     def write(self) -> None:
         name, mail = _person(self._source.user, "with.user")
-        sql = "insert into repositories (path, head, user_name, user_email) values (:path, :head, :name, :mail)"
-        head = HEADS + self._source.checkout
-        self._context.write(sql, {"path": self._source.path, "head": head, "name": name, "mail": mail})
+        self._repository.begin(head=HEADS + self._source.checkout, name=name, mail=mail)
         for number, commit in enumerate(self._source.commits):
             self._commit(commit, f"with.commits[{number}]")
         self._refs()
@@ -211,9 +214,7 @@ class _Author:
             target = SYMBOLIC + REMOTES + arrow if arrow != revision else resolve(repository, revision).sha
             repository.set_ref(REMOTES + name, target)
         for branch, upstream in source.upstreams.items():
-            sql = "update refs set upstream = :upstream where repository = :repository and name = :name"
-            values: JsonObject = {"repository": source.path, "name": HEADS + branch, "upstream": REMOTES + upstream}
-            self._context.write(sql, values)
+            repository.set_upstream(HEADS + branch, REMOTES + upstream)
         if repository.ref("HEAD") is None:
             raise InputError(f"with.checkout: there is no branch {source.checkout!r}")
         last = repository.log("HEAD")[0]["new"]

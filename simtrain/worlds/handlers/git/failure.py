@@ -11,6 +11,7 @@ class CommandFailed(ToolError):
     """A git command that ended with a status other than 0."""
 
     def __init__(self, status: int, command: str, stderr: str) -> None:
+        self.status, self.stderr = status, stderr
         super().__init__(
             f"Cmd('git') failed due to: exit code({status})\n  cmdline: git {command}\n  stderr: '{stderr}'"
         )

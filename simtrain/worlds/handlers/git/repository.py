@@ -1,24 +1,11 @@
-"""One repository as rows of the world: objects, refs and their logs, index and working tree."""
+"""What every repository offers, wherever its objects, refs, index and working tree are kept."""
 
-import json
-from base64 import b64decode, b64encode
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TypeVar
 
-from simtrain.contracts.handler import HandlerContext
-from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.handlers.git.objects import (
-    EMPTY_TREE,
-    FOLDER,
-    Commit,
-    Kind,
-    Signature,
-    Tag,
-    TreeEntry,
-    blob_id,
-    folders_of,
-    in_order,
-)
+from simtrain.values.types import JsonObject
+from simtrain.worlds.handlers.git.objects import FOLDER, Commit, Kind, Tag, TreeEntry
 
 SYMBOLIC = "ref: "
 HEADS = "refs/heads/"
@@ -28,47 +15,30 @@ ABBREVIATION = 7
 
 T = TypeVar("T")
 
-_KINDS: tuple[tuple[Kind, str], ...] = (("commit", "commits"), ("tree", "trees"), ("blob", "blobs"), ("tag", "tags"))
 
+class Repository(ABC):
+    """A repository by its path. An instance serves one tool call or command, so that nothing is cached between calls."""
 
-class Repository:
-    """A repository of the world, by its path. An instance serves one tool call, so that nothing is cached between calls."""
-
-    def __init__(self, context: HandlerContext, path: str) -> None:
-        self._context = context
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._commits: dict[str, Commit] = {}
         self._flat: dict[str, dict[str, TreeEntry]] = {}
 
-    def _read(self, sql: str, **values: JsonValue) -> list[JsonObject]:
-        return self._context.read(sql, {"repository": self.path, **values})
-
-    def _write(self, sql: str, **values: JsonValue) -> None:
-        self._context.write(sql, {"repository": self.path, **values})
-
-    def _insert(self, table: str, **values: JsonValue) -> None:
-        """Add a row unless it exists: objects are named by their content, so an old row is the same."""
-        names = ("repository", *values)
-        marks = ", ".join(f":{name}" for name in names)
-        self._write(f"insert or ignore into {table} ({', '.join(names)}) values ({marks})", **values)
+    @abstractmethod
+    def begin(self, *, head: str, name: str, mail: str) -> None:
+        """Make the repository, with HEAD at a branch, and with the person who commits in it."""
+        ...
 
     # Objects.
 
+    @abstractmethod
     def kind(self, sha: str) -> Kind | None:
         """Return the kind of the object with an id; None if no such object exists."""
-        for kind, table in _KINDS:
-            if self._read(f"select 1 from {table} where repository = :repository and sha = :sha limit 1", sha=sha):
-                return kind
-        return "tree" if sha == EMPTY_TREE else None
+        ...
 
+    @abstractmethod
     def with_prefix(self, prefix: str) -> list[str]:
         """Return the ids that begin with `prefix` (small hexadecimal digits), sorted."""
-        tables = " union ".join(
-            f"select sha from {table} where repository = :repository and sha >= :first and sha < :last"
-            for _, table in _KINDS
-        )
-        # "g" sorts after every hexadecimal digit, so the range is all ids with the prefix, and an index serves it.
-        return [row["sha"] for row in self._read(f"{tables} order by sha", first=prefix, last=prefix + "g")]
+        ...
 
     def abbreviated(self, sha: str) -> str:
         """Return the first seven digits of an id, or as many more as make it unique."""
@@ -78,22 +48,20 @@ class Repository:
             length += 1
         return sha[:length]
 
+    @abstractmethod
     def commit(self, sha: str) -> Commit:
         """Return an existing commit."""
-        # All at once: a walk reads nearly every commit, and would send a query for each.
-        if not self._commits:
-            for row in self._read("select * from commits where repository = :repository"):
-                self._commits[row["sha"]] = _commit(row)
-        return self._commits[sha]
+        ...
 
+    @abstractmethod
     def tag(self, sha: str) -> str:
         """Return the commit that an annotated tag points to."""
-        return self._read("select target from tags where repository = :repository and sha = :sha", sha=sha)[0]["target"]
+        ...
 
+    @abstractmethod
     def tree(self, sha: str) -> dict[str, TreeEntry]:
         """Return the entries of one folder, in git's order."""
-        rows = self._read("select name, mode, entry from trees where repository = :repository and sha = :sha", sha=sha)
-        return dict(in_order((row["name"], TreeEntry(row["mode"], row["entry"])) for row in rows))
+        ...
 
     def files(self, tree: str) -> dict[str, TreeEntry]:
         """Return every file of a tree and of the folders in it, by path. Each tree is read once."""
@@ -107,165 +75,122 @@ class Repository:
             self._flat[tree] = found
         return self._flat[tree]
 
+    @abstractmethod
     def blob(self, sha: str) -> bytes:
         """Return the content of an existing blob."""
-        row = self._read("select content, encoding from blobs where repository = :repository and sha = :sha", sha=sha)
-        return _decoded(row[0])
+        ...
 
+    @abstractmethod
     def keep_blob(self, content: bytes) -> str:
         """Store a file's content, and return its id."""
-        sha = blob_id(content)
-        self._insert("blobs", sha=sha, **_encoded(content))
-        return sha
+        ...
 
+    @abstractmethod
     def keep_tree(self, files: Mapping[str, TreeEntry]) -> str:
         """Store the trees that hold these files, and return the id of the root."""
-        root, folders = folders_of(files)
-        for sha, entries in folders.items():
-            for name, entry in entries.items():
-                self._insert("trees", sha=sha, name=name, mode=entry.mode, entry=entry.sha)
-        return root
+        ...
 
+    @abstractmethod
     def keep_commit(self, commit: Commit) -> str:
         """Store a commit, and return its id."""
-        author, committer = commit.author, commit.committer
-        by: JsonObject = {"author": author.name, "author_email": author.email, "authored_at": author.at}
-        by |= {"committer": committer.name, "committer_email": committer.email, "committed_at": committer.at}
-        parents = json.dumps(commit.parents)
-        self._insert("commits", sha=commit.sha, tree=commit.tree, parents=parents, **by, message=commit.message)
-        self._commits = {}
-        return commit.sha
+        ...
 
+    @abstractmethod
     def keep_tag(self, tag: Tag) -> str:
         """Store an annotated tag, and return its id."""
-        who: JsonObject = {"tagger": tag.tagger.name, "email": tag.tagger.email, "at": tag.tagger.at}
-        self._insert("tags", sha=tag.sha, target=tag.target, name=tag.name, **who, message=tag.message)
-        return tag.sha
+        ...
 
     # Refs.
 
     @property
+    @abstractmethod
     def head(self) -> str:
         """The content of HEAD: the full name of a branch, or the id of a commit."""
-        return self._read("select head from repositories where path = :repository")[0]["head"]
+        ...
 
     @property
+    @abstractmethod
     def user(self) -> tuple[str, str]:
         """The name and mail address of the committer."""
-        row = self._read("select user_name, user_email from repositories where path = :repository")[0]
-        return row["user_name"], row["user_email"]
+        ...
 
+    @abstractmethod
     def refs(self) -> dict[str, str]:
         """Return all refs by full name, sorted; a symbolic one holds `ref: NAME`."""
-        rows = self._read("select name, target from refs where repository = :repository")
-        return {row["name"]: row["target"] for row in sorted(rows, key=lambda row: row["name"].encode())}
+        ...
+
+    @abstractmethod
+    def target(self, name: str) -> str | None:
+        """Return what a ref holds: an id, or `ref: NAME`; None if there is no such ref."""
+        ...
 
     def ref(self, name: str) -> str | None:
         """Return the id that a ref (or `HEAD`) leads to; None if it leads nowhere."""
         if name == "HEAD":
             return self.ref(self.head) if self.head.startswith("refs/") else self.head
-        found = self._read("select target from refs where repository = :repository and name = :name", name=name)
-        if not found:
+        target = self.target(name)
+        if target is None:
             return None
-        target = found[0]["target"]
         return self.ref(target.removeprefix(SYMBOLIC)) if target.startswith(SYMBOLIC) else target
 
+    @abstractmethod
     def upstream(self, name: str) -> str | None:
         """Return the full name of the upstream of a branch; None if it has none."""
-        found = self._read("select upstream from refs where repository = :repository and name = :name", name=name)
-        return found[0]["upstream"] if found else None
+        ...
 
+    @abstractmethod
+    def set_upstream(self, name: str, upstream: str) -> None:
+        """Set the upstream of a branch, both by their full names."""
+        ...
+
+    @abstractmethod
     def set_ref(self, name: str, sha: str) -> None:
         """Create or move a ref."""
-        sql = "insert into refs (repository, name, target) values (:repository, :name, :sha) on conflict do update set target = :sha"
-        self._write(sql, name=name, sha=sha)
+        ...
 
+    @abstractmethod
     def set_head(self, value: str) -> None:
         """Set HEAD to a branch, or to the id of a commit."""
-        self._write("update repositories set head = :head where path = :repository", head=value)
+        ...
 
+    @abstractmethod
     def log(self, ref: str) -> list[JsonObject]:
         """Return the entries of a ref's log, newest first: `old`, `new`, `message`."""
-        return self._read(
-            "select old, new, message from reflog where repository = :repository and ref = :ref order by number desc",
-            ref=ref,
-        )
+        ...
 
+    @abstractmethod
     def note(self, ref: str, *, old: str, new: str, message: str, at: str) -> None:
         """Add an entry to a ref's log."""
-        self._write(
-            "insert into reflog select :repository, :ref, coalesce(max(number), 0) + 1, :old, :new, :at, :message "
-            "from reflog where repository = :repository and ref = :ref",
-            ref=ref,
-            old=old,
-            new=new,
-            at=at,
-            message=message,
-        )
+        ...
 
     # Index and working tree.
 
+    @abstractmethod
     def index(self) -> dict[str, TreeEntry]:
         """Return what is staged, by path, in git's order."""
-        rows = self._read("select path, mode, sha from staging where repository = :repository")
-        return _by_path({row["path"]: TreeEntry(row["mode"], row["sha"]) for row in rows})
+        ...
 
+    @abstractmethod
     def stage(self, changes: Mapping[str, TreeEntry | None]) -> None:
         """Set entries of the index; None removes one."""
-        for path, entry in changes.items():
-            if entry is None:
-                self._write("delete from staging where repository = :repository and path = :path", path=path)
-                continue
-            self._write(
-                "insert into staging values (:repository, :path, :mode, :sha) on conflict do update set mode = :mode, sha = :sha",
-                path=path,
-                mode=entry.mode,
-                sha=entry.sha,
-            )
+        ...
 
+    @abstractmethod
     def worktree(self) -> dict[str, tuple[str, bytes]]:
         """Return the files of the working tree: mode and content by path, in git's order."""
-        rows = self._read("select path, mode, content, encoding from worktree where repository = :repository")
-        return _by_path({row["path"]: (row["mode"], _decoded(row)) for row in rows})
+        ...
 
+    @abstractmethod
     def put_files(self, changes: Mapping[str, TreeEntry | None]) -> None:
         """Write files of the working tree as their entries say; None removes one."""
-        for path, entry in changes.items():
-            # Deleted first, since `put_file` leaves an existing row as it is.
-            self._write("delete from worktree where repository = :repository and path = :path", path=path)
-            if entry is not None:
-                self.put_file(path, entry.mode, self.blob(entry.sha))
+        ...
 
+    @abstractmethod
     def put_file(self, path: str, mode: str, content: bytes) -> None:
         """Write a new file into the working tree."""
-        self._insert("worktree", path=path, mode=mode, **_encoded(content))
+        ...
 
 
-def _by_path(found: dict[str, T]) -> dict[str, T]:
+def by_path(found: dict[str, T]) -> dict[str, T]:
+    """Return what is listed by path in git's order."""
     return dict(sorted(found.items(), key=lambda item: item[0].encode()))
-
-
-def _encoded(content: bytes) -> JsonObject:
-    """Return content as cells: UTF-8 as text, so that SQL can read it, else base64."""
-    try:
-        # SQLite's text functions stop at a NUL.
-        if b"\0" not in content:
-            return {"content": content.decode(), "encoding": "utf-8"}
-    except UnicodeDecodeError:
-        pass
-    return {"content": b64encode(content).decode(), "encoding": "base64"}
-
-
-def _decoded(row: JsonObject) -> bytes:
-    content = row["content"]
-    return b64decode(content) if row["encoding"] == "base64" else content.encode()
-
-
-def _commit(row: JsonObject) -> Commit:
-    return Commit(
-        row["tree"],
-        tuple(json.loads(row["parents"])),
-        Signature(row["author"], row["author_email"], row["authored_at"]),
-        Signature(row["committer"], row["committer_email"], row["committed_at"]),
-        row["message"],
-    )

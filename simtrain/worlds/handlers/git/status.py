@@ -1,6 +1,6 @@
 """The text of `git status`: the branch, what is staged, changed and untracked."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from simtrain.worlds.handlers.git.branches import current, detached, shortened
@@ -13,24 +13,46 @@ from simtrain.worlds.handlers.git.states import against_worktree, staged
 _UNSTAGE = '  (use "git restore --staged <file>..." to unstage)'
 _UNSTAGE_FIRST = '  (use "git rm --cached <file>..." to unstage)'
 _DISCARD = '  (use "git restore <file>..." to discard changes in working directory)'
+_RESOLVE = '  (use "git add <file>..." to mark resolution)'
 _INCLUDE = '  (use "git add <file>..." to include in what will be committed)'
 
 _Part: TypeAlias = list[str]
 
 
-def status(repository: Repository) -> str:
-    """Return the whole text, which ends in a newline."""
-    in_index = staged(repository)
-    changed = against_worktree(repository, repository.index())
-    untracked = untracked_files(repository)
+def status(
+    repository: Repository,
+    *,
+    shown: Callable[[str], str] = quoted,
+    notes: Sequence[str] = (),
+    unmerged: Sequence[str] = (),
+    hidden: Collection[str] = (),
+    untracked: bool = True,
+) -> str:
+    """Return the whole text, which ends in a newline.
+
+    `shown` writes a path. `notes` are lines about a merge that is not finished, `unmerged` those of paths in conflict, which are
+    `hidden` from the other parts.
+    """
+    in_index = [delta for delta in staged(repository) if delta.path not in hidden]
+    changed = [delta for delta in against_worktree(repository, repository.index()) if delta.path not in hidden]
+    new = [path for path in untracked_files(repository) if path not in hidden] if untracked else []
     begun = repository.ref("HEAD") is not None
     parts = [
-        _part("Changes to be committed:", [_UNSTAGE if begun else _UNSTAGE_FIRST], _listed(in_index)),
-        _part("Changes not staged for commit:", [_update(changed), _DISCARD], _listed(changed)),
-        _part("Untracked files:", [_INCLUDE], [f"\t{quoted(path)}" for path in untracked]),
+        _part("Changes to be committed:", [_UNSTAGE if begun else _UNSTAGE_FIRST], _listed(in_index, shown)),
+        _part("Unmerged paths:", [_RESOLVE], list(unmerged)),
+        _part("Changes not staged for commit:", [_update(changed), _DISCARD], _listed(changed, shown)),
+        _part("Untracked files:", [_INCLUDE], [f"\t{shown(path)}" for path in new]),
     ]
-    lines = [*_heading(repository, begun), *(line for part in parts for line in part)]
-    return "\n".join(lines + _ending(in_index, changed, untracked, begun)) + "\n"
+    if notes and in_index:
+        # git leaves out how to unstage while a merge or pick is in progress.
+        parts[0] = _part("Changes to be committed:", [], _listed(in_index, shown))
+    lines = [*_heading(repository, begun), *notes, *(line for part in parts for line in part)]
+    ending = _ending(in_index, [*changed, *unmerged], new, begun)
+    if not untracked and in_index == [] and not changed and not unmerged:
+        ending = ["nothing to commit (use -u to show untracked files)"]
+    elif not untracked:
+        lines.append("Untracked files not listed (use -u option to show untracked files)")
+    return "\n".join(lines + ending) + "\n"
 
 
 def _heading(repository: Repository, begun: bool) -> list[str]:
@@ -50,8 +72,8 @@ def _update(changed: Iterable[Delta]) -> str:
     return f'  (use "git {verb} <file>..." to update what will be committed)'
 
 
-def _listed(found: Iterable[Delta]) -> list[str]:
-    return [_entry(delta) for delta in _with_types(list(found))]
+def _listed(found: Iterable[Delta], shown: Callable[[str], str]) -> list[str]:
+    return [_entry(delta, shown) for delta in _with_types(list(found))]
 
 
 def _with_types(found: list[Delta]) -> list[Delta]:
@@ -64,18 +86,18 @@ def _with_types(found: list[Delta]) -> list[Delta]:
     return [delta for delta in joined if delta.new is not None or delta.path not in come]
 
 
-def _entry(delta: Delta) -> str:
+def _entry(delta: Delta, shown: Callable[[str], str]) -> str:
     old, new = delta.old, delta.new
     if old is None:
-        return f"\tnew file:   {quoted(delta.path)}"
+        return f"\tnew file:   {shown(delta.path)}"
     if new is None:
-        return f"\tdeleted:    {quoted(delta.path)}"
+        return f"\tdeleted:    {shown(delta.path)}"
     if delta.alike is not None:
-        return f"\trenamed:    {quoted(old.path)} -> {quoted(new.path)}"
-    return f"\t{'modified:  ' if old.type == new.type else 'typechange:'} {quoted(delta.path)}"
+        return f"\trenamed:    {shown(old.path)} -> {shown(new.path)}"
+    return f"\t{'modified:  ' if old.type == new.type else 'typechange:'} {shown(delta.path)}"
 
 
-def _ending(in_index: list[Delta], changed: list[Delta], untracked: list[str], begun: bool) -> list[str]:
+def _ending(in_index: list[Delta], changed: Sequence[object], untracked: list[str], begun: bool) -> list[str]:
     if in_index:
         return []
     if changed:
@@ -87,19 +109,26 @@ def _ending(in_index: list[Delta], changed: list[Delta], untracked: list[str], b
     return ["nothing to commit, working tree clean"]
 
 
+def tracked_remote(repository: Repository) -> tuple[str, int, int] | None:
+    """Return the upstream of the branch that is checked out, and how many commits it is ahead and behind; None without one."""
+    upstream, head = repository.upstream(repository.head), repository.ref("HEAD")
+    upstream_head = repository.ref(upstream) if upstream else None
+    if upstream is None or head is None or upstream_head is None:
+        return None
+    ours, theirs = reachable(repository, head), reachable(repository, upstream_head)
+    return shortened(upstream), len(ours - theirs), len(theirs - ours)
+
+
 def _tracking(repository: Repository) -> list[str]:
     """Return how the branch compares with its upstream."""
     upstream = repository.upstream(repository.head)
-    head = repository.ref("HEAD")
-    if upstream is None or head is None:
+    if upstream is None or repository.ref("HEAD") is None:
         return []
-    name = shortened(upstream)
-    upstream_head = repository.ref(upstream)
-    if upstream_head is None:
-        text = f"Your branch is based on '{name}', but the upstream is gone."
+    found = tracked_remote(repository)
+    if found is None:
+        text = f"Your branch is based on '{shortened(upstream)}', but the upstream is gone."
         return [text, '  (use "git branch --unset-upstream" to fixup)', ""]
-    ours, theirs = reachable(repository, head), reachable(repository, upstream_head)
-    ahead, behind = len(ours - theirs), len(theirs - ours)
+    name, ahead, behind = found
     if ahead and behind:
         text = f"Your branch and '{name}' have diverged,\nand have {ahead} and {behind} different commits each, respectively."
         return [text, '  (use "git pull" to merge the remote branch into yours)', ""]

@@ -19,6 +19,7 @@ from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS, Reposi
 from simtrain.worlds.handlers.git.revisions import NotPossible, Object, Unresolved, full_name, resolve
 from simtrain.worlds.handlers.git.states import against_worktree, compared, staged
 from simtrain.worlds.handlers.git.status import status as status_text
+from simtrain.worlds.handlers.git.tables import TableRepository
 
 
 @reported("git_status")
@@ -269,7 +270,7 @@ def _opened(context: HandlerContext) -> Repository:
     if not context.read("select 1 from repositories where path = :path", {"path": root}):
         # GitPython's InvalidGitRepositoryError says nothing but the path.
         raise ToolError(path)
-    return Repository(context, root)
+    return TableRepository(context, root)
 
 
 NO_OBJECT = "0" * 40

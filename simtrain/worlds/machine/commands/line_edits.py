@@ -132,7 +132,9 @@ def _middle(
 
 def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
     """Move each run of changes so that it joins its neighbours, or lies beside changes of the other text, or else as far down as it can."""
-    place, across, count = 0, 0, changed.count
+    place: int = 0
+    across: int = 0
+    count = changed.count
     while True:
         while place < count and not changed[place]:
             while other[across]:
@@ -141,13 +143,13 @@ def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
             place += 1
         if place == count:
             return
-        start = place
+        start: int = place
         while changed[place]:
             place += 1
         while other[across]:
             across += 1
         while True:
-            length = place - start
+            length: int = place - start
             while start and lines[start - 1] == lines[place - 1]:
                 start, place = start - 1, place - 1
                 changed.set(start, True)
@@ -157,7 +159,7 @@ def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
                 across -= 1
                 while other[across]:
                     across -= 1
-            beside = place if other[across - 1] else count
+            beside: int = place if other[across - 1] else count
             while place != count and lines[start] == lines[place]:
                 changed.set(start, False)
                 changed.set(place, True)

@@ -20,13 +20,13 @@ class Tree(BaseModel):
     folders: tuple[str, ...]
     links: dict[str, str]
     executable: frozenset[str]
-    bytes: dict[str, str]
+    binary: dict[str, str]
     files: dict[str, str]
 
     def contents(self) -> dict[str, bytes]:
         """Return path -> content of every file."""
-        binary = {path: bytes.fromhex(digits) for path, digits in self.bytes.items()}
-        return {path: text.encode() for path, text in self.files.items()} | binary
+        raw = {path: bytes.fromhex(digits) for path, digits in self.binary.items()}
+        return {path: text.encode() for path, text in self.files.items()} | raw
 
     def all_folders(self) -> list[str]:
         """Return every folder, each before those in it."""

@@ -1,0 +1,33 @@
+"""The packages of a machine, and the index of those that can be installed."""
+
+from __future__ import annotations
+
+from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.commands.versions import compare_versions
+from simtrain.worlds.machine.invocation import Invocation
+
+
+def installed_packages(call: Invocation, manager: str) -> dict[str, str]:
+    """Return the packages of a manager on the machine, name -> version."""
+    sql = "select name, version from packages where host = :host and manager = :manager order by name"
+    rows = call.read(sql, {"host": call.machine.name, "manager": manager})
+    return {row["name"]: row["version"] for row in rows}
+
+
+def offered_versions(call: Invocation, manager: str, name: str) -> list[JsonObject]:
+    """Return the versions of a package that the index has, the newest last."""
+    rows = call.read(
+        "select * from package_index where manager = :manager and name = :name", {"manager": manager, "name": name}
+    )
+    from functools import cmp_to_key
+
+    return sorted(rows, key=cmp_to_key(lambda one, other: compare_versions(one["version"], other["version"])))
+
+
+def record_package(call: Invocation, manager: str, name: str, version: str | None) -> None:
+    """Note that a package is installed in a version; None takes it away."""
+    key: JsonObject = {"host": call.machine.name, "manager": manager, "name": name}
+    call.write("delete from packages where host = :host and manager = :manager and name = :name", key)
+    if version is not None:
+        sql = "insert into packages (host, manager, name, version) values (:host, :manager, :name, :version)"
+        call.write(sql, {**key, "version": version})

@@ -1,0 +1,88 @@
+"""The processes of a machine, as rows of the table `processes`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from posixpath import basename
+
+from simtrain.values.clock import instant, stamp
+from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.commands.about import MEMORY
+from simtrain.worlds.machine.invocation import Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process. `memory` is in KiB, `cpu` in percent of a core, `started` Unix time."""
+
+    pid: int
+    parent: int
+    user: str
+    command: str
+    state: str
+    cpu: float
+    memory: int
+    started: float
+    service: str | None
+    terminal: str = "?"
+
+    @property
+    def name(self) -> str:
+        """Return the short name: the program, of at most 15 letters."""
+        first = self.command.split(" ")[0]
+        return (first.rstrip(":") if first.endswith(":") else basename(first).lstrip("-"))[:15]
+
+    @property
+    def share(self) -> float:
+        """Return its share of memory, in percent."""
+        return 100 * self.memory / MEMORY
+
+    def seconds(self, now: float) -> float:
+        """Return the CPU time that it has taken."""
+        return (now - self.started) * self.cpu / 100
+
+
+def processes(call: Invocation) -> list[Process]:
+    """Return the processes of the machine by number."""
+    rows = call.read("select * from processes where host = :host order by pid", {"host": call.machine.name})
+    return [_process(row) for row in rows]
+
+
+def with_own(call: Invocation) -> list[Process]:
+    """Return all processes, with the shell that runs the command, and the command."""
+    found = processes(call)
+    last = max((one.pid for one in found), default=1)
+    shell = Process(last + 11, 421, call.user.name, "-bash", "Ss", 0.0, 5_120, call.now, None, "pts/0")
+    line = " ".join([call.name, *call.arguments])
+    own = Process(last + 19, shell.pid, call.user.name, line, "R+", 0.0, 3_840, call.now, None, "pts/0")
+    return [*found, shell, own]
+
+
+def _process(row: JsonObject) -> Process:
+    return Process(
+        row["pid"], row["parent"], row["user"], row["command"], row["state"], row["cpu"], row["memory"],
+        instant(row["started"]), row["service"],
+    )  # fmt: skip
+
+
+def end(call: Invocation, process: Process, *, service_state: str) -> None:
+    """Take a process away; its service goes into a state."""
+    host = call.machine.name
+    call.write("delete from processes where host = :host and pid = :pid", {"host": host, "pid": process.pid})
+    if process.service:
+        sql = "update services set state = :state, changed = :now where host = :host and name = :name"
+        call.write(sql, {"host": host, "name": process.service, "state": service_state, "now": stamp(call.now)})
+
+
+def begin(call: Invocation, service: JsonObject) -> int:
+    """Start the process of a service, and return its number."""
+    host = call.machine.name
+    rows = call.read("select coalesce(max(pid), 600) + 13 as pid from processes where host = :host", {"host": host})
+    pid = int(rows[0]["pid"])
+    sql = (
+        "insert into processes (host, pid, parent, user, command, started, port, service, memory) "
+        "values (:host, :pid, 1, :user, :command, :now, :port, :name, 9000)"
+    )
+    values: JsonObject = {name: service[name] for name in ("user", "command", "port", "name")}
+    call.write(sql, {**values, "host": host, "pid": pid, "now": stamp(call.now)})
+    return pid

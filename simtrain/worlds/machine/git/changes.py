@@ -1,0 +1,251 @@
+"""add, rm, mv, clean and diff: the working tree and the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from simtrain.worlds.handlers.git.deltas import Delta
+from simtrain.worlds.handlers.git.objects import TreeEntry
+from simtrain.worlds.handlers.git.paths import Ignored, quoted
+from simtrain.worlds.handlers.git.states import against_worktree, compared, worktree_entries
+from simtrain.worlds.handlers.git.status import untracked_files
+from simtrain.worlds.machine.git.listing import Wish, written
+from simtrain.worlds.machine.git.resetting import head_files
+from simtrain.worlds.machine.git.session import Session, Stop, matching
+
+
+def add(session: Session) -> None:
+    """Stage files."""
+    flags = {word for word in session.words if word.startswith("-") and word != "--"}
+    names = [word for word in session.words if not word.startswith("-")]
+    for flag in flags - {
+        "-A",
+        "--all",
+        "-u",
+        "--update",
+        "-f",
+        "--force",
+        "-v",
+        "--verbose",
+        "-n",
+        "--dry-run",
+        "-N",
+        "--intent-to-add",
+    }:
+        kind = "option" if flag.startswith("--") else "switch"
+        raise Stop(f"error: unknown {kind} `{flag.lstrip('-')}'\nusage: git add [<options>] [--] <pathspec>...", 129)
+    everything, update = bool(flags & {"-A", "--all"}), bool(flags & {"-u", "--update"})
+    if not names and not everything and not update:
+        session.warn(
+            "Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\n"
+            'hint: Turn this message off by running\nhint: "git config advice.addEmptyPathspec false"'
+        )
+        return
+    repository = session.repository
+    specs = session.paths(names) if names else [""]
+    index, tree = repository.index(), repository.worktree()
+    known = {*index, *repository.conflicts()}
+    ignored = Ignored(tree)
+    force = bool(flags & {"-f", "--force"})
+    open_files = [path for path in tree if path in known or force or ignored.cause(path) is None]
+    candidates = list(dict.fromkeys([*known, *open_files])) if not update else list(known)
+    refused: list[str] = []
+    chosen: dict[str, None] = {}
+    for name, spec in zip(names or ["."], specs, strict=True):
+        found = matching(candidates, [spec])
+        if not found and spec and not update:
+            below = matching(list(tree), [spec])
+            if not below and not session.call.files.is_directory(f"{repository.path}/{spec}"):
+                raise Stop(f"fatal: pathspec '{name}' did not match any files")
+            refused += [ignored.cause(below[0]) or spec] if below else []
+        chosen.update(dict.fromkeys(found))
+    changes: dict[str, TreeEntry | None] = {}
+    conflicts = repository.conflicts()
+    for path in sorted(chosen, key=lambda one: one.encode()):
+        entry = TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None
+        if entry != index.get(path) or path in conflicts:
+            changes[path] = entry
+            if flags & {"-v", "--verbose", "-n", "--dry-run"}:
+                session.say(f"{'add' if entry else 'remove'} '{path}'")
+    if not flags & {"-n", "--dry-run"}:
+        repository.stage(changes)
+    if refused:
+        listed = "\n".join(dict.fromkeys(refused))
+        hint = (
+            "hint: Use -f if you really want to add them.\nhint: Turn this message off by running\n"
+            'hint: "git config advice.addIgnoredFile false"'
+        )
+        raise Stop(f"The following paths are ignored by one of your .gitignore files:\n{listed}\n{hint}", 1)
+
+
+def remove(session: Session) -> None:
+    """Remove files from the index and the working tree (git rm)."""
+    flags = {
+        letter for word in session.words if word.startswith("-") and not word.startswith("--") for letter in word[1:]
+    }
+    cached, quiet = "--cached" in session.words, "q" in flags or "--quiet" in session.words
+    names = [word for word in session.words if not word.startswith("-")]
+    if not names:
+        raise Stop("fatal: No pathspec was given. Which files should I remove?", 128)
+    repository = session.repository
+    index, tree = repository.index(), worktree_entries(repository)
+    head = head_files(session)
+    removed: dict[str, None] = {}
+    for name, spec in zip(names, session.paths(names), strict=True):
+        found = matching(list(index), [spec])
+        if not found:
+            raise Stop(f"fatal: pathspec '{name}' did not match any files")
+        if spec not in index and "r" not in flags and not any(letter in spec for letter in "*?["):
+            raise Stop(f"fatal: not removing '{name}' recursively without -r")
+        removed.update(dict.fromkeys(found))
+    if "f" not in flags and "--force" not in session.words:
+        _check_removable(removed, index, tree, head, cached=cached)
+    repository.stage(dict.fromkeys(removed))
+    if not cached:
+        repository.put_files(dict.fromkeys(removed))
+    if not quiet:
+        session.output += [f"rm '{path}'\n" for path in removed]
+
+
+def _check_removable(
+    removed: Mapping[str, None],
+    index: Mapping[str, TreeEntry],
+    tree: Mapping[str, TreeEntry],
+    head: Mapping[str, TreeEntry],
+    *,
+    cached: bool,
+) -> None:
+    for path in removed:
+        local = path in tree and tree[path] != index[path]
+        stage = head.get(path) != index[path]
+        if cached:
+            if local and stage:
+                raise Stop(
+                    "error: the following file has staged content different from both the\nfile and the HEAD:\n"
+                    f"    {path}\n(use -f to force removal)",
+                    1,
+                )
+        elif stage:
+            raise Stop(
+                f"error: the following file has changes staged in the index:\n    {path}\n"
+                "(use --cached to keep the file, or -f to force removal)",
+                1,
+            )
+        elif local:
+            raise Stop(
+                f"error: the following file has local modifications:\n    {path}\n(use --cached to keep the file, or -f to force removal)",
+                1,
+            )
+
+
+def move(session: Session) -> None:
+    """Move files in the index and the working tree (git mv)."""
+    names = [word for word in session.words if not word.startswith("-")]
+    force = "-f" in session.words or "--force" in session.words
+    if len(names) < 2:
+        raise Stop("usage: git mv [<options>] <source>... <destination>", 129)
+    repository = session.repository
+    *sources, target = session.paths(names)
+    files = session.call.files
+    into = files.is_directory(f"{repository.path}/{target}")
+    if len(sources) > 1 and not into:
+        raise Stop(f"fatal: destination '{names[-1]}' is not a directory")
+    for name, source in zip(names[:-1], sources, strict=True):
+        place = f"{target}/{source.rpartition('/')[2]}".lstrip("/") if into else target
+        index = repository.index()
+        moved = matching(list(index), [source])
+        if not moved:
+            exists = files.exists(f"{repository.path}/{source}")
+            why = "not under version control" if exists else "bad source"
+            raise Stop(f"fatal: {why}, source={name}, destination={place}")
+        if files.exists(f"{repository.path}/{place}") and not force:
+            raise Stop(f"fatal: destination exists, source={name}, destination={place}")
+        files.rename(f"{repository.path}/{source}", f"{repository.path}/{place}")
+        changes: dict[str, TreeEntry | None] = dict.fromkeys(moved)
+        repository.stage(changes | {place + path[len(source) :]: index[path] for path in moved})
+
+
+def clean(session: Session) -> None:
+    """Remove untracked files."""
+    letters = {
+        letter_ for word in session.words if word.startswith("-") and not word.startswith("--") for letter_ in word[1:]
+    }
+    names = [word for word in session.words if not word.startswith("-")]
+    dry = "n" in letters or "--dry-run" in session.words
+    if "f" not in letters and not dry and "--force" not in session.words:
+        raise Stop("fatal: clean.requireForce defaults to true and neither -i, -n, nor -f given; refusing to clean")
+    repository = session.repository
+    found = untracked_files(repository)
+    if "x" in letters:
+        index = repository.index()
+        found = [path for path in repository.worktree() if path not in index]
+    for path in found:
+        if path.endswith("/") and "d" not in letters:
+            continue
+        if names and not matching([path.rstrip("/")], session.paths(names)):
+            continue
+        session.say(f"{'Would remove' if dry else 'Removing'} {quoted(session.relative(path))}")
+        if not dry:
+            session.call.files.remove(f"{repository.path}/{path.rstrip('/')}", recursive=True)
+
+
+def diff(session: Session) -> None:
+    """Show differences: working tree, index, commits."""
+    wish, names, paths = Wish(), list[str](), list[str]()
+    cached = quiet = code = False
+    words = list(session.words)
+    if "--no-index" in words:
+        raise Stop("error: Could not access '--no-index'", 128)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            paths += words
+            break
+        if word in ("--cached", "--staged"):
+            cached = True
+        elif word in ("--quiet", "--exit-code"):
+            quiet, code = quiet or word == "--quiet", True
+        elif word.startswith("-") and wish.take(word, words):
+            continue
+        elif word.startswith("-"):
+            raise Stop(f"error: invalid option: {word}", 129)
+        elif not paths and (".." in word or session.maybe(word) is not None):
+            names.append(word)
+        else:
+            if not session.call.files.exists(f"{session.directory}/{word}", follow=False) and not any(
+                one in word for one in "*?["
+            ):
+                session.object(word)
+            paths.append(word)
+    found = compared_states(session, names, cached=cached)
+    specs = session.paths(paths)
+    if code:
+        session.code = int(bool(matching([delta.path for delta in found], specs)))
+    if not quiet:
+        session.output.append(written(session, found, wish, specs=specs))
+
+
+def compared_states(session: Session, names: Sequence[str], *, cached: bool) -> list[Delta]:
+    """Return the differences between two commits, a commit and the index or working tree, or index and working tree."""
+    from simtrain.worlds.machine.git.walking import merge_bases
+
+    repository = session.repository
+
+    def files(name: str) -> Mapping[str, TreeEntry]:
+        found = session.object(name)
+        if found.kind == "blob":
+            return {name.partition(":")[2]: TreeEntry("100644", found.sha)}
+        return repository.files(repository.commit(found.sha).tree if found.kind == "commit" else found.sha)
+
+    if len(names) == 1 and ".." in names[0]:
+        left, dots, right = names[0].partition("...") if "..." in names[0] else names[0].partition("..")
+        left, right = left or "HEAD", right or "HEAD"
+        if dots == "...":
+            bases = merge_bases(repository, session.commit_id(left), session.commit_id(right))
+            left = bases[0] if bases else left
+        return compared(repository, files(left), files(right))
+    if len(names) > 1:
+        return compared(repository, files(names[0]), files(names[1]))
+    if cached:
+        return compared(repository, files(names[0]) if names else head_files(session), repository.index())
+    return against_worktree(repository, files(names[0]) if names else repository.index())

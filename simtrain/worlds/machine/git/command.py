@@ -1,0 +1,106 @@
+"""The command line of git: options before the subcommand, and the table of subcommands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from posixpath import normpath
+
+from simtrain.contracts.handler import ToolError
+from simtrain.worlds.handlers.git.failure import CommandFailed
+from simtrain.worlds.machine.binary import as_text
+from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.problems import problem_text
+
+_HERE = "simtrain.worlds.machine.git."
+SUBCOMMANDS: dict[str, str] = {
+    "add": "changes:add", "apply": "plumbing:apply", "blame": "blaming:blame", "branch": "branches:branch",
+    "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
+    "cherry-pick": "merging:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
+    "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",
+    "grep": "plumbing:grep", "hash-object": "plumbing:hash_object", "init": "configuring:init", "log": "history:log",
+    "ls-files": "plumbing:ls_files", "ls-tree": "plumbing:ls_tree", "merge": "merging:merge",
+    "merge-base": "plumbing:merge_base", "mv": "changes:move", "pull": "remotes:pull", "push": "pushing:push",
+    "rebase": "rebasing:rebase", "reflog": "history:reflog", "remote": "remotes:remote", "reset": "resetting:reset",
+    "restore": "resetting:restore", "rev-list": "plumbing:rev_list", "rev-parse": "plumbing:rev_parse",
+    "revert": "merging:revert", "rm": "changes:remove", "shortlog": "history:shortlog", "show": "history:show",
+    "show-ref": "plumbing:show_ref", "stash": "stashing:stash", "status": "status:status", "switch": "checkouts:switch",
+    "symbolic-ref": "plumbing:symbolic_ref", "tag": "tags:tag", "worktree": "plumbing:worktree",
+}  # fmt: skip
+"""Subcommand -> module and function below this folder."""
+VERSION = "git version 2.39.5"
+
+
+def git(call: Invocation) -> Result:
+    """Carry out one git command."""
+    words = list(call.arguments)
+    directory, settings = call.directory, dict[str, str]()
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word == "-C" and words:
+            directory = normpath(f"{directory}/{words[0]}" if not words[0].startswith("/") else words[0])
+            name = words.pop(0)
+            if not call.files.is_directory(directory):
+                return Result(stderr=f"fatal: cannot change to '{name}': No such file or directory\n", exit_code=128)
+        elif word == "-c" and words:
+            key, _, value = words.pop(0).partition("=")
+            settings[key.lower()] = value
+        elif word in ("--version", "-v"):
+            return Result(f"{VERSION}\n")
+        elif word not in ("--no-pager", "-P", "-p", "--paginate", "--no-optional-locks", "--literal-pathspecs"):
+            return Result(
+                stderr=f"unknown option: {word}\nusage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n",
+                exit_code=129,
+            )
+    if not words:
+        return Result("usage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n", "", 1)
+    name = words.pop(0)
+    if name == "version":
+        return Result(f"{VERSION}\n")
+    session = Session(call, directory, words, settings)
+    function = _function(session, name)
+    if function is None:
+        return _unknown(name)
+    try:
+        function(session)
+    except Stop as stop:
+        if stop.text:
+            session.warn(stop.text)
+        session.code = stop.code
+    except CommandFailed as failed:
+        session.warn(failed.stderr)
+        session.code = failed.status
+    except ToolError as error:
+        session.warn(f"fatal: {error}")
+        session.code = 128
+    except OSError as error:
+        session.warn(f"fatal: {problem_text(error)}")
+        session.code = 128
+    output = as_text("".join(session.output).encode("utf-8", "surrogateescape"))
+    return Result(output, "".join(session.errors), session.code)
+
+
+def _function(session: Session, name: str) -> Callable[[Session], None] | None:
+    address = SUBCOMMANDS.get(name)
+    if address is None:
+        try:
+            alias = session.setting(f"alias.{name}")
+        except OSError:
+            alias = None
+        if not alias or alias.startswith("!"):
+            return None
+        first, *rest = alias.split()
+        session.words = [*rest, *session.words]
+        return _function(session, first) if first != name else None
+    module, _, function = address.partition(":")
+    return getattr(import_module(_HERE + module), function)
+
+
+def _unknown(name: str) -> Result:
+    text = f"git: '{name}' is not a git command. See 'git --help'.\n"
+    near = get_close_matches(name, SUBCOMMANDS, n=1, cutoff=0.7)
+    if near:
+        text += f"\nThe most similar command is\n\t{near[0]}\n"
+    return Result(stderr=text, exit_code=1)

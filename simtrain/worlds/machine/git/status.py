@@ -1,0 +1,152 @@
+"""status: what is staged, changed and untracked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simtrain.worlds.handlers.git.paths import Ignored, quoted
+from simtrain.worlds.handlers.git.states import against_worktree, staged
+from simtrain.worlds.handlers.git.status import status as status_text
+from simtrain.worlds.handlers.git.status import tracked_remote, untracked_files
+from simtrain.worlds.machine.git.listing import letter
+from simtrain.worlds.machine.git.session import Session, Stop
+
+_CONFLICTS: dict[tuple[int, ...], tuple[str, str]] = {
+    (1, 2, 3): ("both modified", "UU"), (2, 3): ("both added", "AA"), (1, 2): ("deleted by them", "UD"),
+    (1, 3): ("deleted by us", "DU"), (1,): ("both deleted", "DD"), (2,): ("added by us", "AU"), (3,): ("added by them", "UA"),
+}  # fmt: skip
+
+
+def status(session: Session) -> None:
+    """Show what is staged, changed and untracked."""
+    words = session.words
+    short = any(word in ("-s", "--short", "-sb", "-bs", "--porcelain", "--porcelain=v1") for word in words)
+    known = {"-s", "--short", "-b", "--branch", "-sb", "-bs", "--porcelain", "--porcelain=v1", "--long", "-v", "-uno", "-uall",
+             "-u", "--untracked-files=no", "--untracked-files=all", "--untracked-files", "--ignored", "--show-stash", "-z"}  # fmt: skip
+    for word in words:
+        if word.startswith("-") and word not in known and word != "--":
+            raise Stop(
+                f"error: unknown {'switch' if not word.startswith('--') else 'option'} `{word.lstrip('-')}'\n"
+                "usage: git status [<options>] [--] [<pathspec>...]",
+                129,
+            )
+    hidden = "-uno" in words or "--untracked-files=no" in words
+    full = any(word in ("-u", "-uall", "--untracked-files=all", "--untracked-files") for word in words)
+    if short:
+        porcelain = any(word.startswith("--porcelain") for word in words)
+        if any(word in ("-b", "--branch", "-sb", "-bs") for word in words):
+            session.say(_short_branch(session))
+        for line in short_status(session, untracked=not hidden, full=full, relative=not porcelain):
+            session.say(line)
+        return
+    session.output.append(long_status(session, untracked=not hidden))
+
+
+def long_status(session: Session, *, untracked: bool = True) -> str:
+    """Return the text of `git status`."""
+    repository = session.repository
+    conflicts = repository.conflicts()
+    unmerged = [
+        f"\t{(_CONFLICTS[tuple(sorted(stages))][0] + ':').ljust(17)}{quoted(session.relative(path))}"
+        for path, stages in sorted(conflicts.items())
+    ]
+    return status_text(
+        repository,
+        shown=lambda path: quoted(session.relative(path)),
+        notes=_notes(session, bool(conflicts)),
+        unmerged=unmerged,
+        hidden=set(conflicts),
+        untracked=untracked,
+    )
+
+
+def _notes(session: Session, conflicts: bool) -> list[str]:
+    """Return what git says of a merge, rebase or pick that is not finished."""
+    repository = session.repository
+    if repository.text("MERGE_HEAD") is not None:
+        if conflicts:
+            return [
+                "You have unmerged paths.",
+                '  (fix conflicts and run "git commit")',
+                '  (use "git merge --abort" to abort the merge)',
+                "",
+            ]
+        return ["All conflicts fixed but you are still merging.", '  (use "git commit" to conclude merge)', ""]
+    for name, verb in (("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")):
+        sha = (repository.text(name) or "").strip()
+        if sha:
+            short = repository.abbreviated(sha)
+            what = f"You are currently {'cherry-picking' if verb == 'cherry-pick' else 'reverting'} commit {short}."
+            first = (
+                f'  (fix conflicts and run "git {verb} --continue")'
+                if conflicts
+                else f'  (all conflicts fixed: run "git {verb} --continue")'
+            )
+            return [
+                what,
+                first,
+                f'  (use "git {verb} --skip" to skip this patch)',
+                f'  (use "git {verb} --abort" to cancel the {verb} operation)',
+                "",
+            ]
+    if repository.text("rebase-merge/onto") is not None:
+        onto = repository.abbreviated((repository.text("rebase-merge/onto") or "").strip())
+        branch = (repository.text("rebase-merge/head-name") or "").strip().removeprefix("refs/heads/")
+        first = (
+            '  (fix conflicts and then run "git rebase --continue")'
+            if conflicts
+            else '  (all conflicts fixed: run "git rebase --continue")'
+        )
+        return [
+            f"You are currently rebasing branch '{branch}' on '{onto}'.",
+            first,
+            '  (use "git rebase --skip" to skip this patch)',
+            '  (use "git rebase --abort" to check out the original branch)',
+            "",
+        ]
+    return []
+
+
+def _short_branch(session: Session) -> str:
+    repository, branch = session.repository, session.branch
+    if branch is None:
+        return "## HEAD (no branch)"
+    if session.head is None:
+        return f"## No commits yet on {branch}"
+    found = tracked_remote(repository)
+    if found is None:
+        return f"## {branch}"
+    name, ahead, behind = found
+    parts = [f"ahead {ahead}"] * bool(ahead) + [f"behind {behind}"] * bool(behind)
+    return f"## {branch}...{name}" + (f" [{', '.join(parts)}]" if parts else "")
+
+
+def short_status(session: Session, *, untracked: bool = True, full: bool = False, relative: bool = True) -> list[str]:
+    """Return the lines of `git status --short`."""
+    repository = session.repository
+    conflicts = repository.conflicts()
+    marks: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    shown: Callable[[str], str] = (lambda path: quoted(session.relative(path))) if relative else quoted
+    for place, found in ((0, staged(repository)), (1, against_worktree(repository, repository.index()))):
+        for delta in found:
+            if delta.path in conflicts:
+                continue
+            marks.setdefault(delta.path, [" ", " "])[place] = letter(delta)
+            if delta.alike is not None and delta.old is not None:
+                names[delta.path] = f"{shown(delta.old.path)} -> {shown(delta.path)}"
+    for path, stages in conflicts.items():
+        marks[path] = list(_CONFLICTS[tuple(sorted(stages))][1])
+    lines = [
+        "".join(marks[path]) + " " + names.get(path, shown(path))
+        for path in sorted(marks, key=lambda one: one.encode())
+    ]
+    if untracked:
+        index, ignored = repository.index(), Ignored(repository.worktree())
+        found_files = (
+            [path for path in repository.worktree() if path not in index and ignored.cause(path) is None]
+            if full
+            else untracked_files(repository)
+        )
+        lines += [f"?? {shown(path)}" for path in found_files if path not in conflicts]
+    return lines

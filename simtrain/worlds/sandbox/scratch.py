@@ -14,6 +14,8 @@ from simtrain.values.errors import SimulatorFault
 
 _Print = tuple[int, int, int, int]
 _NANOSECONDS = 1_000_000_000
+# No run takes longer by the host's clock: later times are those that files were given.
+_LONGEST = 3_600 * _NANOSECONDS
 _LATEST = 15_000_000_000
 
 
@@ -100,7 +102,9 @@ class Scratch:
             before = self._files.get(path)
             if before is not None and _print(status) == self._prints[path] and path not in modes:
                 continue
-            entry = self._entry(path, real, status, modes, now if status.st_mtime_ns >= fresh else status.st_mtime)
+            entry = self._entry(
+                path, real, status, modes, now if fresh <= status.st_mtime_ns < fresh + _LONGEST else status.st_mtime
+            )
             if entry is not None and entry != before:
                 found[path] = entry
         for path in self._files:

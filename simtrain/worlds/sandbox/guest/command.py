@@ -258,6 +258,7 @@ def _run_file(file: str, line: _Line, main: ModuleType) -> None:
         raise SystemExit(2) from None
     if not line.isolated:
         sys.path.insert(0, os.path.dirname(os.path.realpath(file)))
+    file = os.path.join(os.getcwd(), file)
     main.__file__ = file
     main.__loader__ = SourceFileLoader("__main__", file)
     main.__spec__ = None

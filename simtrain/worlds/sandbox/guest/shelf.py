@@ -232,12 +232,13 @@ class _ShelfLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec
+        # Before what it needs, which may be one of them.
+        sys.modules.update(_ALIASES.get(self.name, {}))
         for need in _NEEDS.get(self.name, ()):
             # What was imported once is there; only a program can have taken it away.
             if need not in sys.modules:
                 with suppress(ImportError):
                     importlib.import_module(need)
-        sys.modules.update(_ALIASES.get(self.name, {}))
         after = _AFTER.get(self.name)
         if after is not None:
             after(module)

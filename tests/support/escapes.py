@@ -1,7 +1,8 @@
 """Attempts to get out of a sandbox: small programs, each with a way to the host or to the next run.
 
 A program may fail in any way. What counts is checked outside: the canary's secret does not show, nothing on the host changed, no
-connection came in, no process stayed, and the next run finds what the first one found.
+connection came in, no process stayed, and the next run finds what the first one found. Marks are written in two pieces, since a
+traceback shows the line of the program.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ HOST_FILES = {
     "chdir upwards": "import os; [os.chdir('..') for _ in range(60)]; print(open(CANARY[1:]).read())",
     "chroot": "import os; os.chroot('..'); print(open(CANARY).read())",
     "the environment's home": "print(open(HOST_HOME + '/.bashrc').read(), open(HOST_HOME + '/.profile').read())",
-    "shadow": "print('SECRET' if ':' in open('/etc/shadow').read() else '')",
-    "the kernel's log": "print('SECRET' + open('/dev/kmsg').readline())",
-    "the disk": "import os; print('SECRET', os.read(os.open('/dev/vda', os.O_RDONLY), 16))",
-    "memory": "import os; print('SECRET', os.pread(os.open('/dev/mem', os.O_RDONLY), 16, 0))",
+    "shadow": "print('SEC' + 'RET' if ':' in open('/etc/shadow').read() else '')",
+    "the kernel's log": "print('SEC' + 'RET' + open('/dev/kmsg').readline())",
+    "the disk": "import os; print('SEC' + 'RET', os.read(os.open('/dev/vda', os.O_RDONLY), 16))",
+    "memory": "import os; print('SEC' + 'RET', os.pread(os.open('/dev/mem', os.O_RDONLY), 16, 0))",
     "inherited descriptors": (
         "import os\nfor fd in range(3, 200):\n    try:\n        print(fd, os.read(fd, 4000), os.lseek(fd, 0, 0), os.read(fd, 4000))\n    except OSError:\n        pass"
     ),
@@ -105,12 +106,12 @@ PROCESSES = {
     "killing its group": "import os, signal; os.killpg(0, signal.SIGKILL)",
     "ignoring signals": "import signal\nfor one in range(1, 64):\n    try:\n        signal.signal(one, signal.SIG_IGN)\n    except Exception:\n        pass\nwhile True:\n    pass",
     "tracing the warm process": "import ctypes; print(ctypes.CDLL(None).ptrace(16, WARM, 0, 0))",
-    "the memory of the warm process": "print('SECRET', open(f'/proc/{WARM}/mem', 'rb').read(10))",
+    "the memory of the warm process": "print('SEC' + 'RET', open(f'/proc/{WARM}/mem', 'rb').read(10))",
 }
 
 KERNEL = {
     "the environment of init": "print(open('/proc/1/environ').read())",
-    "the environment of the warm process": "print('SECRET' if open(f'/proc/{WARM}/environ').read() else '')",
+    "the environment of the warm process": "print('SEC' + 'RET' if open(f'/proc/{WARM}/environ').read() else '')",
     "its own environment": "import os; print(dict(os.environ), open('/proc/self/environ').read())",
     "its root by /proc": "print(open('/proc/self/root' + CANARY).read())",
     "another root by /proc": "print(open(f'/proc/{WARM}/root' + CANARY).read())",
@@ -118,7 +119,7 @@ KERNEL = {
     "mounts": "import os; m = open('/proc/self/mountinfo').read(); print([open(w + CANARY).read() for w in set(m.split()) if w.startswith('/')])",
     "kernel settings": "open('/proc/sys/kernel/core_pattern', 'w').write('|/bin/true')",
     "sysrq": "open('/proc/sysrq-trigger', 'w').write('h')",
-    "control groups": "import os; os.mkdir('/sys/fs/cgroup/simtrain'); print('SECRET' if os.path.exists('/sys/fs/cgroup/cgroup.procs') else '')",
+    "control groups": "import os; os.mkdir('/sys/fs/cgroup/simtrain'); print('SEC' + 'RET' if os.path.exists('/sys/fs/cgroup/cgroup.procs') else '')",
     "ctypes": "import ctypes; print(ctypes.CDLL(None).system(b'touch ' + CANARY.encode() + b'.new'))",
     "a foreign library": "import sys; sys.path.insert(0, '/w'); open('/w/x.so', 'wb').write(b'\\x7fELF'); import x",
     "a forged code object": "f = lambda: 0; f.__code__ = f.__code__.replace(co_code=bytes([100, 255] * 40), co_stacksize=1000); f()",
@@ -130,7 +131,7 @@ NETWORK = {
     "TCP by name": "import socket; socket.create_connection(('localhost', PORT), 3).sendall(b'hello')",
     "TCP over v6": "import socket; socket.create_connection(('::1', PORT), 3).sendall(b'hello')",
     "UDP": "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'hello', ('127.0.0.1', PORT))",
-    "listening": "import socket; s = socket.socket(); s.bind(('127.0.0.1', PORT + 1)); s.listen(); print('LISTENING')",
+    "listening": "import socket; s = socket.socket(); s.bind(('127.0.0.1', PORT + 1)); s.listen(); print('LIST' + 'ENING')",
     "HTTP": "import urllib.request; print(urllib.request.urlopen(f'http://127.0.0.1:{PORT}/', timeout=3).read())",
     "names": "import socket; print(socket.getaddrinfo('localhost', 80)); socket.gethostbyname('example.com')",
     "a socket in the file system": "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/run/docker.sock')",
@@ -140,7 +141,7 @@ NETWORK = {
 }
 
 FLOODS = {
-    "memory in one piece": "x = bytearray(8 << 30); print('SECRET', len(x))",
+    "memory in one piece": "x = bytearray(8 << 30); print('SEC' + 'RET', len(x))",
     "memory bit by bit": "x = []\nwhile True:\n    x.append(bytearray(1 << 20))",
     "a big number": "x = 9 ** 9 ** 9",
     "recursion": "def f(): return f()\nf()",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sandboxes import opened, python, said
+from sandboxes import opened, python, said, texts
 
 from simtrain.contracts.sandbox import OpenSandbox
 from simtrain.contracts.sandbox_runs import Command, File, Folder, Limits, Link, changed
@@ -205,9 +205,12 @@ def test_pytest_says_what_failed_and_why(box: OpenSandbox) -> None:
     assert "1 failed, 3 passed in 0." in told
     assert "/w/.pytest_cache/v/cache/lastfailed" in ran.changes
     assert python(box, "-m", "pytest", files=files) == ran
+    # The script of that name does not put the working folder on sys.path.
+    script = box.run(Command(("pytest", "-q"), files=texts(files), cwd="/w", env={"HOME": "/home/ann"}))
+    assert b"ModuleNotFoundError: No module named 'shop'" in script.stdout and script.exit_code == 2
 
 
 def test_a_path_that_is_not_plain_is_the_callers_fault(box: OpenSandbox) -> None:
-    for path in ("w/x", "/w/../x", "/w//x", "/w/"):
+    for path in ("w/x", "/w/../x", "/w//x", "/w/", "//x"):
         with pytest.raises(SimulatorFault):
             box.run(Command(("python3", "-c", ""), files={path: File(b"")}))

@@ -74,7 +74,8 @@ class Namespaces:
 
     def run(self, command: Command) -> Outcome:
         """Run a command to its end or to a limit. Raises SimulatorFault if bwrap itself fails."""
-        with tempfile.TemporaryDirectory(dir=self._place, ignore_cleanup_errors=True) as place:
+        place = tempfile.mkdtemp(dir=self._place)
+        try:
             scratch = Scratch(
                 f"{place}/files", command.files, start=command.start, always=(*_FOLDERS, command.cwd), real_modes=True
             )
@@ -82,6 +83,9 @@ class Namespaces:
                 _give_away(f"{place}/files", _user(command), command.gid or _NOBODY)
             fresh = time.time_ns() - 10_000_000
             return _Run(command, scratch, self._line(command, scratch.root)).finished(fresh)
+        finally:
+            # Python's own removal recurses, and a program can make folders deeper than that goes.
+            subprocess.run(["rm", "-rf", place], stderr=subprocess.DEVNULL)
 
     def _line(self, command: Command, root: str) -> list[str]:
         line = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]

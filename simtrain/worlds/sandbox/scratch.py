@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import posixpath
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, Link
 from simtrain.values.errors import SimulatorFault
@@ -52,13 +54,11 @@ class Scratch:
         except OSError as error:
             raise SimulatorFault(f"the files of a run cannot be written: {error.strerror}: {error.filename}") from None
         self._always = frozenset(self._made - files.keys())
-        # Taken last: writing a link or a folder changes what was taken of the folder above.
-        for path in files:
+        for path in files.keys() - self._prints.keys():
             self._prints[path] = _print(os.lstat(self.root + path))
 
     def _put(self, path: str, entry: Entry) -> None:
-        parts = PurePosixPath(path).parts
-        if not path.startswith("/") or path != str(PurePosixPath(path)) or ".." in parts or "\0" in path:
+        if not path.startswith("/") or path.startswith("//") or path != posixpath.normpath(path) or "\0" in path:
             raise SimulatorFault(f"{path!r} is not an absolute path in plain form")
         self._folder(path if isinstance(entry, Folder) else path.rpartition("/")[0])
         real = self.root + path
@@ -75,6 +75,7 @@ class Scratch:
                 if self._real_modes:
                     os.fchmod(handle, entry.mode)
                 os.utime(handle, ns=(nanoseconds, nanoseconds))
+                self._prints[path] = _print(os.fstat(handle))
             finally:
                 os.close(handle)
 
@@ -140,10 +141,12 @@ class Scratch:
     def usage(self) -> Usage:
         """Return how much lies in the folder now."""
         size = entries = 0
-        for _, _, status in _walk(self.root):
+        deep: list[str] = []
+        for _, _, status in _walk(self.root, deep):
             entries += 1
             size += status.st_size
-        return Usage(size, entries)
+        # What lies too deep for a path cannot be counted.
+        return Usage(sys.maxsize, entries) if deep else Usage(size, entries)
 
 
 def _print(status: os.stat_result) -> _Print:
@@ -154,14 +157,37 @@ def _print(status: os.stat_result) -> _Print:
     return (kind, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
-def _walk(root: str) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Yield path, path on the host and status of everything below a folder; never follows a link."""
+def remove(root: str) -> None:
+    """Remove a folder, however deep. Changes the working folder: for processes that end afterwards."""
+    with suppress(OSError):
+        # Paths from here are as long as the program could make them; absolute ones might be too long.
+        os.chdir(root)
+        folders = [""]
+        for folder in folders:
+            with suppress(OSError), os.scandir(folder or ".") as found:
+                for entry in found:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    else:
+                        os.unlink(path)
+        for folder in reversed(folders[1:]):
+            with suppress(OSError):
+                os.rmdir(folder)
+        os.chdir("/")
+        os.rmdir(root)
+
+
+def _walk(root: str, deep: list[str] | None = None) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield path, path on the host and status of everything below a folder; never follows a link. What is too deep goes to `deep`."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
         try:
             entries = list(os.scandir(root + folder))
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG and deep is not None:
+                deep.append(folder)
             continue
         for entry in entries:
             try:

@@ -78,13 +78,15 @@ def play(request: str, *, calls, sleep, leave) -> str:
     os.environ.clear()
     os.environ.update(told["env"])
     arguments = told["argv"]
-    line = _Line(arguments[1:])
+    # A script of its own at a shell: unlike `python3 -m pytest` it leaves the working folder off `sys.path`.
+    script = os.path.basename(arguments[0]) in ("pytest", "py.test")
+    line = _Line([] if script else arguments[1:])
     _open_streams(unbuffered=line.unbuffered or bool(os.environ.get("PYTHONUNBUFFERED")))
     sys.orig_argv[:] = arguments
     sys.dont_write_bytecode = not line.write_bytecode or bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     with suppress(OSError):
         os.chdir(told["cwd"])
-    code = _status(lambda: _begin(line))
+    code = _status(lambda: _begin_pytest(arguments) if script else _begin(line))
     code = _end(code)
     return json.dumps({"code": code, "modes": calls.changed_modes(told["modes"])})
 
@@ -181,6 +183,35 @@ def _end(code: int) -> int:
     return code
 
 
+def _new_main() -> ModuleType:
+    main = ModuleType("__main__")
+    main.__builtins__ = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+def _lay_path(*, isolated: bool) -> None:
+    """Set `sys.path` as CPython does before the first line, without the program's own folder."""
+    path = [one for one in os.environ.get("PYTHONPATH", "").split(":") if one and not isolated]
+    home = os.environ.get("HOME")
+    user = f"{home}/.local/lib/{layout.VERSION}/site-packages" if home else None
+    library = list(layout.SEARCH_PATH)
+    if user and not isolated and os.path.isdir(user):
+        library.insert(3, user)
+    sys.path[:] = [*path, *library]
+    sys.path_importer_cache.clear()
+
+
+def _begin_pytest(arguments: list[str]) -> None:
+    _new_main()
+    _lay_path(isolated=False)
+    sys.argv[:] = ["/usr/bin/pytest", *arguments[1:]]
+    sys.path.insert(0, "/usr/bin")
+    import pytest
+
+    sys.exit(pytest.console_main())
+
+
 def _begin(line: _Line) -> None:
     if line.wrong is not None:
         print(line.wrong, file=sys.stderr)
@@ -191,17 +222,8 @@ def _begin(line: _Line) -> None:
     if line.help:
         print(_USAGE)
         return
-    main = ModuleType("__main__")
-    main.__builtins__ = builtins
-    sys.modules["__main__"] = main
-    path = [one for one in os.environ.get("PYTHONPATH", "").split(":") if one and not line.isolated]
-    home = os.environ.get("HOME")
-    user = f"{home}/.local/lib/{layout.VERSION}/site-packages" if home else None
-    library = list(layout.SEARCH_PATH)
-    if user and not line.isolated and os.path.isdir(user):
-        library.insert(3, user)
-    sys.path[:] = [*path, *library]
-    sys.path_importer_cache.clear()
+    main = _new_main()
+    _lay_path(isolated=line.isolated)
     if line.warnings or os.environ.get("PYTHONWARNINGS"):
         import warnings
 

@@ -58,6 +58,7 @@ _NEEDED_NAMES: dict[str, frozenset[str]] = {}
 _REAL: dict[str, str] = {}
 _ALIASES: dict[str, dict[str, ModuleType]] = {}
 _AFTER: dict[str, object] = {}
+_KEPT: list[ModuleType] = []
 failed: dict[str, str] = {}
 """What could not be imported, and why."""
 
@@ -330,7 +331,8 @@ def let_go(bare: dict[str, ModuleType]) -> None:
 def open_at_start(bare: dict[str, ModuleType]) -> None:
     """Leave in `sys.modules` what CPython has there, and find everything else on the shelf."""
     for name in [name for name in sys.modules if name not in bare and name not in sys.builtin_module_names]:
-        del sys.modules[name]
+        # Kept: taking a module apart touches, and so copies, all the memory that it is made of.
+        _KEPT.append(sys.modules.pop(name))
     sys.path_hooks.insert(0, ShelfFinder)
     sys.path_importer_cache.clear()
     assert BuiltinImporter in sys.meta_path

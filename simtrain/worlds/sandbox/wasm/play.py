@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
 import stat
@@ -18,7 +17,7 @@ from typing import Any, NoReturn, TypeGuard
 
 from simtrain.contracts.sandbox_runs import Command, Ending, Entry, File, Folder, Link, Outcome
 from simtrain.values.errors import SimulatorFault
-from simtrain.worlds.sandbox.scratch import Scratch
+from simtrain.worlds.sandbox.scratch import Scratch, remove
 from simtrain.worlds.sandbox.wasm.component import Component
 from simtrain.worlds.sandbox.wasm.host_calls import FUEL_PER_SECOND, Left, SeededBytes, VirtualClock, add_host_calls
 from simtrain.worlds.sandbox.wire import receive_command, send_outcome
@@ -208,7 +207,7 @@ class Reported(Playing):
         """Send what there is and end the process, whatever the program does meanwhile."""
         with suppress(OSError):
             send_outcome(self._line, outcome)
-        shutil.rmtree(self._place, ignore_errors=True)
+        remove(self._place)
         os._exit(0)
 
 
@@ -230,6 +229,9 @@ def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Compo
     except (EOFError, BrokenPipeError):
         pass
     finally:
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
-        os._exit(0)
+        # Whatever happens: beyond this function lies the loop of the warm process.
+        try:
+            if place is not None:
+                remove(place)
+        finally:
+            os._exit(0)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import selectors
-import shutil
 import signal
 import socket
 import sys
 import tempfile
 from contextlib import suppress
 
+from simtrain.worlds.sandbox.scratch import remove
 from simtrain.worlds.sandbox.wasm.component import found_component
 from simtrain.worlds.sandbox.wasm.engine import loaded, new_engine
 from simtrain.worlds.sandbox.wasm.play import play_and_exit
@@ -66,9 +66,13 @@ def main(fd: int) -> None:
                 os.close(fds[0])
     finally:
         for child in children:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(child, signal.SIGKILL)
-        shutil.rmtree(root, ignore_errors=True)
+                os.waitpid(child, 0)
+        for place in os.listdir(root):
+            remove(f"{root}/{place}")
+        with suppress(OSError):
+            os.rmdir(root)
 
 
 def _reap(children: set[int]) -> None:

@@ -62,7 +62,7 @@ def python(
             ("python3", *argv),
             files=texts(files or {}),
             stdin=stdin.encode(),
-            env={"HOME": "/home/ann", "LANG": "C.UTF-8", **(env or {})},
+            env={"HOME": "/tmp", "LANG": "C.UTF-8", **(env or {})},
             cwd="/w",
             seed=seed,
             limits=limits or Limits(wall=60.0),

@@ -13,7 +13,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 from report import Figure, arguments, show
 
-from simtrain.contracts.sandbox_runs import Command, File
+from simtrain.contracts.sandbox_runs import File, SandboxCommand
 from simtrain.worlds.sandbox.wasm.backend import WarmProcess, WasmSandbox
 
 RUNS = 20
@@ -80,8 +80,10 @@ def main() -> None:
     show("sandbox", figures, as_json=options.json)
 
 
-def _command(*argv: str, files: dict[str, File] | None = None) -> Command:
-    return Command(("python3", *argv), files=REPOSITORY if files is None else files, cwd="/repo", env={"HOME": "/root"})
+def _command(*argv: str, files: dict[str, File] | None = None) -> SandboxCommand:
+    return SandboxCommand(
+        ("python3", *argv), files=REPOSITORY if files is None else files, cwd="/repo", env={"HOME": "/root"}
+    )
 
 
 def _spent(pid: int) -> float:
@@ -90,7 +92,7 @@ def _spent(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + time.process_time()
 
 
-def _cpu(box: WarmProcess, command: Command, runs: int) -> float:
+def _cpu(box: WarmProcess, command: SandboxCommand, runs: int) -> float:
     """CPU seconds of one run, with what the asking process and the warm process do for it."""
     before = _spent(box.pid)
     for _ in range(runs):

@@ -1,7 +1,5 @@
 """What a sandbox is given and what it gives back: files as values, one command, its limits, its outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -24,13 +22,13 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SymbolicLink:
     """A symbolic link, to a path of the sandbox."""
 
     target: str
 
 
-Entry: TypeAlias = File | Folder | Link
+Entry: TypeAlias = File | Folder | SymbolicLink
 Files: TypeAlias = Mapping[str, Entry]
 """Absolute path -> what lies there. It is a snapshot as well: a value that no run changes."""
 
@@ -39,7 +37,7 @@ Changes: TypeAlias = Mapping[str, Entry | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What a run may use. A run that goes beyond is ended and says by what.
 
     `work` counts seconds of computing at the speed of the virtual clock, `seconds` virtual time with sleeps, `wall` real
@@ -56,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SandboxCommand:
     """One run: a command line over files. `start` is the virtual Unix time at which it begins."""
 
     argv: tuple[str, ...]
@@ -68,7 +66,7 @@ class Command:
     seed: int = 0
     uid: int = 1000
     gid: int = 1000
-    limits: Limits = field(default_factory=Limits)
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 
 Ending: TypeAlias = Literal["work", "seconds", "wall", "memory", "output", "scratch", "crash"]
@@ -76,7 +74,7 @@ Ending: TypeAlias = Literal["work", "seconds", "wall", "memory", "output", "scra
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SandboxOutcome:
     """What a run did. `output` holds both streams in the order of writing: (1 for stdout or 2 for stderr, bytes).
 
     `seconds` is the virtual time that passed. `exact` is false when a second run may differ: a real clock ended it, or the

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from simtrain.contracts.registry import resolve
-from simtrain.contracts.sandbox import OpenSandbox, Sandbox
-from simtrain.contracts.sandbox_runs import Command, Entry, File, Limits, Outcome
+from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend
+from simtrain.contracts.sandbox_runs import Entry, File, SandboxCommand, SandboxLimits, SandboxOutcome
 from simtrain.values.errors import InputError
 from simtrain.worlds.sandbox.wasm.component import build_component, cache_folder, found_component
 
@@ -20,7 +20,7 @@ def opened(name: str) -> Generator[OpenSandbox]:
     """The sandbox of this name, running; skips, with the reason, where it does not work. `wasm` is built if it has to be."""
     if name == "wasm":
         _built()
-    sandbox: Sandbox = resolve("sandboxes", name)()
+    sandbox: SandboxBackend = resolve("sandboxes", name)()
     probe = sandbox.probe()
     if not probe.ok:
         pytest.skip(f"the sandbox {name} does not work here: {probe.found}")
@@ -54,23 +54,23 @@ def python(
     stdin: str = "",
     env: dict[str, str] | None = None,
     seed: int = 0,
-    limits: Limits | None = None,
-) -> Outcome:
+    limits: SandboxLimits | None = None,
+) -> SandboxOutcome:
     """Run `python3 ARGV` in /w."""
     return box.run(
-        Command(
+        SandboxCommand(
             ("python3", *argv),
             files=texts(files or {}),
             stdin=stdin.encode(),
             env={"HOME": "/tmp", "LANG": "C.UTF-8", **(env or {})},
             cwd="/w",
             seed=seed,
-            limits=limits or Limits(wall=60.0),
+            limits=limits or SandboxLimits(wall=60.0),
         )
     )
 
 
-def said(outcome: Outcome) -> str:
+def said(outcome: SandboxOutcome) -> str:
     """What a run that went well wrote to standard output."""
     assert outcome.exit_code == 0, outcome
     return outcome.stdout.decode()

@@ -8,7 +8,7 @@ import pytest
 from sandboxes import opened, python, said, texts
 
 from simtrain.contracts.sandbox import OpenSandbox
-from simtrain.contracts.sandbox_runs import Command, File, Folder, Limits, Link, changed
+from simtrain.contracts.sandbox_runs import File, Folder, SandboxCommand, SandboxLimits, SymbolicLink, changed
 from simtrain.values.errors import SimulatorFault
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def test_files_are_put_in_and_changes_taken_out(box: OpenSandbox) -> None:
         "/w/a.txt": File(b"a"),
         "/w/b.txt": File(b"b", 0o600),
         "/w/run.sh": File(b"#!/bin/sh\n", 0o755),
-        "/w/l": Link("a.txt"),
+        "/w/l": SymbolicLink("a.txt"),
     }
     program = (
         "import os, stat\n"
@@ -86,20 +86,22 @@ def test_files_are_put_in_and_changes_taken_out(box: OpenSandbox) -> None:
         "os.remove('a.txt'); os.chmod('run.sh', 0o644); os.mkdir('new'); open('new/x', 'w').write('x')\n"
         "os.rename('b.txt', 'c.txt'); os.symlink('c.txt', 'm'); os.mkdir('empty')\n"
     )
-    ran = box.run(Command(("python3", "-c", program), files=files, cwd="/w"))
+    ran = box.run(SandboxCommand(("python3", "-c", program), files=files, cwd="/w"))
     assert ran.stdout.decode() == "0o100600 0o100755 a.txt ['a.txt', 'b.txt', 'l', 'run.sh']\n", ran
-    start = Command(()).start
+    start = SandboxCommand(()).start
     changes = dict(ran.changes)
     assert {path for path, entry in changes.items() if entry is None} == {"/w/a.txt", "/w/b.txt"}
     assert changes["/w/c.txt"] == File(b"b", 0o600, start)
     assert changes["/w/run.sh"] == File(b"#!/bin/sh\n", 0o644)
-    assert changes["/w/m"] == Link("c.txt") and changes["/w/empty"] == Folder()
+    assert changes["/w/m"] == SymbolicLink("c.txt") and changes["/w/empty"] == Folder()
     new = changes["/w/new/x"]
     assert (
         isinstance(new, File) and new.content == b"x" and new.modified is not None and start <= new.modified < start + 1
     )
     again = box.run(
-        Command(("python3", "-c", "import os; print(sorted(os.listdir('.')))"), files=changed(files, changes), cwd="/w")
+        SandboxCommand(
+            ("python3", "-c", "import os; print(sorted(os.listdir('.')))"), files=changed(files, changes), cwd="/w"
+        )
     )
     assert again.stdout.decode() == "['c.txt', 'empty', 'l', 'm', 'new', 'run.sh']\n"
     assert not again.changes
@@ -108,7 +110,7 @@ def test_files_are_put_in_and_changes_taken_out(box: OpenSandbox) -> None:
 def test_a_change_is_seen_even_if_size_and_time_are_restored(box: OpenSandbox) -> None:
     program = "import os; s = os.stat('a'); open('a', 'w').write('y'); os.utime('a', ns=(s.st_atime_ns, s.st_mtime_ns))"
     ran = python(box, "-c", program, files={"a": "x"})
-    assert ran.changes == {"/w/a": File(b"y", 0o644, Command(()).start)}
+    assert ran.changes == {"/w/a": File(b"y", 0o644, SandboxCommand(()).start)}
 
 
 def test_time_and_chance_come_from_the_command_alone(box: OpenSandbox) -> None:
@@ -168,21 +170,25 @@ def test_asyncio_waits_in_virtual_time(box: OpenSandbox) -> None:
 @pytest.mark.parametrize(
     ("program", "limits", "ended_by"),
     [
-        ("while True: pass", Limits(work=0.2), "work"),
-        ("import time; time.sleep(700)", Limits(), "seconds"),
-        ("while True: print('x' * 1000)", Limits(output=10_000), "output"),
-        ("import select; select.select([], [], [], 100)", Limits(wall=0.3), "wall"),
-        ("n = 0\nwhile True:\n    open(f'{n}', 'w').write('x' * 100_000); n += 1", Limits(scratch=1 << 20), "scratch"),
+        ("while True: pass", SandboxLimits(work=0.2), "work"),
+        ("import time; time.sleep(700)", SandboxLimits(), "seconds"),
+        ("while True: print('x' * 1000)", SandboxLimits(output=10_000), "output"),
+        ("import select; select.select([], [], [], 100)", SandboxLimits(wall=0.3), "wall"),
+        (
+            "n = 0\nwhile True:\n    open(f'{n}', 'w').write('x' * 100_000); n += 1",
+            SandboxLimits(scratch=1 << 20),
+            "scratch",
+        ),
     ],
 )
-def test_a_limit_ends_a_run_and_is_named(box: OpenSandbox, program: str, limits: Limits, ended_by: str) -> None:
+def test_a_limit_ends_a_run_and_is_named(box: OpenSandbox, program: str, limits: SandboxLimits, ended_by: str) -> None:
     ran = python(box, "-c", program, limits=limits)
     assert (ran.ended_by, ran.exit_code != 0) == (ended_by, True)
     assert len(ran.stdout) <= limits.output
 
 
 def test_too_much_memory_is_a_memory_error(box: OpenSandbox) -> None:
-    ran = python(box, "-c", "x = bytearray(1 << 30)", limits=Limits(memory=128 << 20))
+    ran = python(box, "-c", "x = bytearray(1 << 30)", limits=SandboxLimits(memory=128 << 20))
     assert ran.exit_code == 1 and ran.stderr.decode().splitlines()[-1] == "MemoryError"
 
 
@@ -206,11 +212,11 @@ def test_pytest_says_what_failed_and_why(box: OpenSandbox) -> None:
     assert "/w/.pytest_cache/v/cache/lastfailed" in ran.changes
     assert python(box, "-m", "pytest", files=files) == ran
     # The script of that name does not put the working folder on sys.path.
-    script = box.run(Command(("pytest", "-q"), files=texts(files), cwd="/w", env={"HOME": "/tmp"}))
+    script = box.run(SandboxCommand(("pytest", "-q"), files=texts(files), cwd="/w", env={"HOME": "/tmp"}))
     assert b"ModuleNotFoundError: No module named 'shop'" in script.stdout and script.exit_code == 2
 
 
 def test_a_path_that_is_not_plain_is_the_callers_fault(box: OpenSandbox) -> None:
     for path in ("w/x", "/w/../x", "/w//x", "/w/", "//x"):
         with pytest.raises(SimulatorFault):
-            box.run(Command(("python3", "-c", ""), files={path: File(b"")}))
+            box.run(SandboxCommand(("python3", "-c", ""), files={path: File(b"")}))

@@ -15,7 +15,7 @@ from escapes import ATTEMPTS
 from sandboxes import opened, texts
 
 from simtrain.contracts.sandbox import OpenSandbox
-from simtrain.contracts.sandbox_runs import Command, Limits, Outcome
+from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxLimits, SandboxOutcome
 
 SECRET = "SECRET"
 SAMPLE = (
@@ -53,10 +53,12 @@ class Host:
     pid: int
     arrived: list[bytes] = field(default_factory=list)
 
-    def command(self, program: str) -> Command:
+    def command(self, program: str) -> SandboxCommand:
         head = f"CANARY, PORT, WARM, HOST_HOME = {str(self.canary)!r}, {self.port}, {self.pid}, {str(Path.home())!r}\n"
-        limits = Limits(work=3, seconds=5, wall=8, memory=160 << 20, output=100_000, scratch=16 << 20, files=2_000)
-        return Command(
+        limits = SandboxLimits(
+            work=3, seconds=5, wall=8, memory=160 << 20, output=100_000, scratch=16 << 20, files=2_000
+        )
+        return SandboxCommand(
             ("python3", "-c", head + program),
             files=texts({"a.txt": "a"}),
             cwd="/w",
@@ -64,8 +66,8 @@ class Host:
             limits=limits,
         )
 
-    def clean(self) -> Outcome:
-        return self.box.run(Command(("python3", "-c", CLEAN), files=texts({"a.txt": "a"}), cwd="/w"))
+    def clean(self) -> SandboxOutcome:
+        return self.box.run(SandboxCommand(("python3", "-c", CLEAN), files=texts({"a.txt": "a"}), cwd="/w"))
 
     def state(self) -> tuple[object, ...]:
         found = sorted((str(one), one.is_dir() or one.read_bytes()) for one in self.folder.rglob("*"))
@@ -140,7 +142,9 @@ def test_there_are_attempts_of_every_kind() -> None:
 def test_no_process_stays_when_a_sandbox_is_closed_in_the_middle_of_a_run() -> None:
     with opened("wasm") as box:
         pid: int = box.pid  # type: ignore[attr-defined]
-        command = Command(("python3", "-c", "import select; select.select([], [], [], 1000)"), limits=Limits(wall=60))
+        command = SandboxCommand(
+            ("python3", "-c", "import select; select.select([], [], [], 1000)"), limits=SandboxLimits(wall=60)
+        )
         running = threading.Thread(target=_ignoring, args=(box, command))
         running.start()
         while not _children(pid):
@@ -156,7 +160,7 @@ def _children(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def _ignoring(box: OpenSandbox, command: Command) -> None:
+def _ignoring(box: OpenSandbox, command: SandboxCommand) -> None:
     from simtrain.values.errors import SimulatorFault
 
     with pytest.raises(SimulatorFault):

@@ -1,7 +1,5 @@
 """The sandbox `bubblewrap`: this machine's own CPython in namespaces of its own. Linux only; threads and subprocess work."""
 
-from __future__ import annotations
-
 import os
 import resource
 import selectors
@@ -16,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from simtrain.contracts.sandbox import OpenSandbox, Probe, Sandbox
-from simtrain.contracts.sandbox_runs import Command, Ending, Limits, Outcome
+from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
+from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxLimits, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.packages import copy_packages
 from simtrain.worlds.sandbox.scratch import Scratch
@@ -32,26 +30,26 @@ _NOBODY = 65_534
 _LOOKS = 0.05
 
 
-class BubblewrapSandbox(Sandbox):
+class BubblewrapSandbox(SandboxBackend):
     """This machine's CPython in Linux namespaces, with threads and subprocess; by the real clock, so not the same bytes each time."""
 
-    def probe(self) -> Probe:
+    def probe(self) -> SandboxProbe:
         """Run `true` in a namespace: whether the kernel allows that shows only so."""
         found = shutil.which("bwrap")
         if found is None:
             remedy = "apt-get install bubblewrap" if sys.platform == "linux" else "it is for Linux alone"
-            return Probe(False, f"bwrap is not installed; {remedy}")
+            return SandboxProbe(False, f"bwrap is not installed; {remedy}")
         plain = [found, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
         try:
             ran = subprocess.run(plain, capture_output=True, text=True, timeout=20)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Probe(False, f"{found} cannot be run: {error}")
+            return SandboxProbe(False, f"{found} cannot be run: {error}")
         if ran.returncode:
             said = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
             remedy = "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-            return Probe(False, f"{found} may not make namespaces ({said}); {remedy}")
+            return SandboxProbe(False, f"{found} may not make namespaces ({said}); {remedy}")
         version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20).stdout.strip()
-        return Probe(True, f"{version}, with Python {sys.version.split()[0]} of this environment")
+        return SandboxProbe(True, f"{version}, with Python {sys.version.split()[0]} of this environment")
 
     @contextmanager
     def opened(self) -> Generator[OpenSandbox]:
@@ -72,7 +70,7 @@ class Namespaces:
     def __init__(self, place: Path) -> None:
         self._place = place
 
-    def run(self, command: Command) -> Outcome:
+    def run(self, command: SandboxCommand) -> SandboxOutcome:
         """Run a command to its end or to a limit. Raises SimulatorFault if bwrap itself fails."""
         place = tempfile.mkdtemp(dir=self._place)
         try:
@@ -87,7 +85,7 @@ class Namespaces:
             # Python's own removal recurses, and a program can make folders deeper than that goes.
             subprocess.run(["rm", "-rf", place], stderr=subprocess.DEVNULL)
 
-    def _line(self, command: Command, root: str) -> list[str]:
+    def _line(self, command: SandboxCommand, root: str) -> list[str]:
         line = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         line += ["--die-with-parent", "--new-session", "--clearenv", "--hostname", "localhost", "--bind", root, "/"]
         argv: tuple[str, ...] = command.argv
@@ -120,7 +118,7 @@ class Namespaces:
 class _Run:
     """One process tree, its pipes, and what ended it."""
 
-    def __init__(self, command: Command, scratch: Scratch, line: list[str]) -> None:
+    def __init__(self, command: SandboxCommand, scratch: Scratch, line: list[str]) -> None:
         self._command, self._scratch = command, scratch
         self._output: list[tuple[int, bytes]] = []
         self._ended_by: Ending | None = None
@@ -148,7 +146,7 @@ class _Run:
         except OSError as error:
             raise SimulatorFault(f"bwrap cannot be started: {error}") from None
 
-    def finished(self, fresh: int) -> Outcome:
+    def finished(self, fresh: int) -> SandboxOutcome:
         """Wait for the end, enforcing the limits, and return what happened."""
         begun = time.monotonic()
         try:
@@ -162,7 +160,7 @@ class _Run:
             self._ended_by = "work"
         passed = time.monotonic() - begun
         changes = self._scratch.changes({}, now=self._command.start + passed, fresh=fresh, skip=_OWN)
-        return Outcome(
+        return SandboxOutcome(
             exit_code=137 if self._ended_by else code,
             output=steadied(self._output),
             changes=changes,
@@ -220,14 +218,14 @@ class _Run:
                 if self._ended_by:
                     return
 
-    def _over(self, passed: float, limits: Limits) -> Ending | None:
+    def _over(self, passed: float, limits: SandboxLimits) -> Ending | None:
         if passed > min(limits.wall, limits.seconds):
             return "wall"
         usage = self._scratch.usage()
         return "scratch" if usage.size > limits.scratch or usage.entries > limits.files else None
 
 
-def _user(command: Command) -> int:
+def _user(command: SandboxCommand) -> int:
     """Return the user as whom the program runs where this process is root: never root, of whom the kernel counts no processes."""
     return command.uid or _NOBODY
 

@@ -1,7 +1,5 @@
 """The packages that programs in a sandbox may import beside the standard library: pytest and what it needs."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.metadata import distribution
 from pathlib import Path

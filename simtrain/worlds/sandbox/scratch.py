@@ -1,7 +1,5 @@
 """The folder on disk in which a run's files lie while it runs: filled, watched, and compared afterwards."""
 
-from __future__ import annotations
-
 import errno
 import os
 import posixpath
@@ -11,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, Link
+from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, SymbolicLink
 from simtrain.values.errors import SimulatorFault
 
 _Print = tuple[int, int, int, int]
@@ -22,7 +20,7 @@ _LATEST = 15_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class FolderUsage:
     """What a folder holds: bytes and entries."""
 
     size: int
@@ -62,7 +60,7 @@ class Scratch:
             raise SimulatorFault(f"{path!r} is not an absolute path in plain form")
         self._folder(path if isinstance(entry, Folder) else path.rpartition("/")[0])
         real = self.root + path
-        if isinstance(entry, Link):
+        if isinstance(entry, SymbolicLink):
             os.symlink(entry.target, real)
         elif isinstance(entry, File):
             handle = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
@@ -123,7 +121,7 @@ class Scratch:
             # A folder shows by what lies in it; one that was always there, or implied before, is no change.
             return None if path in self._made else Folder()
         if stat.S_ISLNK(status.st_mode):
-            return Link(os.readlink(real))
+            return SymbolicLink(os.readlink(real))
         if not stat.S_ISREG(status.st_mode):
             return None
         with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW), "rb") as opened:
@@ -138,7 +136,7 @@ class Scratch:
             return File(content, mode, now if touched else known.modified)
         return File(content, mode, now)
 
-    def usage(self) -> Usage:
+    def usage(self) -> FolderUsage:
         """Return how much lies in the folder now."""
         size = entries = 0
         deep: list[str] = []
@@ -146,7 +144,7 @@ class Scratch:
             entries += 1
             size += status.st_size
         # What lies too deep for a path cannot be counted.
-        return Usage(sys.maxsize, entries) if deep else Usage(size, entries)
+        return FolderUsage(sys.maxsize, entries) if deep else FolderUsage(size, entries)
 
 
 def _print(status: os.stat_result) -> _Print:

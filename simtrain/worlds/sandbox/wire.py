@@ -3,20 +3,28 @@
 No pickle: what comes back was made beside a program that nobody trusts.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, cast
 
-from simtrain.contracts.sandbox_runs import Changes, Command, Ending, Entry, File, Folder, Limits, Link, Outcome
+from simtrain.contracts.sandbox_runs import (
+    Changes,
+    Ending,
+    Entry,
+    File,
+    Folder,
+    SandboxCommand,
+    SandboxLimits,
+    SandboxOutcome,
+    SymbolicLink,
+)
 
 _HEAD = 8
 
 
-def send_command(line: socket.socket, command: Command) -> None:
+def send_command(line: socket.socket, command: SandboxCommand) -> None:
     """Send a command."""
     entries, blobs = _packed(command.files.items())
     head: dict[str, Any] = {
@@ -34,11 +42,11 @@ def send_command(line: socket.socket, command: Command) -> None:
     _send(line, head, [*blobs, command.stdin])
 
 
-def receive_command(line: socket.socket) -> Command:
+def receive_command(line: socket.socket) -> SandboxCommand:
     """Receive what `send_command` sent. Raises EOFError if the other side is gone."""
     head, body = _receive(line)
     files, at = _unpacked(head["files"], body)
-    return Command(
+    return SandboxCommand(
         argv=tuple(head["argv"]),
         files=cast("dict[str, Entry]", files),
         stdin=body[at : at + head["stdin"]],
@@ -48,11 +56,11 @@ def receive_command(line: socket.socket) -> Command:
         seed=head["seed"],
         uid=head["uid"],
         gid=head["gid"],
-        limits=Limits(**head["limits"]),
+        limits=SandboxLimits(**head["limits"]),
     )
 
 
-def send_outcome(line: socket.socket, outcome: Outcome) -> None:
+def send_outcome(line: socket.socket, outcome: SandboxOutcome) -> None:
     """Send an outcome."""
     entries, blobs = _packed(outcome.changes.items())
     head: dict[str, Any] = {
@@ -66,7 +74,7 @@ def send_outcome(line: socket.socket, outcome: Outcome) -> None:
     _send(line, head, [*blobs, *(part for _, part in outcome.output)])
 
 
-def receive_outcome(line: socket.socket) -> Outcome:
+def receive_outcome(line: socket.socket) -> SandboxOutcome:
     """Receive what `send_outcome` sent. Raises EOFError if the process died before."""
     head, body = _receive(line)
     changes, at = _unpacked(head["changes"], body)
@@ -74,7 +82,7 @@ def receive_outcome(line: socket.socket) -> Outcome:
     for stream, size in head["output"]:
         output.append((int(stream), body[at : at + size]))
         at += size
-    return Outcome(
+    return SandboxOutcome(
         exit_code=int(head["exit_code"]),
         output=tuple(output),
         changes=cast("Changes", changes),
@@ -94,7 +102,7 @@ def _packed(items: Iterable[tuple[str, Entry | None]]) -> tuple[list[list[Any]],
                 blobs.append(entry.content)
             case Folder():
                 entries.append([path, "folder", entry.mode])
-            case Link():
+            case SymbolicLink():
                 entries.append([path, "link", entry.target])
             case None:
                 entries.append([path, "gone"])
@@ -112,7 +120,7 @@ def _unpacked(entries: list[list[Any]], body: bytes) -> tuple[dict[str, Entry | 
         elif kind == "folder":
             found[path] = Folder(rest[0])
         else:
-            found[path] = Link(rest[0]) if kind == "link" else None
+            found[path] = SymbolicLink(rest[0]) if kind == "link" else None
     return found, at
 
 

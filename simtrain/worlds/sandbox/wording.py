@@ -1,7 +1,5 @@
 """Output made alike everywhere: error numbers as Linux counts them; durations, addresses and temporary names without their chance."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

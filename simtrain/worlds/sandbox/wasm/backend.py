@@ -1,7 +1,5 @@
 """The sandbox `wasm`: CPython in WebAssembly, one forked process a run."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
@@ -9,8 +7,8 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from simtrain.contracts.sandbox import OpenSandbox, Probe, Sandbox
-from simtrain.contracts.sandbox_runs import Command, Outcome
+from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
+from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.wasm.component import REMEDY, found_component
 from simtrain.worlds.sandbox.wasm.warm import READY
@@ -19,18 +17,18 @@ from simtrain.worlds.sandbox.wire import receive_outcome, send_command
 _GRACE = 30.0
 
 
-class WasmSandbox(Sandbox):
+class WasmSandbox(SandboxBackend):
     """CPython in WebAssembly, on every machine: no threads, no subprocess, no network; same seed, same bytes."""
 
-    def probe(self) -> Probe:
+    def probe(self) -> SandboxProbe:
         """Look for the extra and the built component."""
         try:
             built = found_component()
         except InputError as error:
-            return Probe(False, f"{error.problem}; {error.remedy}, then {REMEDY}")
+            return SandboxProbe(False, f"{error.problem}; {error.remedy}, then {REMEDY}")
         if built is None:
-            return Probe(False, f"not built yet; {REMEDY}")
-        return Probe(True, f"CPython 3.14 with pytest, digest {built.digest[:12]}, at {built.folder}")
+            return SandboxProbe(False, f"not built yet; {REMEDY}")
+        return SandboxProbe(True, f"CPython 3.14 with pytest, digest {built.digest[:12]}, at {built.folder}")
 
     @contextmanager
     def opened(self) -> Generator[OpenSandbox]:
@@ -72,7 +70,7 @@ class WarmProcess:
         """Return the process id of the warm process."""
         return self._process.pid
 
-    def run(self, command: Command) -> Outcome:
+    def run(self, command: SandboxCommand) -> SandboxOutcome:
         """Run a command in a child of the warm process. Raises SimulatorFault if that dies without a word."""
         ours, theirs = socket.socketpair()
         with ours:

@@ -1,7 +1,5 @@
 """The component: CPython with its library and pytest in memory, built once into the user's cache and found there by digest."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

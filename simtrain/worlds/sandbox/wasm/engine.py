@@ -1,7 +1,5 @@
 """The one configuration of wasmtime: what the component is compiled with, and what it is loaded with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

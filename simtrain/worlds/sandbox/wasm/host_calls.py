@@ -1,7 +1,5 @@
 """What the host answers a running component itself: the virtual clock, random bytes of the seed, sleep."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import blake2b
 from types import SimpleNamespace

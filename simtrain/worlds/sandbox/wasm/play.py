@@ -1,7 +1,5 @@
 """One run of the component, in a forked process that ends with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -15,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn, TypeGuard
 
-from simtrain.contracts.sandbox_runs import Command, Ending, Entry, File, Folder, Link, Outcome
+from simtrain.contracts.sandbox_runs import Ending, Entry, File, Folder, SandboxCommand, SandboxOutcome, SymbolicLink
 from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.sandbox.scratch import Scratch, remove
 from simtrain.worlds.sandbox.wasm.component import Component
@@ -30,10 +28,10 @@ _BROKEN_PIPE = -32
 _DESCRIPTORS = 512
 
 
-class Playing:
+class ComponentRun:
     """One run: the store with its limits, what was written so far, and the watch over time and disk."""
 
-    def __init__(self, engine: Any, component: Any, built: Component, command: Command, place: str) -> None:
+    def __init__(self, engine: Any, component: Any, built: Component, command: SandboxCommand, place: str) -> None:
         self._engine, self._component, self._built, self._command = engine, component, built, command
         self._output: list[tuple[int, bytes]] = []
         self._written = 0
@@ -50,7 +48,7 @@ class Playing:
         self._fresh = os.stat(f"{place}/files/dev/null").st_mtime_ns
         self._given_modes = {path: entry.mode for path, entry in files.items() if _unusual(entry)}
 
-    def play(self) -> Outcome:
+    def play(self) -> SandboxOutcome:
         """Run to the end and return what happened. Raises SimulatorFault if the component does not start."""
         from wasmtime import ExitTrap, Store, Trap, TrapCode, WasiConfig, WasmtimeError
         from wasmtime.component import Linker
@@ -137,9 +135,9 @@ class Playing:
         self._written += len(part)
         return len(part)
 
-    def _outcome(self, code: int, modes: dict[str, int]) -> Outcome:
+    def _outcome(self, code: int, modes: dict[str, int]) -> SandboxOutcome:
         now = self._command.start + self._clock.passed
-        return Outcome(
+        return SandboxOutcome(
             exit_code=code,
             output=as_on_linux(self._output),
             changes=self._scratch.changes(modes, now=now, fresh=self._fresh, skip=_OWN),
@@ -171,14 +169,14 @@ class Playing:
             self._ended_by = ended_by
             self.on_cut(self._outcome(137, {}))
 
-    def on_cut(self, outcome: Outcome) -> NoReturn:
+    def on_cut(self, outcome: SandboxOutcome) -> NoReturn:
         """Report a run that is cut off, and end the process."""
         raise NotImplementedError
 
 
 def _unusual(entry: Entry) -> TypeGuard[File | Folder]:
     """Return whether a mode has to be told: the component takes the others for granted."""
-    if isinstance(entry, Link):
+    if isinstance(entry, SymbolicLink):
         return False
     return entry.mode != (0o644 if isinstance(entry, File) else 0o755)
 
@@ -194,16 +192,16 @@ def _unlinked() -> int:
     return size
 
 
-class Reported(Playing):
+class Reported(ComponentRun):
     """A run that reports over a socket."""
 
     def __init__(
-        self, line: socket.socket, engine: Any, component: Any, built: Component, command: Command, place: str
+        self, line: socket.socket, engine: Any, component: Any, built: Component, command: SandboxCommand, place: str
     ) -> None:
         super().__init__(engine, component, built, command, place)
         self._line, self._place = line, place
 
-    def on_cut(self, outcome: Outcome) -> NoReturn:
+    def on_cut(self, outcome: SandboxOutcome) -> NoReturn:
         """Send what there is and end the process, whatever the program does meanwhile."""
         with suppress(OSError):
             send_outcome(self._line, outcome)

@@ -4,8 +4,6 @@
 the other side closes it, with every run that is still going.
 """
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

@@ -153,6 +153,10 @@ class _Run:
             self._talk(begun)
         finally:
             self._kill()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
         code = self._process.wait()
         if code < 0:
             code = 128 - code

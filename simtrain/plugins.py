@@ -122,6 +122,10 @@ PLUGINS: dict[str, dict[str, str]] = {
         "search_naive": "simtrain.agents.search_naive:SearchNaive",
         "search_systematic": "simtrain.agents.search_systematic:SearchSystematic",
     },
+    "sandboxes": {
+        "wasm": "simtrain.worlds.sandbox.wasm.backend:WasmSandbox",
+        "bubblewrap": "simtrain.worlds.sandbox.bubblewrap:BubblewrapSandbox",
+    },
     "transports": {
         "mcp": "simtrain.mcp.serve.transports:OverMcp",
         "mcp_in_process": "simtrain.mcp.serve.transports:InProcessMcp",

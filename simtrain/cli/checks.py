@@ -44,7 +44,7 @@ def all_checks() -> list[Check]:
     """Return every check, most important first; worlds are left out if packages that build them are missing."""
     packages = [_python(), *_packages(), _sqlite()]
     # Without a package these would fail with a traceback that says less than the missing package.
-    files = [*_plugins(), *_roots(), *_worlds()] if all(check.ok for check in packages) else []
+    files = [*_plugins(), *_roots(), *_worlds(), *_sandboxes()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
 
 
@@ -192,6 +192,15 @@ def _worlds() -> Iterator[Check]:
             yield Check(f"world {path.stem}", False, True, str(error))
             continue
         yield Check(f"world {world.name}", True, True, f"{len(world.tools)} tools")
+
+
+def _sandboxes() -> Iterator[Check]:
+    """Yield the sandboxes: which of them works here, or what would make it work."""
+    from simtrain.contracts.registry import known, resolve
+
+    for name in known("sandboxes"):
+        probe = resolve("sandboxes", name)().probe()
+        yield Check(f"sandbox {name}", probe.ok, False, probe.found)
 
 
 def _variables() -> Iterator[Check]:

@@ -17,8 +17,8 @@ HELP = """List scenarios, worlds, packs and plug-ins of every kind.
 Names are looked up in the working folder, in the folders on SIMTRAIN_PATH, and
 among the built-in files; plug-ins also in entry points of other packages.
 --json adds files, knobs and more. KIND is scenarios, worlds, perturbations, packs, agents,
-graders, exporters, world_models, paradigms, domains, world_kinds, transports,
-argument_styles or handlers.
+graders, exporters, world_models, paradigms, domains, world_kinds, sandboxes,
+transports, argument_styles or handlers.
 
 \b
 Examples:
@@ -34,7 +34,7 @@ NAME = 45
 
 KINDS = (
     "scenarios", "worlds", "perturbations", "packs", "agents", "graders", "exporters", "world_models", "paradigms", "domains",
-    "world_kinds", "transports", "argument_styles", "handlers",
+    "world_kinds", "sandboxes", "transports", "argument_styles", "handlers",
 )  # fmt: skip
 
 

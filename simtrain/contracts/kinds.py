@@ -34,6 +34,7 @@ KINDS = {
         PluginKind("world_models", "world_model", "WorldModel", "world_models"),
         PluginKind("paradigms", "paradigm", "Paradigm", "scenarios/paradigms"),
         PluginKind("transports", "transport", "Transport", "mcp/serve"),
+        PluginKind("sandboxes", "sandbox", "SandboxBackend", "worlds/sandbox"),
         PluginKind("argument_styles", "argument_style", "ArgumentStyle", "worlds/argument_styles"),
         PluginKind("handlers", "handler", "Handler", "worlds/handlers"),
         PluginKind("worlds", "world", "WorldSource", "worlds"),

@@ -28,7 +28,8 @@ def resolve(kind: str, name: str) -> Callable[..., Any]:
         return getattr(import_module(module), attribute)
     installed = _installed(kind).get(name)
     if installed is None:
-        raise InputError(f"unknown {kind.rstrip('s').replace('_', ' ')} {name!r}", remedy=nearest(name, known(kind)))
+        singular = "sandbox" if kind == "sandboxes" else kind.rstrip("s").replace("_", " ")
+        raise InputError(f"unknown {singular} {name!r}", remedy=nearest(name, known(kind)))
     try:
         return installed.load()
     # Importing another package may raise anything.

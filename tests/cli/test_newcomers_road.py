@@ -64,7 +64,7 @@ def param(words: Any, *, quick: bool) -> Any:
 TABLES = [
     *(("list", kind) for kind in (
         "scenarios", "perturbations", "packs", "agents", "graders", "exporters", "world_models", "paradigms", "domains",
-        "world_kinds", "transports", "argument_styles", "handlers",
+        "world_kinds", "sandboxes", "transports", "argument_styles", "handlers",
     )),
     ("curriculum", "ladder"),
     ("validate", "messenger/correct_figure_too_late", "--cases", "1"),

@@ -1,0 +1,251 @@
+"""The sandbox `bubblewrap`: this machine's own CPython in namespaces of its own. Linux only; threads and subprocess work."""
+
+import os
+import resource
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
+from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxLimits, SandboxOutcome
+from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.worlds.sandbox.packages import copy_packages
+from simtrain.worlds.sandbox.scratch import Scratch
+from simtrain.worlds.sandbox.wording import steadied
+
+_PYTHON = "/opt/python"
+_PACKAGES = "/opt/packages"
+_FOLDERS = ("/tmp", "/opt", "/proc", "/dev", "/usr", "/var", "/run")
+_OWN = ("/proc/", "/dev/", "/usr/", "/opt/", "/lib", "/bin", "/sbin")
+_PROCESSES = 64
+_NOBODY = 65_534
+_LOOKS = 0.05
+
+
+class BubblewrapSandbox(SandboxBackend):
+    """This machine's CPython in Linux namespaces, with threads and subprocess; by the real clock, so not the same bytes each time."""
+
+    def probe(self) -> SandboxProbe:
+        """Run `true` in a namespace: whether the kernel allows that shows only so."""
+        found = shutil.which("bwrap")
+        if found is None:
+            remedy = "apt-get install bubblewrap" if sys.platform == "linux" else "it is for Linux alone"
+            return SandboxProbe(False, f"bwrap is not installed; {remedy}")
+        plain = [found, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+        try:
+            ran = subprocess.run(plain, capture_output=True, text=True, timeout=20)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return SandboxProbe(False, f"{found} cannot be run: {error}")
+        if ran.returncode:
+            said = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
+            remedy = "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+            return SandboxProbe(False, f"{found} may not make namespaces ({said}); {remedy}")
+        version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20).stdout.strip()
+        return SandboxProbe(True, f"{version}, with Python {sys.version.split()[0]} of this environment")
+
+    @contextmanager
+    def opened(self) -> Generator[OpenSandbox]:
+        """Lay out pytest for all runs. Raises InputError if bubblewrap does not work here."""
+        probe = self.probe()
+        if not probe.ok:
+            problem, _, remedy = probe.found.partition("; ")
+            raise InputError(f"the sandbox `bubblewrap` does not work here: {problem}", remedy=remedy or None)
+        with tempfile.TemporaryDirectory(prefix="simtrain-sandbox-") as place:
+            os.chmod(place, 0o755)
+            copy_packages(Path(place) / "packages")
+            yield Namespaces(Path(place))
+
+
+class Namespaces:
+    """Runs each command in new namespaces: no network, no processes but its own, and of the host only programs, read-only."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def run(self, command: SandboxCommand) -> SandboxOutcome:
+        """Run a command to its end or to a limit. Raises SimulatorFault if bwrap itself fails."""
+        place = tempfile.mkdtemp(dir=self._place)
+        try:
+            scratch = Scratch(
+                f"{place}/files", command.files, start=command.start, always=(*_FOLDERS, command.cwd), real_modes=True
+            )
+            if os.geteuid() == 0:
+                _give_away(f"{place}/files", _user(command), command.gid or _NOBODY)
+            fresh = time.time_ns() - 10_000_000
+            return _Run(command, scratch, self._line(command, scratch.root)).finished(fresh)
+        finally:
+            # Python's own removal recurses, and a program can make folders deeper than that goes.
+            subprocess.run(["rm", "-rf", place], stderr=subprocess.DEVNULL)
+
+    def _line(self, command: SandboxCommand, root: str) -> list[str]:
+        line = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        line += ["--die-with-parent", "--new-session", "--clearenv", "--hostname", "localhost", "--bind", root, "/"]
+        argv: tuple[str, ...] = command.argv
+        if os.geteuid() == 0:
+            line += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+            drop = ("setpriv", "--reuid", str(_user(command)), "--regid", str(command.gid or _NOBODY), "--clear-groups")
+            argv = (*drop, "--no-new-privs", "--inh-caps=-all", *argv)
+        else:
+            line += ["--unshare-user", "--uid", str(command.uid), "--gid", str(command.gid)]
+        line += ["--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
+        for folder in ("/lib", "/lib64", "/bin", "/sbin"):
+            # Links into /usr on systems of today.
+            if os.path.islink(folder):
+                line += ["--symlink", os.readlink(folder), folder]
+            elif os.path.isdir(folder):
+                line += ["--ro-bind", folder, folder]
+        line += ["--ro-bind", sys.base_prefix, _PYTHON, "--ro-bind", str(self._place / "packages"), _PACKAGES]
+        env = {
+            "PATH": f"{_PYTHON}/bin:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": f"{_PYTHON}/lib",
+            "PYTHONHASHSEED": str(command.seed % (1 << 32)),
+            **command.env,
+        }
+        env["PYTHONPATH"] = ":".join(part for part in (env.get("PYTHONPATH"), _PACKAGES) if part)
+        for name, value in env.items():
+            line += ["--setenv", name, value]
+        return [*line, "--chdir", command.cwd, "--", *argv]
+
+
+class _Run:
+    """One process tree, its pipes, and what ended it."""
+
+    def __init__(self, command: SandboxCommand, scratch: Scratch, line: list[str]) -> None:
+        self._command, self._scratch = command, scratch
+        self._output: list[tuple[int, bytes]] = []
+        self._ended_by: Ending | None = None
+        limits = command.limits
+        processes = _processes_of(os.geteuid() or _user(command)) + _PROCESSES
+
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limits.work) + 1, int(limits.work) + 2))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limits.scratch, limits.scratch))
+            resource.setrlimit(resource.RLIMIT_AS, (limits.memory * 2, limits.memory * 2))
+            resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        try:
+            # The parent of this process has one thread at most in Python's own code here: nothing is locked in the child.
+            self._process = subprocess.Popen(
+                line,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                preexec_fn=limit,
+                start_new_session=True,
+                env={"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
+            )
+        except OSError as error:
+            raise SimulatorFault(f"bwrap cannot be started: {error}") from None
+
+    def finished(self, fresh: int) -> SandboxOutcome:
+        """Wait for the end, enforcing the limits, and return what happened."""
+        begun = time.monotonic()
+        try:
+            self._talk(begun)
+        finally:
+            self._kill()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
+        code = self._process.wait()
+        if code < 0:
+            code = 128 - code
+        if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and self._ended_by is None:
+            self._ended_by = "work"
+        passed = time.monotonic() - begun
+        changes = self._scratch.changes({}, now=self._command.start + passed, fresh=fresh, skip=_OWN)
+        return SandboxOutcome(
+            exit_code=137 if self._ended_by else code,
+            output=steadied(self._output),
+            changes=changes,
+            ended_by=self._ended_by,
+            seconds=passed,
+            exact=False,
+        )
+
+    def _kill(self) -> None:
+        # The namespace's first process: all others die with it.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _talk(self, begun: float) -> None:
+        limits, waiting = self._command.limits, memoryview(self._command.stdin)
+        stdin, *outs = (
+            cast("IO[bytes]", pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        room = limits.output
+        with selectors.DefaultSelector() as ready:
+            for stream, pipe in enumerate(outs, start=1):
+                os.set_blocking(pipe.fileno(), False)
+                ready.register(pipe, selectors.EVENT_READ, stream)
+            os.set_blocking(stdin.fileno(), False)
+            if waiting:
+                ready.register(stdin, selectors.EVENT_WRITE, 0)
+            else:
+                stdin.close()
+            looked = begun
+            while ready.get_map():
+                for key, _ in ready.select(_LOOKS):
+                    if not key.data:
+                        try:
+                            waiting = waiting[os.write(stdin.fileno(), waiting[:65_536]) :]
+                        except BrokenPipeError:
+                            waiting = waiting[:0]
+                        if not waiting:
+                            ready.unregister(stdin)
+                            stdin.close()
+                        continue
+                    pipe = cast("IO[bytes]", key.fileobj)
+                    part = os.read(pipe.fileno(), 65_536)
+                    if not part:
+                        ready.unregister(pipe)
+                        pipe.close()
+                        continue
+                    self._output.append((int(key.data), part[:room]))
+                    room -= len(part)
+                now = time.monotonic()
+                if now - looked > _LOOKS:
+                    looked = now
+                    self._ended_by = self._over(now - begun, limits)
+                if room < 0:
+                    self._ended_by = "output"
+                if self._ended_by:
+                    return
+
+    def _over(self, passed: float, limits: SandboxLimits) -> Ending | None:
+        if passed > min(limits.wall, limits.seconds):
+            return "wall"
+        usage = self._scratch.usage()
+        return "scratch" if usage.size > limits.scratch or usage.entries > limits.files else None
+
+
+def _user(command: SandboxCommand) -> int:
+    """Return the user as whom the program runs where this process is root: never root, of whom the kernel counts no processes."""
+    return command.uid or _NOBODY
+
+
+def _give_away(root: str, user: int, group: int) -> None:
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            os.chown(f"{folder}/{name}", user, group, follow_symlinks=False)
+    os.chown(root, user, group)
+
+
+def _processes_of(user: int) -> int:
+    """Return how many threads a user has on this machine: the kernel counts all of them against the limit."""
+    count = 0
+    for entry in os.scandir("/proc"):
+        with suppress(OSError):
+            if entry.name.isdigit() and entry.stat().st_uid == user:
+                count += len(os.listdir(f"/proc/{entry.name}/task"))
+    return count

@@ -1,0 +1,198 @@
+"""The folder on disk in which a run's files lie while it runs: filled, watched, and compared afterwards."""
+
+import errno
+import os
+import posixpath
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, SymbolicLink
+from simtrain.values.errors import SimulatorFault
+
+_Print = tuple[int, int, int, int]
+_NANOSECONDS = 1_000_000_000
+# No run takes longer by the host's clock: later times are those that files were given.
+_LONGEST = 3_600 * _NANOSECONDS
+_LATEST = 15_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FolderUsage:
+    """What a folder holds: bytes and entries."""
+
+    size: int
+    entries: int
+
+
+class Scratch:
+    """One run's files below a folder of the host. `always` are folders that are there and not reported."""
+
+    def __init__(
+        self, root: str, files: Files, *, start: float, always: tuple[str, ...] = (), real_modes: bool = False
+    ) -> None:
+        """Write the files. Raises SimulatorFault for a path that does not fit (relative, with `..`, below a file).
+
+        `real_modes`: files have their modes on the host, too; else whoever runs the program keeps them beside.
+        """
+        self.root = root
+        self._real_modes = real_modes
+        os.makedirs(root, exist_ok=True)
+        self._files = files
+        self._start = start
+        self._made: set[str] = set()
+        self._prints: dict[str, _Print] = {}
+        for path in always:
+            self._folder(path)
+        try:
+            for path in sorted(files):
+                self._put(path, files[path])
+        except OSError as error:
+            raise SimulatorFault(f"the files of a run cannot be written: {error.strerror}: {error.filename}") from None
+        self._always = frozenset(self._made - files.keys())
+        for path in files.keys() - self._prints.keys():
+            self._prints[path] = _print(os.lstat(self.root + path))
+
+    def _put(self, path: str, entry: Entry) -> None:
+        if not path.startswith("/") or path.startswith("//") or path != posixpath.normpath(path) or "\0" in path:
+            raise SimulatorFault(f"{path!r} is not an absolute path in plain form")
+        self._folder(path if isinstance(entry, Folder) else path.rpartition("/")[0])
+        real = self.root + path
+        if isinstance(entry, SymbolicLink):
+            os.symlink(entry.target, real)
+        elif isinstance(entry, File):
+            handle = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+            try:
+                view = memoryview(entry.content)
+                while view:
+                    view = view[os.write(handle, view) :]
+                moment = self._start if entry.modified is None else entry.modified
+                nanoseconds = int(min(max(moment, 0), _LATEST) * _NANOSECONDS)
+                if self._real_modes:
+                    os.fchmod(handle, entry.mode)
+                os.utime(handle, ns=(nanoseconds, nanoseconds))
+                self._prints[path] = _print(os.fstat(handle))
+            finally:
+                os.close(handle)
+
+    def _folder(self, path: str) -> None:
+        if path in self._made or path in ("", "/"):
+            return
+        self._folder(path.rpartition("/")[0])
+        # A link on the way would lead out of the folder: mkdir below a link of the world is refused as existing.
+        with suppress(FileExistsError):
+            os.mkdir(self.root + path, 0o755)
+        if not stat.S_ISDIR(os.lstat(self.root + path).st_mode):
+            raise SimulatorFault(f"{path!r} is not a folder, but something lies below it")
+        self._made.add(path)
+
+    def changes(self, modes: dict[str, int], *, now: float, fresh: int, skip: tuple[str, ...] = ()) -> Changes:
+        """Return what differs from the files put in. What was written since `fresh` (nanoseconds of the host's clock) was
+        changed at the virtual time `now`; an earlier time was set by the program. Modes come from `modes`.
+        """
+        found: dict[str, Entry | None] = {}
+        there: set[str] = set()
+        for path, real, status in _walk(self.root):
+            if path.startswith(skip):
+                continue
+            there.add(path)
+            before = self._files.get(path)
+            if before is not None and _print(status) == self._prints[path] and path not in modes:
+                continue
+            entry = self._entry(
+                path, real, status, modes, now if fresh <= status.st_mtime_ns < fresh + _LONGEST else status.st_mtime
+            )
+            if entry is not None and entry != before:
+                found[path] = entry
+        for path in self._files:
+            if path not in there:
+                found[path] = None
+        return {path: found[path] for path in sorted(found)}
+
+    def _entry(self, path: str, real: str, status: os.stat_result, modes: dict[str, int], now: float) -> Entry | None:
+        before = self._files.get(path)
+        if stat.S_ISDIR(status.st_mode):
+            if path in modes:
+                return Folder(modes[path])
+            if isinstance(before, Folder):
+                return before
+            # A folder shows by what lies in it; one that was always there, or implied before, is no change.
+            return None if path in self._made else Folder()
+        if stat.S_ISLNK(status.st_mode):
+            return SymbolicLink(os.readlink(real))
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW), "rb") as opened:
+            content = opened.read()
+        known = before if isinstance(before, File) else None
+        mode = modes.get(path, known.mode if known else 0o644)
+        if self._real_modes:
+            mode = stat.S_IMODE(status.st_mode)
+        if known is not None and known.content == content:
+            # Touched, or given another mode.
+            touched = _print(status)[1] != self._prints[path][1]
+            return File(content, mode, now if touched else known.modified)
+        return File(content, mode, now)
+
+    def usage(self) -> FolderUsage:
+        """Return how much lies in the folder now."""
+        size = entries = 0
+        deep: list[str] = []
+        for _, _, status in _walk(self.root, deep):
+            entries += 1
+            size += status.st_size
+        # What lies too deep for a path cannot be counted.
+        return FolderUsage(sys.maxsize, entries) if deep else FolderUsage(size, entries)
+
+
+def _print(status: os.stat_result) -> _Print:
+    # The time of the last change of status cannot be set by a program, whatever it does to the others.
+    kind = stat.S_IFMT(status.st_mode)
+    if kind == stat.S_IFDIR:
+        return (kind, 0, 0, 0)
+    return (kind, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+
+
+def remove(root: str) -> None:
+    """Remove a folder, however deep. Changes the working folder: for processes that end afterwards."""
+    with suppress(OSError):
+        # Paths from here are as long as the program could make them; absolute ones might be too long.
+        os.chdir(root)
+        folders = [""]
+        for folder in folders:
+            with suppress(OSError), os.scandir(folder or ".") as found:
+                for entry in found:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(path)
+                    else:
+                        os.unlink(path)
+        for folder in reversed(folders[1:]):
+            with suppress(OSError):
+                os.rmdir(folder)
+        os.chdir("/")
+        os.rmdir(root)
+
+
+def _walk(root: str, deep: list[str] | None = None) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield path, path on the host and status of everything below a folder; never follows a link. What is too deep goes to `deep`."""
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(root + folder))
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG and deep is not None:
+                deep.append(folder)
+            continue
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            path = f"{folder}/{entry.name}"
+            yield path, entry.path, status
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(path)

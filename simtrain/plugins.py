@@ -4,6 +4,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     "worlds": {
         "service": "simtrain.worlds.service.source:ServiceSource",
         "search": "simtrain.worlds.search.source:SearchSource",
+        "app": "simtrain.worlds.app.source:AppSource",
     },
     "domains": {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",

@@ -1,0 +1,1 @@
+"""Apps: pages of HTML over a database."""

@@ -1,0 +1,180 @@
+"""The cascade: what the stylesheets of a page come to for each of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simtrain.worlds.app.accessibility.browser_styles import OWN_CURSOR, PADDED, display_of, has_pointer
+from simtrain.worlds.app.accessibility.page import Element, Page, Style
+from simtrain.worlds.app.accessibility.stylesheets import (
+    FOR_ALL,
+    Declaration,
+    PassedOver,
+    Stylesheet,
+    read_style_attribute,
+)
+
+# The winner of each property for an element and its pseudo-elements, with the weight it won by.
+_Won = dict[tuple[str, str], tuple[tuple[bool, bool, tuple[int, int, int], int], str]]
+
+# What a child of a flex or grid container becomes.
+_BLOCKIFIED = {
+    "inline": "block",
+    "inline-block": "block",
+    "inline-flex": "flex",
+    "inline-grid": "grid",
+    "inline-table": "table",
+    "contents": "contents",
+}
+_CONTAINERS = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
+
+
+def apply_styles(page: Page, stylesheets: Sequence[Stylesheet]) -> list[PassedOver]:
+    """Give each element its style, and say whether it is rendered; returns what style attributes had outside the subset."""
+    won = _matches(page, stylesheets)
+    passed_over: list[PassedOver] = []
+    for element in page.elements:
+        ours = won.get(element.position)
+        attribute = element.attributes.get("style")
+        if attribute:
+            declarations, passed = read_style_attribute(attribute)
+            passed_over.extend(passed)
+            ours = {} if ours is None else ours
+            _add(ours, declarations, (0, 0, 0), 0, "", in_attribute=True)
+        _style(element, ours)
+    return passed_over
+
+
+def _matches(page: Page, stylesheets: Sequence[Stylesheet]) -> dict[int, _Won]:
+    won: dict[int, _Won] = {}
+    by_memory, find = page.by_memory, page.parser.css
+    order = 0
+    for stylesheet in stylesheets:
+        for rule in stylesheet.rules:
+            order += 1
+            selector = rule.selector
+            for node in find(selector.text):
+                element = by_memory.get(node.mem_id)
+                if element is not None:
+                    ours = won.setdefault(element.position, {})
+                    _add(ours, rule.declarations, selector.specificity, order, selector.pseudo, in_attribute=False)
+    return won
+
+
+def _add(
+    won: _Won,
+    declarations: Sequence[Declaration],
+    specificity: tuple[int, int, int],
+    order: int,
+    pseudo: str,
+    *,
+    in_attribute: bool,
+) -> None:
+    for declaration in declarations:
+        weight = (declaration.important, in_attribute, specificity, order)
+        key = (pseudo, declaration.name)
+        held = won.get(key)
+        if held is None or held[0] <= weight:
+            won[key] = (weight, declaration.value)
+
+
+def _style(element: Element, won: _Won | None) -> None:
+    """Work out the style of an element whose parent has its own."""
+    parent = element.parent
+    above = parent.style if parent is not None else None
+    tag = element.tag
+    display = display_of(element)
+    style = Style(
+        display,
+        visible=above is None or above.visible,
+        pointer=has_pointer(element) or (above is not None and above.pointer and tag not in OWN_CURSOR),
+        events=above is None or above.events,
+        preserves_spaces=tag in ("pre", "textarea") or (above is not None and above.preserves_spaces),
+    )
+    element.style = style
+    style.padded = tag in PADDED
+    if won is not None:
+        _author(element, style, won)
+    if above is not None:
+        if (above.display in _CONTAINERS or style.out_of_flow) and style.display in _BLOCKIFIED:
+            style.display = _BLOCKIFIED[style.display]
+        assert parent is not None
+        element.rendered = parent.rendered and style.display != "none" and not _folded(element, parent)
+        element.hidden = (
+            parent.hidden or style.display == "none" or element.attributes.get("aria-hidden", "").lower() == "true"
+        )
+    else:
+        element.rendered = style.display != "none"
+        element.hidden = not element.rendered
+
+
+def _folded(element: Element, parent: Element) -> bool:
+    """Whether it is in the closed part of a details element."""
+    if parent.tag != "details" or "open" in parent.attributes:
+        return False
+    return element is not next((child for child in parent.elements() if child.tag == "summary"), None)
+
+
+def _author(element: Element, style: Style, won: _Won) -> None:
+    """Apply what the author's stylesheets say."""
+    values = {name: value for (pseudo, name), (_, value) in won.items() if not pseudo}
+    if (display := values.get("display")) is not None:
+        style.display = display if display not in FOR_ALL else {"revert": style.display}.get(display, "inline")
+    if (visibility := values.get("visibility")) is not None and visibility not in ("inherit", "unset", "revert"):
+        style.visible = visibility in ("visible", "initial")
+    if (cursor := values.get("cursor")) is not None and cursor not in ("inherit", "unset", "revert"):
+        style.pointer = cursor == "pointer"
+    if (events := values.get("pointer-events")) is not None and events not in ("inherit", "unset", "revert"):
+        style.events = events != "none"
+    if (white := values.get("white-space")) is not None and white not in ("inherit", "unset", "revert"):
+        style.preserves_spaces = white in ("pre", "pre-wrap", "break-spaces")
+    floats = values.get("float", "none") not in ("none", *FOR_ALL)
+    placed = values.get("position", "static") in ("absolute", "fixed")
+    style.out_of_flow = floats or placed
+    style.floating = floats and not placed
+    overflow = values.get("overflow", values.get("overflow-y", "visible"))
+    style.contains_floats = style.out_of_flow or overflow.split()[0] not in ("visible", "clip", *FOR_ALL)
+    style.markers = not values.get("list-style-type", values.get("list-style", "")).startswith("none")
+    _sizes(style, values)
+    style.before = _pseudo(element, style, won, "before")
+    style.after = _pseudo(element, style, won, "after")
+
+
+def _sizes(style: Style, values: dict[str, str]) -> None:
+    if any(values.get(name) == "0" for name in ("height", "width", "max-height", "max-width")):
+        style.zero = not (values.get("min-height") == "1" or values.get("padding") == "1")
+    if values.get("padding") == "0" and values.get("border") == "0":
+        style.padded = False
+    if any(values.get(name) == "1" for name in _GROWING):
+        style.padded = True
+
+
+_GROWING = (
+    "height",
+    "min-height",
+    "padding",
+    "padding-top",
+    "padding-bottom",
+    "padding-block",
+    "border",
+    "border-top",
+    "border-bottom",
+    "border-width",
+)
+
+
+def _pseudo(element: Element, style: Style, won: _Won, pseudo: str) -> str | None:
+    """The text of a pseudo-element, between spaces where it is not inline; None where there is none."""
+    held = won.get((pseudo, "content"))
+    if held is None or held[1] == "\0":
+        return None
+    display = won.get((pseudo, "display"), (None, "inline"))[1]
+    visibility = won.get((pseudo, "visibility"), (None, "visible" if style.visible else "hidden"))[1]
+    if display == "none" or visibility == "hidden":
+        return None
+    pieces = held[1].split("\0")
+    text = "".join(piece if index % 2 == 0 else element.attributes.get(piece, "") for index, piece in enumerate(pieces))
+    inline = display == "inline" and style.display not in _CONTAINERS
+    inline = inline and won.get((pseudo, "position"), (None, ""))[1] not in ("absolute", "fixed")
+    inline = inline and won.get((pseudo, "float"), (None, "none"))[1] == "none"
+    return text if inline else f" {text} "

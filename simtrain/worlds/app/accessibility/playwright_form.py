@@ -1,0 +1,114 @@
+"""A page as Playwright writes it for a model: `aria_snapshot(mode="ai")`, as the tools of @playwright/mcp return it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from simtrain.worlds.app.accessibility.distilling import distil
+from simtrain.worlds.app.accessibility.tree import Node, Tree, walk
+
+# A longer name is left out.
+_LONGEST_NAME = 900
+
+# What YAML would not read as a plain text (`packages/isomorphic/yaml.ts`).
+_QUOTED = re.compile(
+    r"""
+    ^\s | \s$ | ^$
+    | [\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\n\r{}`]
+    | ^- | :(?:\s|$) | \s\#
+    | ^[&*\],?!>|@"'#%\[]
+    | ^\s*(?:[-+]?(?:Infinity|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)\s*$
+    | ^(?:[yYnN]|(?i:yes|no|true|false|on|off|null)|~)$
+    | ^[-+]?\.(?i:inf|nan)$
+    """,
+    re.VERBOSE,
+)
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f]')
+
+
+class Refs:
+    """The refs of a document: a node keeps its own from one snapshot to the next while its role and name stay the same."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self._last = 0
+        self._given: dict[int, tuple[str, str, str]] = {}
+
+    def give(self, node: Node) -> str:
+        """The ref of a node."""
+        given = self._given.get(node.element.position)
+        if given is None or given[:2] != (node.role, node.name):
+            self._last += 1
+            given = (node.role, node.name, f"{self.prefix}e{self._last}")
+            self._given[node.element.position] = given
+        return given[2]
+
+
+def stale_ref(ref: str) -> str:
+    """What the tools of @playwright/mcp answer to a ref that is not in the snapshot."""
+    return f"Ref {ref} not found in the current page snapshot. Try capturing new snapshot."
+
+
+def write_snapshot(tree: Tree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
+    """The tree as lines of YAML, and the position of the element that each ref names. Uses the tree up."""
+    refs = refs or Refs()
+    positions: dict[str, int] = {}
+    for node in walk(tree.children):
+        if node.reachable:
+            node.ref = refs.give(node)
+    lines: list[str] = []
+    for child in distil(tree.children):
+        if isinstance(child, str):
+            lines.append("- text: " + yaml_value(child))
+        else:
+            _write(child, "", lines, positions, pointer_above=False)
+    return "\n".join(lines), positions
+
+
+def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int], *, pointer_above: bool) -> None:
+    key = node.role
+    if node.name and len(node.name) <= _LONGEST_NAME:
+        key += " " + json.dumps(node.name, ensure_ascii=False)
+    key += node.states
+    if node.ref:
+        positions[node.ref] = node.element.position
+        key += f" [ref={node.ref}]"
+        if node.pointer and not pointer_above:
+            key += " [cursor=pointer]"
+            pointer_above = True
+    line = f"{indent}- {yaml_key(key)}"
+    children: Sequence[Node | str] = node.children
+    only = children[0] if len(children) == 1 else None
+    bare = node.url is None and node.placeholder is None
+    if bare and not children:
+        lines.append(line)
+        return
+    if bare and isinstance(only, str):
+        lines.append(f"{line}: {yaml_value(only)}")
+        return
+    lines.append(line + ":")
+    inner = indent + "  "
+    if node.url is not None:
+        lines.append(f"{inner}- /url: {yaml_value(node.url)}")
+    if node.placeholder is not None:
+        lines.append(f"{inner}- /placeholder: {yaml_value(node.placeholder)}")
+    for child in children:
+        if isinstance(child, str):
+            lines.append(f"{inner}- text: {yaml_value(child)}")
+        else:
+            _write(child, inner, lines, positions, pointer_above=pointer_above)
+
+
+def yaml_key(text: str) -> str:
+    """A text as a key of YAML, in single quotes where it needs them."""
+    return "'" + text.replace("'", "''") + "'" if _QUOTED.search(text) else text
+
+
+def yaml_value(text: str) -> str:
+    """A text as a value of YAML, in double quotes where it needs them."""
+    if not _QUOTED.search(text):
+        return text
+    return '"' + _ESCAPED.sub(lambda found: _ESCAPES.get(found[0], f"\\x{ord(found[0]):02x}"), text) + '"'

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import Document, Place
-from simtrain.values.errors import nearest
+from simtrain.values.errors import InputError, nearest
+from simtrain.worlds.app.accessibility.stylesheets import read_stylesheet
 from simtrain.worlds.app.forms import Form
 from simtrain.worlds.app.routes import ANY, Routes, could_be
 from simtrain.worlds.app.rules import checked_sql
@@ -95,6 +96,25 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
         sign_in,
         _ERROR_TEMPLATE,
     )
+
+
+def style_of(spec: AppSpec, folder: Path) -> str:
+    """Return the text of the app's style sheet. Raises InputError, with its line, for a rule outside the declared subset."""
+    if spec.style is None:
+        return ""
+    path = folder / spec.style
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the style sheet cannot be read: {error}", file=path) from None
+    for passed in read_stylesheet(text).passed_over:
+        raise InputError(
+            f"this rule is outside the subset of CSS that decides what is visible: {passed.reason}",
+            remedy="see docs/apps.md",
+            file=path,
+            line=passed.line,
+        )
+    return text
 
 
 def _check_forms(spec: AppSpec, document: Document, found: list[Reference]) -> None:

@@ -11,12 +11,14 @@ from simtrain.contracts.world import Variant
 from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
 from simtrain.values.types import Changes, Observation, ToolSpec
-from simtrain.worlds.app.browser.actions import Actions, actions_of
+from simtrain.worlds.app.actions.action_space import ActionSpace
+from simtrain.worlds.app.actions.playwright import PlaywrightTools
 from simtrain.worlds.app.browser.browser import Browser
-from simtrain.worlds.app.building import build_database, build_site
+from simtrain.worlds.app.building import build_database, build_site, style_of
 from simtrain.worlds.app.fields import Upload
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
 from simtrain.worlds.app.web.sessions import Sessions
+from simtrain.worlds.app.web.site import STYLE
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.spec import ServiceSpec
@@ -24,6 +26,9 @@ from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
 if TYPE_CHECKING:
     from simtrain.worlds.app.source import AppSource
+
+
+_SPACES: dict[str, type[ActionSpace]] = {"playwright": PlaywrightTools}
 
 
 class AppWorld(ServiceWorld):
@@ -50,7 +55,8 @@ class AppWorld(ServiceWorld):
         self.start_page = source.view.start or spec.start
         if "clock" in spec.model_fields_set:
             self.start, self.per_step = instant(spec.clock.start), seconds(spec.clock.per_step)
-        self.actions: Actions = actions_of(source.view.actions)
+        self.style = style_of(spec, source.folder)
+        self.actions: ActionSpace = _SPACES[source.view.actions]({STYLE: self.style})
         offered = self.tools if source.view.tools else ()
         self.tools: tuple[ToolSpec, ...] = (*self.actions.tools, *offered)
         if source.view.signed_in is not None:
@@ -147,7 +153,7 @@ class AppState(ServiceState):
         if request.tool.name in self.world.compiled:
             return super().answer(request)
         with self._lock:
-            return self.world.actions.answer(self.browser, request)
+            return self.world.actions.answer(self.browser, request, now=self.clock.now)
 
     def takes_time(self, request: Request) -> bool:
         return request.tool.name in self.world.compiled and super().takes_time(request)

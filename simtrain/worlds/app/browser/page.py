@@ -12,13 +12,15 @@ _FOUND = f"[{FOCUS}]"
 class Page:
     """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
 
-    __slots__ = ("_document", "_written", "serial", "source", "status", "url")
+    __slots__ = ("_document", "_written", "refs", "serial", "source", "status", "url")
 
     def __init__(self, url: str, source: str, *, status: int = 200, serial: int = 0) -> None:
         self.url = url
         self.source = source
         self.status = status
         self.serial = serial
+        self.refs = 0
+        """How many refs its elements were given so far."""
         self._written: str | None = source
         self._document: LexborHTMLParser | None = None
 
@@ -77,5 +79,5 @@ class Page:
     def copy(self) -> Page:
         """Return an independent copy."""
         other = Page(self.url, self.source, status=self.status, serial=self.serial)
-        other._written = self.html
+        other._written, other.refs = self.html, self.refs
         return other

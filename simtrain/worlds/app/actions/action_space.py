@@ -1,0 +1,24 @@
+"""The contract of action spaces: the tools that an agent is shown, and how a call of one is played in the browser."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from simtrain.contracts.request import Request
+from simtrain.values.types import Observation, ToolSpec
+from simtrain.worlds.app.browser.browser import Browser
+
+
+class ActionSpace(ABC):
+    """One way to act on pages. `stylesheets` are those of the site, by address."""
+
+    tools: ClassVar[tuple[ToolSpec, ...]]
+
+    def __init__(self, stylesheets: Mapping[str, str]) -> None:
+        self.stylesheets = stylesheets
+
+    @abstractmethod
+    def answer(self, browser: Browser, request: Request, *, now: str) -> Observation:
+        """Play a call in the browser and return what the agent gets to read; `now` is virtual time."""

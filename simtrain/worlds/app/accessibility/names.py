@@ -40,7 +40,7 @@ def single_spaced(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class Walk:
     """How the element at hand was reached. `hidden` elements count where a hidden one was asked for by name."""
 
     # "self" for the element that is named, "descendant" within it, "" where another element names it.
@@ -50,34 +50,35 @@ class _Walk:
     as_native: bool = False
     as_description: bool = False
     hidden: bool = False
+    without_content: bool = False
 
 
-_SELF = _Walk(target="self")
+_SELF = Walk(target="self")
 
 
 class Names:
     """The names of the elements of a page."""
 
     def __init__(self, page: Page, state: FormState) -> None:
-        self._page = page
-        self._state = state
+        self.page = page
+        self.state = state
         self._hidden: dict[int, bool] = {}
 
     def name_of(self, element: Element) -> tuple[str, set[Element]]:
         """The name, with single spaces, and the elements whose text it has; the empty text where it has none."""
-        if (role_of(element, self._page) or "") in _UNNAMED:
+        if (role_of(element, self.page) or "") in _UNNAMED:
             return "", set()
         sources: set[Element] = set()
-        text = self._text(element, _SELF, set(), sources)
+        text = self.text(element, _SELF, set(), sources)
         return single_spaced(text), sources
 
     def description_of(self, element: Element) -> str:
         """The description, from `aria-describedby`, `aria-description` or the title."""
         attributes = element.attributes
         if "aria-describedby" in attributes:
-            referred = self._page.referred(attributes["aria-describedby"])
-            walks = [(each, _Walk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
-            return single_spaced(" ".join(self._text(each, walk, set(), set()) for each, walk in walks))
+            referred = self.page.referred(attributes["aria-describedby"])
+            walks = [(each, Walk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
+            return single_spaced(" ".join(self.text(each, walk, set(), set()) for each, walk in walks))
         return single_spaced(attributes.get("aria-description", attributes.get("title", "")))
 
     def is_hidden(self, element: Element) -> bool:
@@ -106,21 +107,21 @@ class Names:
 
     def _drops_down(self, element: Element) -> bool:
         select = element.closest("select")
-        return select is not None and role_of(select, self._page) == "combobox"
+        return select is not None and role_of(select, self.page) == "combobox"
 
-    def _text(self, element: Element, walk: _Walk, visited: set[Element], sources: set[Element]) -> str:
+    def text(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
         if element in visited:
             return ""
         if element.tag in UNRENDERED or (not walk.hidden and self.is_hidden(element)):
             visited.add(element)
             return ""
         attributes = element.attributes
-        labelled_by = self._page.referred(attributes["aria-labelledby"]) if "aria-labelledby" in attributes else []
+        labelled_by = self.page.referred(attributes["aria-labelledby"]) if "aria-labelledby" in attributes else []
         if labelled_by and not walk.by_reference:
             name = self._joined_references(labelled_by, visited, sources)
             if name:
                 return name
-        role = role_of(element, self._page) or ""
+        role = role_of(element, self.page) or ""
         if (walk.target != "self") and (walk.in_label or walk.by_reference or walk.target == "descendant"):
             embedded = self._embedded(element, role, walk, visited, sources, labelled_by)
             if embedded is not None:
@@ -131,7 +132,7 @@ class Names:
             sources.add(element)
             return label
         if role not in ("presentation", "none"):
-            native = self._native(element, walk, visited, sources, bool(labelled_by))
+            native = self.native(element, walk, visited, sources, bool(labelled_by))
             if native is not None:
                 return native
         from_content = (
@@ -143,7 +144,7 @@ class Names:
             or walk.in_label
             or walk.as_native
         )
-        if from_content:
+        if from_content and not walk.without_content:
             visited.add(element)
             text = self._content(element, walk, visited, sources)
             if text.strip() if walk.target == "self" else text:
@@ -162,7 +163,7 @@ class Names:
         parts: list[str] = []
         for element in elements:
             found: set[Element] = set()
-            parts.append(self._text(element, _Walk(by_reference=True, hidden=self.is_hidden(element)), visited, found))
+            parts.append(self.text(element, Walk(by_reference=True, hidden=self.is_hidden(element)), visited, found))
             sources |= found
         name = " ".join(parts)
         return name if name.strip() or any(parts) else ""
@@ -171,7 +172,7 @@ class Names:
         self,
         element: Element,
         role: str,
-        walk: _Walk,
+        walk: Walk,
         visited: set[Element],
         sources: set[Element],
         labelled_by: list[Element],
@@ -183,14 +184,14 @@ class Names:
         if role in ("textbox", "searchbox"):
             visited.add(element)
             return self._from(
-                element, value_of(element, self._state) if tag in ("input", "textarea") else element.text(), sources
+                element, value_of(element, self.state) if tag in ("input", "textarea") else element.text(), sources
             )
         if role in ("combobox", "listbox"):
             visited.add(element)
             chosen = self._chosen(element, role)
             if not chosen and tag == "input":
-                return self._from(element, value_of(element, self._state), sources)
-            return " ".join(self._text(option, self._within(walk), visited, sources) for option in chosen)
+                return self._from(element, value_of(element, self.state), sources)
+            return " ".join(self.text(option, self._within(walk), visited, sources) for option in chosen)
         if role in _RANGES:
             visited.add(element)
             attributes = element.attributes
@@ -203,26 +204,26 @@ class Names:
 
     def _chosen(self, element: Element, role: str) -> list[Element]:
         if element.tag == "select":
-            chosen = chosen_options(element, self._state)
+            chosen = chosen_options(element, self.state)
             return chosen or [inner for inner in element.descendants() if inner.tag == "option"][:1]
         boxes = (
             [element]
             if role == "listbox"
-            else [each for each in self._owned(element) if role_of(each, self._page) == "listbox"][:1]
+            else [each for each in self._owned(element) if role_of(each, self.page) == "listbox"][:1]
         )
         return [
             each
             for box in boxes
             for each in self._owned(box)
-            if each.attributes.get("aria-selected", "").lower() == "true" and role_of(each, self._page) == "option"
+            if each.attributes.get("aria-selected", "").lower() == "true" and role_of(each, self.page) == "option"
         ]
 
     def _owned(self, element: Element) -> list[Element]:
-        owned = self._page.referred(element.attributes.get("aria-owns"))
+        owned = self.page.referred(element.attributes.get("aria-owns"))
         return [*element.descendants(), *(inner for each in owned for inner in (each, *each.descendants()))]
 
-    def _native(
-        self, element: Element, walk: _Walk, visited: set[Element], sources: set[Element], labelled: bool
+    def native(
+        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
         tag = element.tag
@@ -243,7 +244,7 @@ class Names:
             visited.add(element)
             caption = next((child for child in element.elements() if child.tag == "caption"), None)
             if caption is not None:
-                return self._text(caption, self._as_native(caption, walk), visited, sources)
+                return self.text(caption, self._as_native(caption, walk), visited, sources)
             return (
                 self._from(element, element.attributes["summary"], sources)
                 if element.attributes.get("summary")
@@ -253,40 +254,40 @@ class Names:
             visited.add(element)
             title = next((child for child in element.elements() if child.tag == "title"), None)
             if title is not None:
-                return self._text(title, replace(self._within(walk), by_reference=True, hidden=True), visited, sources)
+                return self.text(title, replace(self._within(walk), by_reference=True, hidden=True), visited, sources)
         return None
 
     def _captioned(
-        self, element: Element, caption: str, walk: _Walk, visited: set[Element], sources: set[Element]
+        self, element: Element, caption: str, walk: Walk, visited: set[Element], sources: set[Element]
     ) -> str:
         found = next((child for child in element.elements() if child.tag == caption), None)
         if found is not None:
-            return self._text(found, self._as_native(found, walk), visited, sources)
+            return self.text(found, self._as_native(found, walk), visited, sources)
         return self._from(element, element.attributes.get("title", ""), sources)
 
     def _input(
-        self, element: Element, walk: _Walk, visited: set[Element], sources: set[Element], labelled: bool
+        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         attributes, kind = element.attributes, type_of(element)
         if kind in ("button", "submit", "reset"):
             visited.add(element)
-            value = value_of(element, self._state)
+            value = value_of(element, self.state)
             default = {"submit": "Submit", "reset": "Reset"}.get(kind, attributes.get("title", ""))
             return self._from(element, value if value.strip() else default, sources)
         if kind in ("file", "image"):
             visited.add(element)
-            if self._page.labels.get(element.position) and not walk.by_reference:
-                return self._from_labels(element, visited, sources)
+            if self.page.labels.get(element.position) and not walk.by_reference:
+                return self.from_labels(element, visited, sources)
             if kind == "file":
                 return self._from(element, "Choose File", sources)
             candidates = (attributes.get("alt", ""), attributes.get("title", ""), "Submit")
             return self._from(element, next(text for text in candidates if text.strip()), sources)
         return None if labelled else self._labelled(element, walk, visited, sources)
 
-    def _labelled(self, element: Element, walk: _Walk, visited: set[Element], sources: set[Element]) -> str | None:
+    def _labelled(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str | None:
         visited.add(element)
-        if self._page.labels.get(element.position):
-            return self._from_labels(element, visited, sources)
+        if self.page.labels.get(element.position):
+            return self.from_labels(element, visited, sources)
         if element.tag == "button":
             # Named by its content.
             return None
@@ -299,14 +300,14 @@ class Names:
             element, title if title or not takes_placeholder else attributes.get("placeholder", ""), sources
         )
 
-    def _from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
-        labels = self._page.labels[element.position]
+    def from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
+        labels = self.page.labels[element.position]
         parts = [
-            self._text(label, _Walk(in_label=True, hidden=self.is_hidden(label)), visited, sources) for label in labels
+            self.text(label, Walk(in_label=True, hidden=self.is_hidden(label)), visited, sources) for label in labels
         ]
         return " ".join(part for part in parts if part)
 
-    def _content(self, element: Element, walk: _Walk, visited: set[Element], sources: set[Element]) -> str:
+    def _content(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
         """The text of what is in it; blocks are set off by spaces."""
         within = self._within(walk)
         parts: list[str] = [element.style.before or ""]
@@ -316,12 +317,12 @@ class Names:
                 if not folded:
                     parts.append(child)
                 continue
-            text = self._text(child, within, visited, sources)
+            text = self.text(child, within, visited, sources)
             parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
         if "aria-owns" in element.attributes:
             parts.extend(
-                f" {self._text(owned, within, visited, sources)} "
-                for owned in self._page.referred(element.attributes["aria-owns"])
+                f" {self.text(owned, within, visited, sources)} "
+                for owned in self.page.referred(element.attributes["aria-owns"])
             )
         parts.append(element.style.after or "")
         return "".join(parts)
@@ -331,8 +332,8 @@ class Names:
             sources.add(element)
         return text
 
-    def _within(self, walk: _Walk) -> _Walk:
-        return replace(walk, target="descendant") if walk.target == "self" else walk
+    def _within(self, walk: Walk) -> Walk:
+        return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
 
-    def _as_native(self, element: Element, walk: _Walk) -> _Walk:
+    def _as_native(self, element: Element, walk: Walk) -> Walk:
         return replace(self._within(walk), as_native=True, hidden=self.is_hidden(element))

@@ -128,12 +128,17 @@ class Page:
             if tag == "-text":
                 above = node.parent
                 if above is not None and (text := node.text_content):
-                    by_memory[above.mem_id].children.append(text)
+                    holder = by_memory.get(above.mem_id)
+                    if holder is not None:
+                        holder.children.append(text)
                 continue
             if tag is None or tag[0] in "-!":
                 continue
             above = node.parent
             parent = by_memory.get(above.mem_id) if above is not None else None
+            if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
+                # A browser that runs scripts reads what is in a noscript element as text.
+                continue
             attributes = {name: value or "" for name, value in node.attributes.items()}
             element = Element(tag, attributes, parent, len(elements))
             elements.append(element)

@@ -199,11 +199,17 @@ def is_natively_disabled(element: Element) -> bool:
     return False
 
 
-def _native_role(element: Element, page: Page) -> str | None:
+def role_by_tag(element: Element, page: Page) -> str | None:
+    """The role that HTML gives to an element, whatever is around it; None where it gives none."""
     role = _BY_TAG.get(element.tag)
-    if role is None:
-        decide = _DECIDED.get(element.tag)
-        role = decide(element, page) if decide is not None else None
+    if role is not None:
+        return role
+    decide = _DECIDED.get(element.tag)
+    return decide(element, page) if decide is not None else None
+
+
+def _native_role(element: Element, page: Page) -> str | None:
+    role = role_by_tag(element, page)
     if role is None:
         return None
     child = element

@@ -9,6 +9,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     "domains": {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",
         "search": "simtrain.world_models.domains.search:SearchDomain",
+        "web": "simtrain.world_models.domains.web:WebDomain",
     },
     "world_models": {
         "embedded": "simtrain.world_models.embedded:Embedded",

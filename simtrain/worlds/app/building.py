@@ -75,8 +75,8 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
         # What is shown must be escaped, which only .html is.
         if screen.source.download is None and not screen.source.template.endswith(".html"):
             raise document.error(place, "a page is a template that ends in .html", "add `download` for a file")
-        templates.check(screen.source.template, screen.names | PAGE, frozenset())
-    templates.check(_ERROR_TEMPLATE, PAGE | ERROR, frozenset())
+        templates.check(screen.source.template, screen.names | PAGE)
+    templates.check(_ERROR_TEMPLATE, PAGE | ERROR)
     found = references(folder, templates.sources)
     check_links(found, list(spec.screens), list(spec.forms))
     _check_forms(spec, document, found)

@@ -11,9 +11,12 @@ from typing import ClassVar
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import Document, Place, read_document
 from simtrain.values.types import JsonObject, canonical
+from simtrain.worlds.app.building import build_site
 from simtrain.worlds.app.spec import AppSpec, AppView
 from simtrain.worlds.app.web.templates import ENDINGS
+from simtrain.worlds.app.web.site import Site
 from simtrain.worlds.app.world import AppWorld
+from simtrain.worlds.service.database import Database
 from simtrain.worlds.service.source import ServiceSource
 
 
@@ -40,6 +43,7 @@ class AppSource:
                 raise document.error(("database",), f"{spec.database} is not a service world")
             self.service = ServiceSource.load(shared)
         self._built: dict[Variant, World] = {}
+        self._sites: list[Site] = []
 
     @classmethod
     def load(cls, document: Document) -> AppSource:
@@ -61,6 +65,12 @@ class AppSource:
         other.view = document.parse(AppView, {**self.view.model_dump(), **knobs}, place)
         other._built = {}
         return other
+
+    def site_over(self, database: Database) -> Site:
+        """Return the site, made once: it depends on the tables of a database, and these are the same in all variants."""
+        if not self._sites:
+            self._sites.append(build_site(self.spec, self.document, self.folder, database))
+        return self._sites[0]
 
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """Return the world in a variant, built once. Raises InputError with the place in the file."""

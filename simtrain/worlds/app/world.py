@@ -14,7 +14,7 @@ from simtrain.values.types import Changes, Observation, ToolSpec
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.playwright import PlaywrightTools
 from simtrain.worlds.app.browser.browser import Browser
-from simtrain.worlds.app.building import build_database, build_site, style_of
+from simtrain.worlds.app.building import build_database, style_of
 from simtrain.worlds.app.fields import Upload
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
 from simtrain.worlds.app.web.sessions import Sessions
@@ -51,7 +51,7 @@ class AppWorld(ServiceWorld):
         self.site_name = spec.site
         self.downloads = spec.downloads
         self.view = source.view
-        self.site = build_site(spec, document, source.folder, base)
+        self.site = source.site_over(base)
         self.start_page = source.view.start or spec.start
         if "clock" in spec.model_fields_set:
             self.start, self.per_step = instant(spec.clock.start), seconds(spec.clock.per_step)

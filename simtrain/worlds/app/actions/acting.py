@@ -43,7 +43,10 @@ class Acting:
 
     def seen(self) -> Seen:
         """Return the page in front as it stands."""
-        return Seen(self.browser.page, self._stylesheets)
+        page = self.browser.page
+        if not isinstance(page.kept, Seen):
+            page.kept = Seen(page, self._stylesheets)
+        return page.kept
 
     def _check(self, seen: Seen, node: LexborNode, *, enabled: bool = True) -> None:
         element = seen.element(node)

@@ -33,10 +33,14 @@ class Seen:
         self.page = page
         self.document = page.document
         self._stylesheets = stylesheets
+        self._written: str | None = None
 
     @cached_property
     def tree(self) -> Tree:
         """The accessibility tree."""
+        return self._read()
+
+    def _read(self) -> Tree:
         focused = self.page.focused
         place = next(
             (place for place, node in enumerate(self.elements) if focused is not None and node.mem_id == focused.mem_id), None
@@ -63,10 +67,10 @@ class Seen:
 
     def snapshot(self) -> str:
         """Return the page in the form of Playwright; its elements get the refs that they have there."""
-        # The form uses its tree up.
-        tree = read_tree(self.document, stylesheets=self._stylesheets, state=self.tree.state)
-        text, _ = write_snapshot(tree, _PageRefs(self))
-        return text
+        if self._written is None:
+            # The form uses its tree up.
+            self._written = write_snapshot(self._read(), _PageRefs(self))[0]
+        return self._written
 
     def snapshot_of(self, node: LexborNode) -> str:
         """Return the part of the last snapshot that an element is the root of; the whole one for an element without a ref."""
@@ -105,4 +109,5 @@ class _PageRefs(Refs):
             given = f"{self.prefix}e{self._seen.page.refs}"
             put(element, REF, given)
             put(element, NAMED, named)
+            self._seen.page.marked()
         return given

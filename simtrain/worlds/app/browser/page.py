@@ -12,7 +12,7 @@ _FOUND = f"[{FOCUS}]"
 class Page:
     """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
 
-    __slots__ = ("_document", "_written", "refs", "serial", "source", "status", "url")
+    __slots__ = ("_document", "_written", "kept", "refs", "serial", "source", "status", "url")
 
     def __init__(self, url: str, source: str, *, status: int = 200, serial: int = 0) -> None:
         self.url = url
@@ -21,6 +21,8 @@ class Page:
         self.serial = serial
         self.refs = 0
         """How many refs its elements were given so far."""
+        self.kept: object = None
+        """What a reader keeps about the page as it stands; forgotten when it changes."""
         self._written: str | None = source
         self._document: LexborHTMLParser | None = None
 
@@ -40,6 +42,10 @@ class Page:
 
     def touch(self) -> None:
         """Note that the document was changed."""
+        self._written = self.kept = None
+
+    def marked(self) -> None:
+        """Note that elements got marks of our own, which change nothing for who reads the page."""
         self._written = None
 
     @property

@@ -96,6 +96,7 @@ class Templates:
         self._sandbox = _Sandbox(self.sources)
         self._trees: dict[str, nodes.Template] = {}
         self._compiled: dict[str, Template] = {}
+        self._names: dict[str, frozenset[str]] = {}
         for name, source in self.sources.items():
             try:
                 self._trees[name] = self._sandbox.parse(source, name)
@@ -109,7 +110,7 @@ class Templates:
                         f"there is no template {target!r}", remedy=nearest(target, self.sources), file=folder / name, line=line
                     )
 
-    def check(self, name: str, known: frozenset[str], optional: frozenset[str]) -> None:
+    def check(self, name: str, known: frozenset[str]) -> None:
         """Raise InputError for a template, or one that it extends or includes, that names what nothing binds."""
         seen: set[str] = set()
         waiting = [name]
@@ -119,15 +120,22 @@ class Templates:
                 continue
             seen.add(one)
             tree = self._trees[one]
-            for unknown in sorted(find_undeclared_variables(tree) - known - optional - _bound(tree)):
+            for unknown in sorted(self._undeclared(one) - known):
                 line = next((node.lineno for node in tree.find_all(nodes.Name) if node.name == unknown), 1)
                 raise InputError(
                     f"the template names {unknown!r}, which nothing binds for {name}",
-                    remedy=nearest(unknown, known | optional),
+                    remedy=nearest(unknown, known),
                     file=self.folder / one,
                     line=line,
                 )
             waiting += [target for _, target in _named(tree, imports=False)]
+
+    def _undeclared(self, name: str) -> frozenset[str]:
+        found = self._names.get(name)
+        if found is None:
+            tree = self._trees[name]
+            found = self._names[name] = frozenset(find_undeclared_variables(tree)) - _bound(tree)
+        return found
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Return a page. Raises SimulatorFault for one that fails: its author is at fault."""

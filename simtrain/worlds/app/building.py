@@ -120,7 +120,9 @@ def style_of(spec: AppSpec, folder: Path) -> str:
 def _check_forms(spec: AppSpec, document: Document, found: list[Reference]) -> None:
     idle = without_form(found, list(spec.forms))
     if idle is not None:
-        raise document.error(("forms", idle), f"no template has a form that posts to {idle}", "add the form, or remove it")
+        raise document.error(
+            ("forms", idle), f"no template has a form that posts to {idle}", "add the form, or remove it"
+        )
     for pattern, form in spec.forms.items():
         then = _unknown(form.then)
         if then not in ("", ANY) and not any(could_be(then, screen) for screen in spec.screens):

@@ -56,9 +56,7 @@ class Form:
         self.pattern = pattern
         self.source = source
         self.roles = source.roles
-        self.fields = [
-            Field(name, one, document, (*place, "input", name)) for name, one in source.input.items()
-        ]
+        self.fields = [Field(name, one, document, (*place, "input", name)) for name, one in source.input.items()]
         known = {*VISIT, *parameters_of(pattern), *(name for one in self.fields for name in one.bound)}
         self._lets: list[tuple[str, str]] = []
         for name, sql in source.let.items():

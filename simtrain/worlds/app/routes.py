@@ -25,7 +25,9 @@ def parameters_of(pattern: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
     parts = _PARAMETER.split(pattern)
-    return re.compile("".join(f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+    return re.compile(
+        "".join(f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part) for index, part in enumerate(parts))
+    )
 
 
 def could_be(address: str, pattern: str) -> bool:

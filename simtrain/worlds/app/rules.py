@@ -33,7 +33,9 @@ def checked_text(document: Document, place: Place, source: str, known: set[str])
     return text
 
 
-def checked_sql(document: Document, place: Place, database: Database, sql: str, known: set[str], mode: Mode = Mode.READ) -> str:
+def checked_sql(
+    document: Document, place: Place, database: Database, sql: str, known: set[str], mode: Mode = Mode.READ
+) -> str:
     """Return SQL that compiles and names only parameters in `known`. Raises InputError at the place."""
     with document.locating(place):
         prepare_sql(database, sql, known, mode, ".".join(str(part) for part in place[2:]))

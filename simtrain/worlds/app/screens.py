@@ -65,7 +65,9 @@ class Screen:
         self._paged: tuple[str, int] | None = next(iter(source.pages.items()), None)
         if self._paged and self._paged[0] not in source.read:
             raise document.error(
-                (*place, "pages", self._paged[0]), "`pages` names a list of `read`", nearest(self._paged[0], source.read)
+                (*place, "pages", self._paged[0]),
+                "`pages` names a list of `read`",
+                nearest(self._paged[0], source.read),
             )
         for name, query in source.read.items():
             compiled = self._compiled(name, query, document, (*place, "read", name), database, known)
@@ -95,7 +97,11 @@ class Screen:
         return query
 
     def show(
-        self, database: Database, visit: Mapping[str, JsonValue], parameters: Mapping[str, str], query: Mapping[str, str]
+        self,
+        database: Database,
+        visit: Mapping[str, JsonValue],
+        parameters: Mapping[str, str],
+        query: Mapping[str, str],
     ) -> Shown | Refused:
         """Return what the screen shows. `visit` are the values of VISIT, `query` the parameters after the question mark."""
         values: JsonObject = {**visit, **parameters}
@@ -116,7 +122,9 @@ class Screen:
                 text = compiled.missing.render(values) if compiled.missing else "This page does not exist."
                 return Refused(404, text, f"{self.pattern}.{name}")
             values[name] = found[: compiled.page] if compiled.page is not None else found
-        return Shown(values, self.title.render(values), pager, self.file_name.render(values) if self.file_name else None)
+        return Shown(
+            values, self.title.render(values), pager, self.file_name.render(values) if self.file_name else None
+        )
 
     def _turned(self, database: Database, query: Query, values: JsonObject, given: Mapping[str, str]) -> Pager:
         size = query.page or 1

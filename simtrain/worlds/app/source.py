@@ -13,8 +13,8 @@ from simtrain.files.yaml_files import Document, Place, read_document
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.app.building import build_site
 from simtrain.worlds.app.spec import AppSpec, AppView
-from simtrain.worlds.app.web.templates import ENDINGS
 from simtrain.worlds.app.web.site import Site
+from simtrain.worlds.app.web.templates import ENDINGS
 from simtrain.worlds.app.world import AppWorld
 from simtrain.worlds.service.database import Database
 from simtrain.worlds.service.source import ServiceSource
@@ -56,7 +56,9 @@ class AppSource:
         files = sorted(path for path in self.folder.rglob("*") if path.suffix in (*ENDINGS, ".css"))
         texts = [[path.relative_to(self.folder).as_posix(), path.read_text(encoding="utf-8")] for path in files]
         shared = self.service.digest if self.service else None
-        return blake2b(canonical([self.document.data, texts, shared, self.view.model_dump()]), digest_size=16).hexdigest()
+        return blake2b(
+            canonical([self.document.data, texts, shared, self.view.model_dump()]), digest_size=16
+        ).hexdigest()
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> AppSource:
         """Return the same app, configured by a scenario's knobs. Raises InputError with their place in the scenario."""

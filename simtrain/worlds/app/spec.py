@@ -43,7 +43,9 @@ class Rule(FileModel):
     def _is_whole(self) -> Rule:
         if (self.holds is None) == (self.unless is None):
             raise ValueError("a rule needs either `if` or `unless`")
-        if (self.shown == "inline" and self.field is None) or (self.field is not None and self.shown not in (None, "inline")):
+        if (self.shown == "inline" and self.field is None) or (
+            self.field is not None and self.shown not in (None, "inline")
+        ):
             raise ValueError("`as: inline` and `field` go together")
         return self
 
@@ -70,14 +72,19 @@ class ScreenSource(FileModel):
     template: str = Field(description="The template, a file in the folder of templates.")
     title: str = Field(description="The title of the page, a template.")
     query: dict[Name, JsonValue] = Field(
-        default_factory=dict, description="Parameters after the question mark, with their defaults; text or whole numbers."
+        default_factory=dict,
+        description="Parameters after the question mark, with their defaults; text or whole numbers.",
     )
     let: dict[Name, str] = Field(default_factory=dict)
     read: dict[Name, str | dict[str, JsonValue]] = Field(default_factory=dict)
     pages: dict[Name, Annotated[int, Field(ge=1, le=500)]] = Field(
-        default_factory=dict, description="A list of `read`, and its rows a page; the parameter `page` turns the pages.", max_length=1
+        default_factory=dict,
+        description="A list of `read`, and its rows a page; the parameter `page` turns the pages.",
+        max_length=1,
     )
-    roles: Roles | None = Field(default=None, alias="for", description="Who sees it; others are sent to sign in, or refused.")
+    roles: Roles | None = Field(
+        default=None, alias="for", description="Who sees it; others are sent to sign in, or refused."
+    )
     refuse: list[Rule] = Field(default_factory=list[Rule])
     fragment: bool = Field(default=False, description="A part of a page, such as suggestions: no layout, no history.")
     download: str | None = Field(default=None, description="The file name, a template: the text is saved, not shown.")
@@ -92,7 +99,9 @@ class FormSource(FileModel):
     refuse: list[Rule] = Field(default_factory=list[Rule])
     ids: dict[Name, str] = Field(default_factory=dict)
     write: list[str] = Field(default_factory=list)
-    each: Name | None = Field(default=None, description="A field of type list: `write` runs once for each item, as :item.")
+    each: Name | None = Field(
+        default=None, description="A field of type list: `write` runs once for each item, as :item."
+    )
     errors: dict[Constraint, str] = Field(default_factory=dict[Constraint, str])
     sign_in: str | None = Field(default=None, description="SQL: the id of the user who is signed in from now on.")
     sign_out: bool = False
@@ -114,16 +123,21 @@ class AppSpec(TablesSpec):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     description: str = ""
     database: str | None = Field(
-        default=None, description="A service world file beside this one: the app shares its tables, rows, clock and tools."
+        default=None,
+        description="A service world file beside this one: the app shares its tables, rows, clock and tools.",
     )
     tables: str = Field(default="", alias="schema")
-    site: str = Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", description="The host name of the site, such as shop.example.")
+    site: str = Field(
+        pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", description="The host name of the site, such as shop.example."
+    )
     templates: str = Field(description="The folder of templates, beside this file.")
     layout: str = "layout.html"
     style: str | None = Field(default=None, description="A style sheet in the folder of templates.")
     users: UsersSpec | None = None
     start: AddressPattern = "/"
-    downloads: str = Field(default="Downloads", description="The folder in the world's file store that downloads go to.")
+    downloads: str = Field(
+        default="Downloads", description="The folder in the world's file store that downloads go to."
+    )
     screens: dict[AddressPattern, ScreenSource] = Field(min_length=1)
     forms: dict[AddressPattern, FormSource] = Field(default_factory=dict[str, FormSource])
 

@@ -10,7 +10,7 @@ from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
 from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
-from simtrain.values.types import Changes, Observation, ToolSpec
+from simtrain.values.types import Changes, JsonValue, Observation, ToolSpec
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.playwright import PlaywrightTools
 from simtrain.worlds.app.browser.browser import Browser
@@ -76,7 +76,13 @@ class AppWorld(ServiceWorld):
 def _without_tools(source: AppSource) -> ServiceSpec:
     spec = source.spec
     return ServiceSpec.model_construct(
-        kind="service", name=spec.name, description=spec.description, seed=spec.seed, clock=spec.clock, tables=spec.tables, tools=[]
+        kind="service",
+        name=spec.name,
+        description=spec.description,
+        seed=spec.seed,
+        clock=spec.clock,
+        tables=spec.tables,
+        tools=[],
     )
 
 
@@ -100,12 +106,15 @@ class AppState(ServiceState):
         """The agent's browser, which begins at the first page of the app."""
         if self._browser is None:
             browser = self._browser = Browser(self, self.world.site_name)
-            if self.world.view.signed_in is not None:
-                browser.cookie = self.sessions.begin(self.world.view.signed_in)[0]
             browser.goto(browser.origin + self.world.start_page)
         return self._browser
 
     # What the site needs of an episode
+
+    @property
+    def first_user(self) -> JsonValue:
+        """The user that a visitor without a cookie is signed in as."""
+        return self.world.view.signed_in
 
     def reading(self) -> Database:
         """Return the database to read."""

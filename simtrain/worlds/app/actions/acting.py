@@ -93,7 +93,9 @@ class Acting:
         if has(node, "checked") is checked:
             return
         if input_type(node) == "radio" and not checked:
-            raise NotDone("Cannot uncheck radio button. Radio buttons can only be unchecked by selecting another radio button in the same group.")
+            raise NotDone(
+                "Cannot uncheck radio button. Radio buttons can only be unchecked by selecting another radio button in the same group."
+            )
         self.browser.click(node)
 
     def select(self, seen: Seen, node: LexborNode, wanted: list[str]) -> None:

@@ -20,7 +20,9 @@ _STEP = re.compile(
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _OPTION = re.compile(r"(\w+)\s*:\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|true|false|-?\d+)")
 _ROLE = re.compile(r"role=([a-z]+)((?:\[[^\]]*\])*)")
-_ROLE_OPTION = re.compile(r"\[(name|exact|checked|expanded|selected|level)\s*=?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\w*)\s*([is]?)\]")
+_ROLE_OPTION = re.compile(
+    r"\[(name|exact|checked|expanded|selected|level)\s*=?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\w*)\s*([is]?)\]"
+)
 
 MOST_TARGET = 2_000
 
@@ -81,7 +83,12 @@ def _method(name: str, arguments: str) -> Step:
     exact = options.get("exact") is True
     if name == "getByRole":
         return _by_role(text, options, exact=exact)
-    finders = {"getByText": _by_text, "getByLabel": _by_label, "getByPlaceholder": _by_placeholder, "getByTitle": _by_title}
+    finders = {
+        "getByText": _by_text,
+        "getByLabel": _by_label,
+        "getByPlaceholder": _by_placeholder,
+        "getByTitle": _by_title,
+    }
     return finders[name](text, exact)
 
 

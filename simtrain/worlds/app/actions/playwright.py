@@ -82,10 +82,15 @@ class _Played:
 
     def allow(self, name: str) -> None:
         """Raise PlaywrightError for a tool that a dialog or file chooser keeps from being used, or that needs one."""
-        handled = {"browser_handle_dialog": self.browser.dialog is not None, "browser_file_upload": self.browser.choosing}
+        handled = {
+            "browser_handle_dialog": self.browser.dialog is not None,
+            "browser_file_upload": self.browser.choosing,
+        }
         if name in handled:
             if not handled[name]:
-                raise PlaywrightError(f'Error: The tool "{name}" can only be used when there is related modal state present.')
+                raise PlaywrightError(
+                    f'Error: The tool "{name}" can only be used when there is related modal state present.'
+                )
         elif (self.browser.dialog is not None or self.browser.choosing) and name not in _WITHOUT_PAGE:
             raise PlaywrightError(f'Error: Tool "{name}" does not handle the modal state.')
 
@@ -97,7 +102,9 @@ class _Played:
             reply.tabs = self.listed_tabs() if len(browser.tabs) != 1 else []
             reply.page = described(browser.page, quiet=browser.dialog is not None or browser.choosing)
         if browser.dialog is not None:
-            reply.modal.append(f'["confirm" dialog with message {quoted(browser.dialog.message)}]: can be handled by browser_handle_dialog')
+            reply.modal.append(
+                f'["confirm" dialog with message {quoted(browser.dialog.message)}]: can be handled by browser_handle_dialog'
+            )
         if browser.choosing:
             reply.modal.append("[File chooser]: can be handled by browser_file_upload")
         happened, rules = browser.asked()
@@ -120,7 +127,9 @@ class _Played:
         if REF.fullmatch(target):
             node = seen.by_ref(target)
             if node is None:
-                raise PlaywrightError(f"Error: Ref {target} not found in the current page snapshot. Try capturing new snapshot.")
+                raise PlaywrightError(
+                    f"Error: Ref {target} not found in the current page snapshot. Try capturing new snapshot."
+                )
             return node, locator_of(seen, node)
         try:
             found = locate(seen, target)
@@ -155,7 +164,7 @@ class _Played:
         failed = [one.text for one in self.browser.happened if one.kind == "unreachable"]
         if failed:
             raise PlaywrightError(
-                f"Error: browserBackend.callTool: {failed[-1]}\nCall log:\n  - navigating to {quoted(url)}, waiting until \"domcontentloaded\"\n"
+                f'Error: browserBackend.callTool: {failed[-1]}\nCall log:\n  - navigating to {quoted(url)}, waiting until "domcontentloaded"\n'
             )
         self.reply.code.append(f"await page.goto({quoted(url, single=True)});")
         self.reply.includes_snapshot()
@@ -181,7 +190,9 @@ class _Played:
         seen = self.acting.seen()
         node, shown = self.target(seen)
         held = self.arguments.get("modifiers") or []
-        new_tab = any(key in ("Control", "ControlOrMeta", "Meta") for key in held) or self.arguments.get("button") == "middle"
+        new_tab = (
+            any(key in ("Control", "ControlOrMeta", "Meta") for key in held) or self.arguments.get("button") == "middle"
+        )
         double = bool(self.arguments.get("doubleClick"))
         self.reply.code.append(f"await page.{shown}.{'dblclick' if double else 'click'}();")
         self.do("click", node, shown, lambda: self.acting.click(seen, node, new_tab=new_tab))
@@ -255,7 +266,9 @@ class _Played:
         try:
             self.browser.choose(paths)
         except KeyError as missing:
-            raise PlaywrightError(f"Error: ENOENT: no such file or directory, stat {quoted(str(missing.args[0]), single=True)}") from None
+            raise PlaywrightError(
+                f"Error: ENOENT: no such file or directory, stat {quoted(str(missing.args[0]), single=True)}"
+            ) from None
         self.reply.code.append(f"await fileChooser.setFiles({orjson.dumps(paths).decode()})")
         self.reply.includes_snapshot()
 

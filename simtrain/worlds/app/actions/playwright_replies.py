@@ -96,9 +96,7 @@ def locator_of(seen: Seen, node: LexborNode) -> str:
 
 def strict_violation(seen: Seen, shown: str, found: list[LexborNode]) -> str:
     """Return the error for a locator that finds several elements."""
-    lines = [
-        f"    {number}) {outline(node)} aka {locator_of(seen, node)}" for number, node in enumerate(found[:10], 1)
-    ]
+    lines = [f"    {number}) {outline(node)} aka {locator_of(seen, node)}" for number, node in enumerate(found[:10], 1)]
     more = ["    ..."] if len(found) > 10 else []
     head = f"Error: browserBackend.callTool: Error: strict mode violation: {shown} resolved to {len(found)} elements:"
     return "\n".join([head, *lines, *more, "", "Call log:", f"  - waiting for {shown}", ""])

@@ -43,7 +43,12 @@ class Seen:
     def _read(self) -> Tree:
         focused = self.page.focused
         place = next(
-            (place for place, node in enumerate(self.elements) if focused is not None and node.mem_id == focused.mem_id), None
+            (
+                place
+                for place, node in enumerate(self.elements)
+                if focused is not None and node.mem_id == focused.mem_id
+            ),
+            None,
         )
         return read_tree(self.document, stylesheets=self._stylesheets, state=FormState(focused=place))
 

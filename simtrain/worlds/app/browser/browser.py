@@ -151,7 +151,10 @@ class Browser:
         lost: bool = False,
     ) -> None:
         if url == BLANK:
-            tab.page, tab.loads = Page(BLANK, "<html><head></head><body></body></html>", serial=tab.loads + 1), tab.loads + 1
+            tab.page, tab.loads = (
+                Page(BLANK, "<html><head></head><body></body></html>", serial=tab.loads + 1),
+                tab.loads + 1,
+            )
             return
         if lost or len(url) > MOST_URL or not self._is_ours(url):
             reason = "ERR_CACHE_MISS" if lost else "ERR_NAME_NOT_RESOLVED"
@@ -161,7 +164,11 @@ class Browser:
         posted = sent is not None
         for _ in range(MOST_REDIRECTS):
             request = SiteRequest(
-                "POST" if posted else "GET", Address.parse(url.removeprefix(self.origin)), self.cookie, sent or (), referrer
+                "POST" if posted else "GET",
+                Address.parse(url.removeprefix(self.origin)),
+                self.cookie,
+                sent or (),
+                referrer,
             )
             response = self.outside.respond(request)
             self.cookie = response.session

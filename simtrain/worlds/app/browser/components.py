@@ -12,7 +12,18 @@ from urllib.parse import quote
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from simtrain.worlds.app.browser.controls import controls_of, form_of, set_text, value_of
-from simtrain.worlds.app.browser.nodes import attribute, by_id, closest, closest_with, has, input_type, put, same, upwards, write_text
+from simtrain.worlds.app.browser.nodes import (
+    attribute,
+    by_id,
+    closest,
+    closest_with,
+    has,
+    input_type,
+    put,
+    same,
+    upwards,
+    write_text,
+)
 
 Fetch = Callable[[str], str]
 """Returns the fragment at an address of the site."""

@@ -118,9 +118,7 @@ def entries(
     return tuple(found)
 
 
-def _values(
-    control: LexborNode, submitter: LexborNode | None, read: Callable[[str], Upload]
-) -> Iterator[str | Upload]:
+def _values(control: LexborNode, submitter: LexborNode | None, read: Callable[[str], Upload]) -> Iterator[str | Upload]:
     kind = input_type(control)
     if control.tag == "select":
         yield from (option_value(option) for option in selected_options(control) if not is_disabled(option))
@@ -143,7 +141,9 @@ def _values(
 def default_button(document: LexborHTMLParser, form: LexborNode) -> LexborNode | None:
     """Return the first button that submits a form."""
     found = controls_of(document, form)
-    return next((one for one in found if one.tag in ("button", "input") and input_type(one) in ("submit", "image")), None)
+    return next(
+        (one for one in found if one.tag in ("button", "input") and input_type(one) in ("submit", "image")), None
+    )
 
 
 def blocks_implicit_submission(document: LexborHTMLParser, form: LexborNode) -> int:

@@ -19,7 +19,9 @@ FILES = "simtrain-files"
 PENDING = "simtrain-pending"
 """The attribute of the element that a dialog or a file chooser waits for."""
 
-TEXTS = frozenset({"text", "search", "email", "url", "tel", "password", "number", "date", "month", "time", "datetime-local"})
+TEXTS = frozenset(
+    {"text", "search", "email", "url", "tel", "password", "number", "date", "month", "time", "datetime-local"}
+)
 BUTTONS = frozenset({"submit", "button", "reset", "image"})
 
 
@@ -89,7 +91,9 @@ def is_text_field(node: LexborNode) -> bool:
     if node.tag == "textarea":
         return True
     kind = input_type(node)
-    return node.tag == "input" and (kind in TEXTS or kind not in {*BUTTONS, "checkbox", "radio", "file", "hidden", "range", "color"})
+    return node.tag == "input" and (
+        kind in TEXTS or kind not in {*BUTTONS, "checkbox", "radio", "file", "hidden", "range", "color"}
+    )
 
 
 def is_submit(node: LexborNode) -> bool:
@@ -121,7 +125,9 @@ def is_focusable(node: LexborNode) -> bool:
         return has(node, "href")
     if node.tag == "summary":
         return True
-    return node.tag in ("button", "input", "select", "textarea") and not is_disabled(node) and input_type(node) != "hidden"
+    return (
+        node.tag in ("button", "input", "select", "textarea") and not is_disabled(node) and input_type(node) != "hidden"
+    )
 
 
 def text_of(node: LexborNode) -> str:

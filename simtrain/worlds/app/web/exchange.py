@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from simtrain.worlds.app.fields import Upload
 
@@ -24,10 +24,10 @@ class Address:
     def parse(cls, text: str) -> Address:
         """Return the address in `/path?query`; what else a URL may hold is dropped. Raises ValueError."""
         parts = urlsplit(text)
-        return cls(parts.path or "/", tuple(parse_qsl(parts.query, keep_blank_values=True)))
+        return cls(unquote(parts.path) or "/", tuple(parse_qsl(parts.query, keep_blank_values=True)))
 
     def __str__(self) -> str:
-        path = quote(self.path, safe="/:@!$&'()*+,;=~-._%")
+        path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
     def changed(self, **values: object) -> Address:

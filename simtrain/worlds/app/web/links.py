@@ -32,7 +32,12 @@ class Reference:
 
 def references(folder: Path, sources: Mapping[str, str]) -> list[Reference]:
     """Return every address in some templates. Raises InputError for scripts and styles of the author."""
-    return [found for name, source in sources.items() if name.endswith(".html") for found in _in_template(folder / name, source)]
+    return [
+        found
+        for name, source in sources.items()
+        if name.endswith(".html")
+        for found in _in_template(folder / name, source)
+    ]
 
 
 def check_links(found: list[Reference], screens: list[str], forms: list[str]) -> None:

@@ -37,6 +37,8 @@ class Desk(Protocol):
 
     sessions: Sessions
     statements_allowed: int | None
+    first_user: JsonValue
+    """The user that a visitor without a cookie is signed in as."""
 
     def reading(self) -> Database:
         """Return the database to read."""
@@ -84,7 +86,7 @@ class Site:
         """Answer a request. Raises SimulatorFault for mistakes of the app's author."""
         token, session = request.session, desk.sessions.find(request.session)
         if session is None or token is None:
-            token, session = desk.sessions.begin()
+            token, session = desk.sessions.begin(desk.first_user if request.session is None else None)
         visit = _Visit(self, request, desk, token, session)
         return visit.post() if request.method == "POST" else visit.get()
 
@@ -174,7 +176,9 @@ class _Visit:
         if self.user is not None:
             return self._page(403, "You do not have permission to do this.", "role")
         wanted = str(self.request.address) if self.request.method == "GET" else self.request.referrer
-        return SiteResponse(303, self.token, location=str(Address(self.site.sign_in, (("next", wanted),))), rule="sign_in")
+        return SiteResponse(
+            303, self.token, location=str(Address(self.site.sign_in, (("next", wanted),))), rule="sign_in"
+        )
 
     def _refused(self, refused: Refused, form: Form, sent: Sent) -> SiteResponse:
         if isinstance(refused.shown, int):
@@ -215,7 +219,9 @@ class _Visit:
         return SiteResponse(status, self.token, html, rule=rule)
 
     def _context(self, title: str, pager: Pager | None) -> dict[str, Any]:
-        head = Markup('<meta charset="utf-8"><title>{}</title><link rel="stylesheet" href="{}"><script src="{}" defer></script>')
+        head = Markup(
+            '<meta charset="utf-8"><title>{}</title><link rel="stylesheet" href="{}"><script src="{}" defer></script>'
+        )
         link = _Link(self.request.address)
         return {
             **self.values,

@@ -35,7 +35,23 @@ _FILTERS = (
     "rejectattr", "reverse", "round", "select", "selectattr", "sort", "string", "title", "trim", "unique", "upper",
     "batch", "groupby", "truncate", "wordcount",
 )  # fmt: skip
-_METHODS = frozenset({"count", "endswith", "get", "index", "items", "keys", "lower", "split", "startswith", "strip", "title", "upper", "values"})
+_METHODS = frozenset(
+    {
+        "count",
+        "endswith",
+        "get",
+        "index",
+        "items",
+        "keys",
+        "lower",
+        "split",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+        "values",
+    }
+)
 _RENDERING = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, NameError)
 
 
@@ -52,7 +68,9 @@ class _Sandbox(ChargedSandbox):
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         own = {"money": _money, "day": _day, "moment": _moment}
-        super().__init__(_FILTERS, own, undefined=StrictUndefined, autoescape=_is_html, loader=DictLoader(sources), auto_reload=False)
+        super().__init__(
+            _FILTERS, own, undefined=StrictUndefined, autoescape=_is_html, loader=DictLoader(sources), auto_reload=False
+        )
         self.globals.clear()
         # Templates extend and import others by name, which would compile them again for every page.
         self.cache = create_cache(len(sources) + 1)
@@ -66,7 +84,9 @@ class _Sandbox(ChargedSandbox):
     def is_safe_callable(self, obj: Any) -> bool:
         if isinstance(obj, Callable | Macro | BlockReference | LoopContext):
             return True
-        return getattr(obj, "__name__", "") in _METHODS and isinstance(getattr(obj, "__self__", None), str | list | dict)
+        return getattr(obj, "__name__", "") in _METHODS and isinstance(
+            getattr(obj, "__self__", None), str | list | dict
+        )
 
 
 def _is_html(name: str | None) -> bool:
@@ -107,7 +127,10 @@ class Templates:
             for line, target in _named(tree):
                 if target not in self.sources:
                     raise InputError(
-                        f"there is no template {target!r}", remedy=nearest(target, self.sources), file=folder / name, line=line
+                        f"there is no template {target!r}",
+                        remedy=nearest(target, self.sources),
+                        file=folder / name,
+                        line=line,
                     )
 
     def check(self, name: str, known: frozenset[str]) -> None:

@@ -54,6 +54,9 @@ def component_script() -> str:
 async def show(request: Request, state: AppState) -> Response:
     """Answer a request to the site of an open app."""
     path = request.url.path
+    # Browsers ask for it unasked.
+    if path == "/favicon.ico":
+        return Response(status_code=204, headers=HEADERS)
     if path == STYLE:
         return Response(state.world.style, media_type="text/css", headers=HEADERS)
     if path == SCRIPT:

@@ -55,6 +55,11 @@ class Routes(Generic[T]):
         ordered = sorted(entries, key=lambda entry: (len(parameters_of(entry[0])), entry[0]))
         return cls(tuple((pattern, _compiled(pattern), item) for pattern, item in ordered))
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, in the order in which they are tried."""
+        return tuple(pattern for pattern, _, _ in self._entries)
+
     def find(self, path: str) -> tuple[T, dict[str, str]] | None:
         """Return what lies at a path, with the values of the parameters; None if nothing does."""
         for _, regex, item in self._entries:

@@ -89,8 +89,8 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
     if spec.start not in spec.screens:
         raise document.error(("start",), f"there is no screen {spec.start}", nearest(spec.start, spec.screens))
     return Site(
-        Routes.of(screens),
-        Routes.of(forms),
+        Routes[Screen].of(screens),
+        Routes[Form].of(forms),
         templates,
         spec.users.read if spec.users else None,
         sign_in,

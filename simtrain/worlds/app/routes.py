@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Routes(Generic[T]):
     _entries: tuple[tuple[str, re.Pattern[str], T], ...]
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[str, T]]) -> Routes[T]:
+    def of(cls, entries: Iterable[tuple[str, T]]) -> Self:
         """Return the routes of some patterns and what lies there."""
         ordered = sorted(entries, key=lambda entry: (len(parameters_of(entry[0])), entry[0]))
         return cls(tuple((pattern, _compiled(pattern), item) for pattern, item in ordered))

@@ -42,6 +42,12 @@ def checked_sql(
     return sql
 
 
+def _shown(rule: Rule) -> Shown:
+    if rule.shown is not None:
+        return rule.shown
+    return "inline" if rule.field else "flash"
+
+
 class Rules:
     """The preconditions of one screen or form."""
 
@@ -54,7 +60,7 @@ class Rules:
                 checked_sql(document, (*place, index), database, rule.holds or rule.unless or "", known),
                 rule.holds is not None,
                 checked_text(document, (*place, index, "error"), rule.error, known),
-                rule.shown or ("inline" if rule.field else "flash"),
+                _shown(rule),
                 rule.field,
                 rule.label or f"{owner}[{index}]",
             )

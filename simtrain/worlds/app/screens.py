@@ -121,7 +121,7 @@ class Screen:
             if found is None and compiled.shape == "one":
                 text = compiled.missing.render(values) if compiled.missing else "This page does not exist."
                 return Refused(404, text, f"{self.pattern}.{name}")
-            values[name] = found[: compiled.page] if compiled.page is not None else found
+            values[name] = (found or [])[: compiled.page] if compiled.page is not None else found
         return Shown(
             values, self.title.render(values), pager, self.file_name.render(values) if self.file_name else None
         )

@@ -73,12 +73,16 @@ def shop() -> AppWorld:
 def test_app_and_mcp_tools_share_one_database() -> None:
     source = load_scenario("shop_site/move_order").source
     document = source.document
-    built = source.configured(document, {"tools": True, "signed_in": "S02", "start": "/admin/orders?status=paid"}, ()).build()
+    built = source.configured(
+        document, {"tools": True, "signed_in": "S02", "start": "/admin/orders?status=paid"}, ()
+    ).build()
     state = built.open()
     assert isinstance(state, AppState)
     tools = {tool.name: tool for tool in built.tools}
     agent = Agent(state)
-    order = str(state.query("select id from orders where status = 'paid' order by ordered_at desc, id desc limit 1")[0]["id"])
+    order = str(
+        state.query("select id from orders where status = 'paid' order by ordered_at desc, id desc limit 1")[0]["id"]
+    )
     agent.click(f"getByRole('checkbox', {{ name: 'Select {order}' }})")
     agent.click("getByRole('button', { name: 'Mark as packed' })")
     from simtrain.contracts.request import Request

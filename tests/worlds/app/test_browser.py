@@ -186,7 +186,7 @@ def test_refs_stay_with_their_elements_and_end_with_the_page(agent: Agent) -> No
 
 
 def test_what_cannot_be_done_is_told_as_the_real_server_tells_it(agent: Agent) -> None:
-    assert '"getByRole(\'button\', { name: \'Nope\' })" does not match any elements.' in agent.click(
+    assert "\"getByRole('button', { name: 'Nope' })\" does not match any elements." in agent.click(
         "getByRole('button', { name: 'Nope' })"
     )
     assert "strict mode violation: getByRole('checkbox') resolved to 3 elements" in agent.click("getByRole('checkbox')")
@@ -194,4 +194,6 @@ def test_what_cannot_be_done_is_told_as_the_real_server_tells_it(agent: Agent) -
     agent.ask("navigate", url="https://library.example/books/1")
     assert "element is not visible" in agent.click("#t")
     assert "net::ERR_NAME_NOT_RESOLVED" in agent.ask("navigate", url="https://elsewhere.example/").text
-    assert agent.ask("evaluate", function="() => 1").text == "browser_evaluate is not supported by this simulated server."
+    assert (
+        agent.ask("evaluate", function="() => 1").text == "browser_evaluate is not supported by this simulated server."
+    )

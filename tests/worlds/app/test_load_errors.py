@@ -24,7 +24,10 @@ def test_a_broken_template(tmp_path: Path) -> None:
 
 def test_a_name_that_nothing_binds(tmp_path: Path) -> None:
     told = problem(tmp_path, book_html=BOOK.replace("{{ book.copies }}", "\n{{ boook.copies }}"))
-    assert told == "library/book.html:2: the template names 'boook', which nothing binds for book.html; did you mean 'book'?"
+    assert (
+        told
+        == "library/book.html:2: the template names 'boook', which nothing binds for book.html; did you mean 'book'?"
+    )
 
 
 def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
@@ -39,7 +42,9 @@ def test_a_link_with_a_parameter_that_leads_nowhere(tmp_path: Path) -> None:
 
 def test_a_form_without_a_handler(tmp_path: Path) -> None:
     told = problem(tmp_path, book_html=BOOK.replace('/lend" method', '/borrow" method'))
-    assert told.startswith("library/book.html:2: the form posts to /books/{...}/borrow, and `forms` has no such address")
+    assert told.startswith(
+        "library/book.html:2: the form posts to /books/{...}/borrow, and `forms` has no such address"
+    )
 
 
 def test_a_handler_without_a_form(tmp_path: Path) -> None:
@@ -48,17 +53,27 @@ def test_a_handler_without_a_form(tmp_path: Path) -> None:
 
 
 def test_sql_that_does_not_compile(tmp_path: Path) -> None:
-    told = problem(tmp_path, world=WORLD.replace("let: {found: select id from people where", "let: {found: select id from persons where"))
+    told = problem(
+        tmp_path,
+        world=WORLD.replace("let: {found: select id from people where", "let: {found: select id from persons where"),
+    )
     assert told.startswith("library.yaml:") and "no such table: persons" in told
 
 
 def test_sql_that_would_write_in_a_screen(tmp_path: Path) -> None:
-    told = problem(tmp_path, world=WORLD.replace('"select name, body from reports order by id"', '"delete from reports returning name, body"'))
+    told = problem(
+        tmp_path,
+        world=WORLD.replace(
+            '"select name, body from reports order by id"', '"delete from reports returning name, body"'
+        ),
+    )
     assert "the SQL may not do this" in told
 
 
 def test_a_parameter_that_nothing_binds(tmp_path: Path) -> None:
-    told = problem(tmp_path, world=WORLD.replace("from books where id = :id\", missing", "from books where id = :ids\", missing"))
+    told = problem(
+        tmp_path, world=WORLD.replace('from books where id = :id", missing', 'from books where id = :ids", missing')
+    )
     assert "nothing binds the parameter :ids; did you mean 'id'?" in told
 
 
@@ -67,7 +82,10 @@ def test_a_rule_of_css_outside_the_subset(tmp_path: Path) -> None:
     assert told.startswith("library/library.css:3: this rule is outside the subset of CSS")
 
 
-@pytest.mark.parametrize("markup", ["<script>x()</script>", '<p onclick="x()">', '<a href="javascript:x()">x</a>', '<p style="display: none">x</p>'])
+@pytest.mark.parametrize(
+    "markup",
+    ["<script>x()</script>", '<p onclick="x()">', '<a href="javascript:x()">x</a>', '<p style="display: none">x</p>'],
+)
 def test_scripts_and_styles_of_an_author(tmp_path: Path, markup: str) -> None:
     told = problem(tmp_path, home_html=HOME + f"\n{markup}")
     assert told.startswith("library/home.html:5: templates have no scripts and no styles of their own")

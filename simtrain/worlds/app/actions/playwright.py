@@ -189,7 +189,7 @@ class _Played:
     def click(self) -> None:
         seen = self.acting.seen()
         node, shown = self.target(seen)
-        held = self.arguments.get("modifiers") or []
+        held: list[str] = self.arguments.get("modifiers") or []
         new_tab = (
             any(key in ("Control", "ControlOrMeta", "Meta") for key in held) or self.arguments.get("button") == "middle"
         )

@@ -8,7 +8,6 @@ from selectolax.lexbor import LexborNode
 
 from simtrain.worlds.app.accessibility.boxes import has_area
 from simtrain.worlds.app.actions.seen import Seen
-from simtrain.worlds.app.browser.nodes import FOCUS, PENDING, TYPED
 from simtrain.worlds.app.browser.page import Page
 
 _STATUS = {403: "Forbidden", 404: "Not Found", 409: "Conflict", 500: "Internal Server Error"}
@@ -118,9 +117,7 @@ def timed_out(action: str, shown: str, node: LexborNode, reason: str) -> str:
 def outline(node: LexborNode) -> str:
     """Return the tag of an element with its attributes, and its text."""
     given = node.attributes
-    written = "".join(
-        f' {name}="{given[name] or ""}"' for name in _SHOWN if name in given and name not in (FOCUS, PENDING, TYPED)
-    )
+    written = "".join(f' {name}="{given[name] or ""}"' for name in _SHOWN if name in given)
     if node.tag in ("input", "br", "img", "hr"):
         return f"<{node.tag}{written}/>"
     text = " ".join(node.text(deep=True).split())

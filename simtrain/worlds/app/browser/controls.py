@@ -71,7 +71,7 @@ def selected_options(select: LexborNode) -> list[LexborNode]:
         return chosen
     if chosen:
         return chosen[-1:]
-    return next(([option] for option in options if not is_disabled(option)), [])
+    return [option for option in options if not is_disabled(option)][:1]
 
 
 def select_options(select: LexborNode, wanted: list[LexborNode]) -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A small app for tests: a library whose books are lent, with a reader, a clerk and every way to refuse."""
 
 from __future__ import annotations

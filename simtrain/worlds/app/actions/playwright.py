@@ -163,9 +163,8 @@ class _Played:
         self.browser.goto(url)
         failed = [one.text for one in self.browser.happened if one.kind == "unreachable"]
         if failed:
-            raise PlaywrightError(
-                f'Error: browserBackend.callTool: {failed[-1]}\nCall log:\n  - navigating to {quoted(url)}, waiting until "domcontentloaded"\n'
-            )
+            log = f'  - navigating to {quoted(url)}, waiting until "domcontentloaded"'
+            raise PlaywrightError(f"Error: browserBackend.callTool: {failed[-1]}\nCall log:\n{log}\n")
         self.reply.code.append(f"await page.goto({quoted(url, single=True)});")
         self.reply.includes_snapshot()
 

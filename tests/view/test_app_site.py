@@ -19,8 +19,8 @@ from simtrain.scenarios.load import load_world
 from simtrain.values.seeding import Stream, derive
 from simtrain.view.app_site import browsing_app
 from simtrain.worlds.app.actions.acting import Acting
-from simtrain.worlds.app.actions.seen import Seen
-from simtrain.worlds.app.browser.browser import Browser as OwnBrowser
+from simtrain.worlds.app.actions.seen import SeenPage
+from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.web.site import STYLE
 from simtrain.worlds.app.world import AppState, AppWorld
 
@@ -48,8 +48,8 @@ def lines(snapshot: str) -> list[str]:
     return MARKS.sub("", snapshot).split("\n")
 
 
-def ours(state: AppState, own: OwnBrowser) -> list[str]:
-    return lines(Seen(own.page, {STYLE: state.world.style}).snapshot())
+def ours(state: AppState, own: AppBrowser) -> list[str]:
+    return lines(SeenPage(own.page, {STYLE: state.world.style}).snapshot())
 
 
 async def theirs(page: Page) -> list[str]:

@@ -1,7 +1,5 @@
 """Apps over HTTP, for people and browsers: the same site, and the same state, as the agent's browser has in the process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -20,7 +18,7 @@ from simtrain.runs.episode_host import EpisodeHost
 from simtrain.runs.held_episode import HeldEpisode
 from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.app.fields import MOST_FILE, Upload
-from simtrain.worlds.app.web.exchange import Address, Entries, SiteRequest, SiteResponse
+from simtrain.worlds.app.web.exchange import Entries, SiteAddress, SiteRequest, SiteResponse
 from simtrain.worlds.app.web.site import SCRIPT, STYLE
 from simtrain.worlds.app.world import AppState
 
@@ -75,7 +73,7 @@ async def show(request: Request, state: AppState) -> Response:
 
 async def _read(request: Request) -> SiteRequest:
     url = urlsplit(str(request.url))
-    address = Address.parse(f"{url.path}?{url.query}" if url.query else url.path)
+    address = SiteAddress.parse(f"{url.path}?{url.query}" if url.query else url.path)
     entries: Entries = ()
     if request.method == "POST":
         async with request.form(max_files=20, max_fields=MOST_FIELDS, max_part_size=MOST_FILE + 1) as form:

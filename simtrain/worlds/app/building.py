@@ -1,7 +1,5 @@
 """Building an app: its database (its own, or one shared with a service world), and its site, checked as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,13 +7,13 @@ from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.app.accessibility.stylesheets import read_stylesheet
-from simtrain.worlds.app.forms import Form
+from simtrain.worlds.app.forms import CompiledForm
 from simtrain.worlds.app.routes import ANY, Routes, could_be
 from simtrain.worlds.app.rules import checked_sql
 from simtrain.worlds.app.screens import Screen
 from simtrain.worlds.app.spec import AppSpec
 from simtrain.worlds.app.web.links import EXPRESSION, Reference, check_links, references, without_form
-from simtrain.worlds.app.web.site import ERROR, PAGE, Site
+from simtrain.worlds.app.web.site import ERROR, PAGE, AppSite
 from simtrain.worlds.app.web.templates import Templates
 from simtrain.worlds.service.change_log import watch
 from simtrain.worlds.service.database import Database, Mode
@@ -55,12 +53,12 @@ def _shared_seed(service: ServiceSource, variant: Variant) -> int:
     return service.spec.seed if variant.seed is None else variant.seed
 
 
-def build_site(spec: AppSpec, document: Document, folder: Path, database: Database) -> Site:
+def build_site(spec: AppSpec, document: Document, folder: Path, database: Database) -> AppSite:
     """Return the site of an app. Raises InputError, with file and line, for anything in it that cannot work."""
     with document.locating(("templates",)):
         templates = Templates(folder)
     screens = [(pattern, Screen(pattern, source, document, database)) for pattern, source in spec.screens.items()]
-    forms = [(pattern, Form(pattern, source, document, database)) for pattern, source in spec.forms.items()]
+    forms = [(pattern, CompiledForm(pattern, source, document, database)) for pattern, source in spec.forms.items()]
     for name, place in (("error.html", ("templates",)), (spec.layout, ("layout",))):
         if name not in templates.sources:
             raise document.error(place, f"there is no template {name!r}", nearest(name, templates.sources))
@@ -88,9 +86,9 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
     _check_roles(spec, document)
     if spec.start not in spec.screens:
         raise document.error(("start",), f"there is no screen {spec.start}", nearest(spec.start, spec.screens))
-    return Site(
+    return AppSite(
         Routes[Screen].of(screens),
-        Routes[Form].of(forms),
+        Routes[CompiledForm].of(forms),
         templates,
         spec.users.read if spec.users else None,
         sign_in,

@@ -1,7 +1,5 @@
 """Fields of forms: what was sent is read as the field's type, and what is wrong with it is said as the site says it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

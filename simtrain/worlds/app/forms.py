@@ -1,7 +1,5 @@
 """A form of an app: what it takes, what it refuses and what it writes, apart from how anything shows it."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -47,7 +45,7 @@ class Done:
     user: JsonValue = None
 
 
-class Form:
+class CompiledForm:
     """A compiled form that posts to the address `pattern`."""
 
     def __init__(self, pattern: str, source: FormSource, document: Document, database: Database) -> None:

@@ -1,7 +1,5 @@
 """Addresses of an app: patterns such as /orders/{id}, and which of them an address is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

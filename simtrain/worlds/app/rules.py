@@ -1,7 +1,5 @@
 """Preconditions of screens and forms, and how a refusal is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonValue
-from simtrain.worlds.app.spec import Rule, Shown
+from simtrain.worlds.app.spec import RefusalRule, Shown
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.tool import prepare_sql
 
@@ -42,7 +40,7 @@ def checked_sql(
     return sql
 
 
-def _shown(rule: Rule) -> Shown:
+def _shown(rule: RefusalRule) -> Shown:
     if rule.shown is not None:
         return rule.shown
     return "inline" if rule.field else "flash"
@@ -52,7 +50,13 @@ class Rules:
     """The preconditions of one screen or form."""
 
     def __init__(
-        self, rules: Sequence[Rule], document: Document, place: Place, database: Database, known: set[str], owner: str
+        self,
+        rules: Sequence[RefusalRule],
+        document: Document,
+        place: Place,
+        database: Database,
+        known: set[str],
+        owner: str,
     ) -> None:
         """Raises InputError with the place in the file."""
         self._rules = [

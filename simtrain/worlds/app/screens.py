@@ -1,7 +1,5 @@
 """A screen of an app: what it reads from the database, apart from how anything draws it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

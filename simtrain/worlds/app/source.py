@@ -13,7 +13,7 @@ from simtrain.files.yaml_files import Document, Place, read_document
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.app.building import build_site
 from simtrain.worlds.app.spec import AppSpec, AppView
-from simtrain.worlds.app.web.site import Site
+from simtrain.worlds.app.web.site import AppSite
 from simtrain.worlds.app.web.templates import ENDINGS
 from simtrain.worlds.app.world import AppWorld
 from simtrain.worlds.service.database import Database
@@ -43,7 +43,7 @@ class AppSource:
                 raise document.error(("database",), f"{spec.database} is not a service world")
             self.service = ServiceSource.load(shared)
         self._built: dict[Variant, World] = {}
-        self._sites: list[Site] = []
+        self._sites: list[AppSite] = []
 
     @classmethod
     def load(cls, document: Document) -> AppSource:
@@ -68,7 +68,7 @@ class AppSource:
         other._built = {}
         return other
 
-    def site_over(self, database: Database) -> Site:
+    def site_over(self, database: Database) -> AppSite:
         """Return the site, made once: it depends on the tables of a database, and these are the same in all variants."""
         if not self._sites:
             self._sites.append(build_site(self.spec, self.document, self.folder, database))

@@ -25,7 +25,7 @@ Roles: TypeAlias = Annotated[list[str], Field(min_length=1)]
 Shown: TypeAlias = Literal["inline", "flash", "dialog", 403, 404, 409]
 
 
-class Rule(FileModel):
+class RefusalRule(FileModel):
     """A precondition of a screen or a form: if `if` holds, or `unless` does not, it is refused with the error text."""
 
     holds: str | None = Field(default=None, alias="if")
@@ -40,7 +40,7 @@ class Rule(FileModel):
     label: str | None = Field(default=None, description="The name of the rule in records.")
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Rule:
+    def _is_whole(self) -> RefusalRule:
         if (self.holds is None) == (self.unless is None):
             raise ValueError("a rule needs either `if` or `unless`")
         if (self.shown == "inline" and self.field is None) or (
@@ -85,7 +85,7 @@ class ScreenSource(FileModel):
     roles: Roles | None = Field(
         default=None, alias="for", description="Who sees it; others are sent to sign in, or refused."
     )
-    refuse: list[Rule] = Field(default_factory=list[Rule])
+    refuse: list[RefusalRule] = Field(default_factory=list[RefusalRule])
     fragment: bool = Field(default=False, description="A part of a page, such as suggestions: no layout, no history.")
     download: str | None = Field(default=None, description="The file name, a template: the text is saved, not shown.")
 
@@ -96,7 +96,7 @@ class FormSource(FileModel):
     input: dict[Name, FieldSource] = Field(default_factory=dict[str, FieldSource])
     roles: Roles | None = Field(default=None, alias="for")
     let: dict[Name, str] = Field(default_factory=dict)
-    refuse: list[Rule] = Field(default_factory=list[Rule])
+    refuse: list[RefusalRule] = Field(default_factory=list[RefusalRule])
     ids: dict[Name, str] = Field(default_factory=dict)
     write: list[str] = Field(default_factory=list)
     each: Name | None = Field(

@@ -13,11 +13,11 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import Changes, JsonValue, Observation, ToolSpec
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.playwright import PlaywrightTools
-from simtrain.worlds.app.browser.browser import Browser
+from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.building import build_database, style_of
 from simtrain.worlds.app.fields import Upload
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
-from simtrain.worlds.app.web.sessions import Sessions
+from simtrain.worlds.app.web.sessions import VisitorSessions
 from simtrain.worlds.app.web.site import STYLE
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
@@ -95,17 +95,17 @@ class AppState(ServiceState):
 
     def __init__(self, world: AppWorld, own: Database | None = None) -> None:
         super().__init__(world, own)
-        self.sessions = Sessions(world.seed)
+        self.sessions = VisitorSessions(world.seed)
         self.statements_allowed: int | None = None
         self.statements_run = 0
         # Made on first use: opening an episode makes no page.
-        self._browser: Browser | None = None
+        self._browser: AppBrowser | None = None
 
     @property
-    def browser(self) -> Browser:
+    def browser(self) -> AppBrowser:
         """The agent's browser, which begins at the first page of the app."""
         if self._browser is None:
-            browser = self._browser = Browser(self, self.world.site_name)
+            browser = self._browser = AppBrowser(self, self.world.site_name)
             browser.goto(browser.origin + self.world.start_page)
         return self._browser
 

@@ -1,15 +1,13 @@
 """Acting on elements as a user would: what cannot be seen, is disabled or takes no text is refused, and why is said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from selectolax.lexbor import LexborNode
 
 from simtrain.worlds.app.accessibility.boxes import has_area
-from simtrain.worlds.app.actions.seen import Seen
+from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser import components
-from simtrain.worlds.app.browser.browser import Browser
+from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.browser.controls import (
     blocks_implicit_submission,
     default_button,
@@ -37,18 +35,18 @@ class NotDone(Exception):
 class Acting:
     """Acts on the page in front of a browser."""
 
-    def __init__(self, browser: Browser, stylesheets: Mapping[str, str]) -> None:
+    def __init__(self, browser: AppBrowser, stylesheets: Mapping[str, str]) -> None:
         self.browser = browser
         self._stylesheets = stylesheets
 
-    def seen(self) -> Seen:
+    def seen(self) -> SeenPage:
         """Return the page in front as it stands."""
         page = self.browser.page
-        if not isinstance(page.kept, Seen):
-            page.kept = Seen(page, self._stylesheets)
+        if not isinstance(page.kept, SeenPage):
+            page.kept = SeenPage(page, self._stylesheets)
         return page.kept
 
-    def _check(self, seen: Seen, node: LexborNode, *, enabled: bool = True) -> None:
+    def _check(self, seen: SeenPage, node: LexborNode, *, enabled: bool = True) -> None:
         element = seen.element(node)
         # An option is drawn by the system; the list that it is in counts.
         shown = closest(node, "select") or node if node.tag in ("option", "optgroup") else node
@@ -58,12 +56,12 @@ class Acting:
         if enabled and is_disabled(node):
             raise NotDone("element is not enabled")
 
-    def click(self, seen: Seen, node: LexborNode, *, new_tab: bool = False) -> None:
+    def click(self, seen: SeenPage, node: LexborNode, *, new_tab: bool = False) -> None:
         """Click an element. Raises NotDone."""
         self._check(seen, node)
         self.browser.click(node, new_tab=new_tab)
 
-    def fill(self, seen: Seen, node: LexborNode, text: str) -> None:
+    def fill(self, seen: SeenPage, node: LexborNode, text: str) -> None:
         """Replace the text of a field. Raises NotDone."""
         target = self._field(node)
         self._check(seen, target)
@@ -85,7 +83,7 @@ class Acting:
             raise NotDone(kind)
         return node
 
-    def check(self, seen: Seen, node: LexborNode, checked: bool) -> None:
+    def check(self, seen: SeenPage, node: LexborNode, checked: bool) -> None:
         """Tick or clear a box, or choose a radio button. Raises NotDone."""
         if input_type(node) not in ("checkbox", "radio"):
             raise NotDone("Not a checkbox or radio button")
@@ -98,7 +96,7 @@ class Acting:
             )
         self.browser.click(node)
 
-    def select(self, seen: Seen, node: LexborNode, wanted: list[str]) -> None:
+    def select(self, seen: SeenPage, node: LexborNode, wanted: list[str]) -> None:
         """Select the options of a list with these values or labels. Raises NotDone."""
         if node.tag != "select":
             raise NotDone("Element is not a <select> element")
@@ -112,7 +110,7 @@ class Acting:
             chosen.append(found)
         self.browser.select(node, chosen)
 
-    def type(self, seen: Seen, node: LexborNode, text: str) -> None:
+    def type(self, seen: SeenPage, node: LexborNode, text: str) -> None:
         """Type a text behind what a field holds. Raises NotDone."""
         target = self._field(node)
         self.fill(seen, target, value_of(target) + text)

@@ -1,14 +1,12 @@
 """The contract of action spaces: the tools that an agent is shown, and how a call of one is played in the browser."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
 from simtrain.contracts.request import Request
 from simtrain.values.types import Observation, ToolSpec
-from simtrain.worlds.app.browser.browser import Browser
+from simtrain.worlds.app.browser.browser import AppBrowser
 
 
 class ActionSpace(ABC):
@@ -20,5 +18,5 @@ class ActionSpace(ABC):
         self.stylesheets = stylesheets
 
     @abstractmethod
-    def answer(self, browser: Browser, request: Request, *, now: str) -> Observation:
+    def answer(self, browser: AppBrowser, request: Request, *, now: str) -> Observation:
         """Play a call in the browser and return what the agent gets to read; `now` is virtual time."""

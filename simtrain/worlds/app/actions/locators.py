@@ -1,14 +1,12 @@
 """Targets as Playwright's locators name them: by role and name, by label, by text, or by a CSS selector."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
 from simtrain.worlds.app.accessibility.page import Element
-from simtrain.worlds.app.actions.seen import Seen
+from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser.nodes import upwards
 
 REF = re.compile(r"(f\d+)?e\d+")
@@ -31,11 +29,11 @@ class BadTarget(Exception):
     """A target that is no locator and no selector."""
 
 
-Step = Callable[[Seen, list[LexborNode] | None], list[LexborNode]]
+Step = Callable[[SeenPage, list[LexborNode] | None], list[LexborNode]]
 """One step of a locator: what it finds within the elements so far (None: in the whole page)."""
 
 
-def locate(seen: Seen, target: str) -> list[LexborNode]:
+def locate(seen: SeenPage, target: str) -> list[LexborNode]:
     """Return the elements that a target names, in document order. Raises BadTarget for one that cannot be read."""
     if len(target) > MOST_TARGET:
         raise BadTarget(target)
@@ -127,7 +125,7 @@ def _selector(source: str) -> Step:
 
 
 def _by_css(selector: str) -> Step:
-    def find(seen: Seen, within: list[LexborNode] | None) -> list[LexborNode]:
+    def find(seen: SeenPage, within: list[LexborNode] | None) -> list[LexborNode]:
         try:
             found = seen.document.css(selector)
         except Exception:
@@ -138,7 +136,7 @@ def _by_css(selector: str) -> Step:
     return find
 
 
-def _inside(seen: Seen, found: list[LexborNode], within: list[LexborNode] | None) -> list[LexborNode]:
+def _inside(seen: SeenPage, found: list[LexborNode], within: list[LexborNode] | None) -> list[LexborNode]:
     if within is None:
         return found
     roots = {node.mem_id for node in within}
@@ -148,7 +146,7 @@ def _inside(seen: Seen, found: list[LexborNode], within: list[LexborNode] | None
 
 
 def _by_role(role: str, options: dict[str, str | bool], *, exact: bool) -> Step:
-    def find(seen: Seen, within: list[LexborNode] | None) -> list[LexborNode]:
+    def find(seen: SeenPage, within: list[LexborNode] | None) -> list[LexborNode]:
         found: list[LexborNode] = []
         for node in seen.nodes:
             if node.role != role or ("name" in options and not _alike(node.name, str(options["name"]), exact=exact)):
@@ -168,7 +166,7 @@ def _by_role(role: str, options: dict[str, str | bool], *, exact: bool) -> Step:
 
 
 def _by_text(text: str, exact: bool) -> Step:
-    def find(seen: Seen, within: list[LexborNode] | None) -> list[LexborNode]:
+    def find(seen: SeenPage, within: list[LexborNode] | None) -> list[LexborNode]:
         found: list[LexborNode] = []
         for element in seen.tree.page.elements:
             if not element.rendered or element.tag in ("html", "head", "body", "title", "script", "style"):
@@ -185,7 +183,7 @@ def _by_text(text: str, exact: bool) -> Step:
 
 
 def _by_label(text: str, exact: bool) -> Step:
-    def find(seen: Seen, within: list[LexborNode] | None) -> list[LexborNode]:
+    def find(seen: SeenPage, within: list[LexborNode] | None) -> list[LexborNode]:
         page = seen.tree.page
         found: list[LexborNode] = []
         for element in page.elements:
@@ -201,7 +199,7 @@ def _by_label(text: str, exact: bool) -> Step:
 
 def _by_attribute(attribute: str) -> Callable[[str, bool], Step]:
     def by(text: str, exact: bool) -> Step:
-        def find(seen: Seen, within: list[LexborNode] | None) -> list[LexborNode]:
+        def find(seen: SeenPage, within: list[LexborNode] | None) -> list[LexborNode]:
             found = [
                 seen.elements[element.position]
                 for element in seen.tree.page.elements

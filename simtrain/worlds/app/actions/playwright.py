@@ -1,7 +1,5 @@
 """The tools of @playwright/mcp, with the schemas and reply texts of its server (playwright-core 1.65.1, captured)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,7 +15,7 @@ from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.locators import REF, BadTarget, locate
 from simtrain.worlds.app.actions.playwright_replies import (
     PlaywrightError,
-    Reply,
+    ServerReply,
     described,
     hidden_reason,
     locator_of,
@@ -25,8 +23,8 @@ from simtrain.worlds.app.actions.playwright_replies import (
     strict_violation,
     timed_out,
 )
-from simtrain.worlds.app.actions.seen import Seen
-from simtrain.worlds.app.browser.browser import Browser
+from simtrain.worlds.app.actions.seen import SeenPage
+from simtrain.worlds.app.browser.browser import AppBrowser
 
 UNSUPPORTED = "{tool} is not supported by this simulated server."
 MOST_WAIT = 30
@@ -51,7 +49,7 @@ class PlaywrightTools(ActionSpace):
 
     tools: ClassVar[tuple[ToolSpec, ...]] = tuple(_spec(tool) for tool in captured_tools())
 
-    def answer(self, browser: Browser, request: Request, *, now: str) -> Observation:
+    def answer(self, browser: AppBrowser, request: Request, *, now: str) -> Observation:
         played = _Played(browser, self.stylesheets, request.arguments, now)
         name = request.tool.name
         play = _TOOLS.get(name)
@@ -73,11 +71,11 @@ class PlaywrightTools(ActionSpace):
 class _Played:
     """One call on its way."""
 
-    def __init__(self, browser: Browser, stylesheets: Mapping[str, str], arguments: JsonObject, now: str) -> None:
+    def __init__(self, browser: AppBrowser, stylesheets: Mapping[str, str], arguments: JsonObject, now: str) -> None:
         self.browser = browser
         self.acting = Acting(browser, stylesheets)
         self.arguments = arguments
-        self.reply = Reply(now)
+        self.reply = ServerReply(now)
         self.before = [(tab.page.url, tab.page.title) for tab in browser.tabs]
 
     def allow(self, name: str) -> None:
@@ -121,7 +119,7 @@ class _Played:
             for index, tab in enumerate(self.browser.tabs)
         ]
 
-    def target(self, seen: Seen, given: JsonObject | None = None) -> tuple[LexborNode, str]:
+    def target(self, seen: SeenPage, given: JsonObject | None = None) -> tuple[LexborNode, str]:
         """Return the element that a call names, and its locator. Raises PlaywrightError."""
         target = str((given or self.arguments)["target"])
         if REF.fullmatch(target):
@@ -229,7 +227,7 @@ class _Played:
             node, shown = self.target(seen, field)
             self._fill_one(seen, node, shown, str(field["type"]), str(field["value"]))
 
-    def _fill_one(self, seen: Seen, node: LexborNode, shown: str, kind: str, value: str) -> None:
+    def _fill_one(self, seen: SeenPage, node: LexborNode, shown: str, kind: str, value: str) -> None:
         if kind in ("textbox", "slider"):
             self.do("fill", node, shown, lambda: self.acting.fill(seen, node, value))
             self.reply.code.append(f"await page.{shown}.fill({quoted(value, single=True)});")

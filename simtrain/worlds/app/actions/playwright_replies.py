@@ -1,14 +1,12 @@
 """How the server of @playwright/mcp words its replies and errors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
 from simtrain.worlds.app.accessibility.boxes import has_area
-from simtrain.worlds.app.actions.seen import Seen
-from simtrain.worlds.app.browser.page import Page
+from simtrain.worlds.app.actions.seen import SeenPage
+from simtrain.worlds.app.browser.page import OpenPage
 
 _STATUS = {403: "Forbidden", 404: "Not Found", 409: "Conflict", 500: "Internal Server Error"}
 _SHOWN = ("id", "name", "type", "value", "href", "class", "role", "aria-label", "for", "disabled", "checked", "hidden")
@@ -19,7 +17,7 @@ class PlaywrightError(Exception):
 
 
 @dataclass(slots=True)
-class Reply:
+class ServerReply:
     """The sections of a reply, in the server's order. `now` is virtual time."""
 
     now: str
@@ -59,7 +57,7 @@ class Reply:
         return "\n".join(parts)
 
 
-def described(page: Page, *, quiet: bool) -> list[str]:
+def described(page: OpenPage, *, quiet: bool) -> list[str]:
     """Return the lines about a page; `quiet` leaves out what cannot be asked of a page that waits for a dialog."""
     lines = [f"- Page URL: {page.url}"]
     if page.title and not quiet:
@@ -76,7 +74,7 @@ def quoted(text: str, *, single: bool = False) -> str:
     return f"{mark}{inner}{mark}"
 
 
-def locator_of(seen: Seen, node: LexborNode) -> str:
+def locator_of(seen: SeenPage, node: LexborNode) -> str:
     """Return a locator that finds an element by role and name."""
     own = seen.node_of(node)
     if own is None or own.role == "generic":
@@ -93,7 +91,7 @@ def locator_of(seen: Seen, node: LexborNode) -> str:
     return f"{written}.first()" if place == 0 else f"{written}.nth({place})"
 
 
-def strict_violation(seen: Seen, shown: str, found: list[LexborNode]) -> str:
+def strict_violation(seen: SeenPage, shown: str, found: list[LexborNode]) -> str:
     """Return the error for a locator that finds several elements."""
     lines = [f"    {number}) {outline(node)} aka {locator_of(seen, node)}" for number, node in enumerate(found[:10], 1)]
     more = ["    ..."] if len(found) > 10 else []
@@ -125,7 +123,7 @@ def outline(node: LexborNode) -> str:
     return f"<{node.tag}{written}>{inner}</{node.tag}>"
 
 
-def hidden_reason(seen: Seen, node: LexborNode) -> str | None:
+def hidden_reason(seen: SeenPage, node: LexborNode) -> str | None:
     """Return why an element cannot be seen; None if it can."""
     element = seen.element(node)
     return None if element is not None and has_area(element) else "element is not visible"

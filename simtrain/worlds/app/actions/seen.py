@@ -1,7 +1,5 @@
 """A page as an agent sees it: its accessibility tree, and the way from what is named there back to the elements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -12,7 +10,7 @@ from simtrain.worlds.app.accessibility.page import Element
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_snapshot
 from simtrain.worlds.app.accessibility.tree import Node, Tree, read_tree, walk
 from simtrain.worlds.app.browser.nodes import attribute, put
-from simtrain.worlds.app.browser.page import Page
+from simtrain.worlds.app.browser.page import OpenPage
 
 REF, NAMED = "simtrain-ref", "simtrain-named"
 """Attributes of an element: its ref in the last snapshot, and the role and name that it had there."""
@@ -26,10 +24,10 @@ def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
     return [node for node in root.traverse() if node.tag is not None and node.tag[0] not in "-!"]
 
 
-class Seen:
+class SeenPage:
     """One page as it stands. It is read once; whatever changes the page makes it out of date."""
 
-    def __init__(self, page: Page, stylesheets: Mapping[str, str]) -> None:
+    def __init__(self, page: OpenPage, stylesheets: Mapping[str, str]) -> None:
         self.page = page
         self.document = page.document
         self._stylesheets = stylesheets
@@ -101,7 +99,7 @@ class Seen:
 class _PageRefs(Refs):
     """Refs that stay with their elements, whatever is inserted before them."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: SeenPage) -> None:
         super().__init__("" if seen.page.serial <= 1 else f"f{seen.page.serial - 1}")
         self._seen = seen
 

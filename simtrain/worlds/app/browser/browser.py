@@ -25,11 +25,11 @@ from simtrain.worlds.app.browser.nodes import (
     put,
     upwards,
 )
-from simtrain.worlds.app.browser.page import Page
+from simtrain.worlds.app.browser.page import OpenPage
 from simtrain.worlds.app.browser.tabs import BLANK, Entry, Tab
 from simtrain.worlds.app.browser.validity import first_invalid
 from simtrain.worlds.app.fields import Upload
-from simtrain.worlds.app.web.exchange import Address, Entries, SiteRequest, SiteResponse
+from simtrain.worlds.app.web.exchange import Entries, SiteAddress, SiteRequest, SiteResponse
 
 MOST_REDIRECTS = 20
 MOST_TABS = 20
@@ -68,7 +68,7 @@ class Happened:
     text: str
 
 
-class Browser:
+class AppBrowser:
     """A browser with its tabs. One dialog or file chooser may be open, and then waits before anything else can be done."""
 
     def __init__(self, outside: Outside, site: str, *, cookie: str | None = None) -> None:
@@ -83,7 +83,7 @@ class Browser:
         self.rules: list[str] = []
         """The rules by which the site refused requests since it was last asked."""
 
-    def copy(self, outside: Outside) -> Browser:
+    def copy(self, outside: Outside) -> AppBrowser:
         """Return an independent copy that reaches `outside`."""
         other = copy(self)
         other.outside = outside
@@ -97,7 +97,7 @@ class Browser:
         return self.tabs[self.current]
 
     @property
-    def page(self) -> Page:
+    def page(self) -> OpenPage:
         """The page in front."""
         return self.tab.page
 
@@ -152,7 +152,7 @@ class Browser:
     ) -> None:
         if url == BLANK:
             tab.page, tab.loads = (
-                Page(BLANK, "<html><head></head><body></body></html>", serial=tab.loads + 1),
+                OpenPage(BLANK, "<html><head></head><body></body></html>", serial=tab.loads + 1),
                 tab.loads + 1,
             )
             return
@@ -165,7 +165,7 @@ class Browser:
         for _ in range(MOST_REDIRECTS):
             request = SiteRequest(
                 "POST" if posted else "GET",
-                Address.parse(url.removeprefix(self.origin)),
+                SiteAddress.parse(url.removeprefix(self.origin)),
                 self.cookie,
                 sent or (),
                 referrer,
@@ -194,7 +194,7 @@ class Browser:
         else:
             tab.push(entry)
         tab.loads += 1
-        tab.page = Page(url, html, status=status, serial=tab.loads)
+        tab.page = OpenPage(url, html, status=status, serial=tab.loads)
         focused = tab.page.document.css_first("[autofocus]")
         if focused is not None:
             tab.page.focus(focused)
@@ -260,7 +260,7 @@ class Browser:
         elif kind == "reset":
             form = form_of(document, node)
             if form is not None:
-                restore(document, Page(self.page.url, self.page.source).document, form)
+                restore(document, OpenPage(self.page.url, self.page.source).document, form)
         elif kind in ("checkbox", "radio"):
             self.check(node, kind == "radio" or not has(node, "checked"))
         elif kind == "file":
@@ -322,7 +322,7 @@ class Browser:
             self._load(self.tab, url, sent=sent, referrer=self._referrer)
             return
         pairs = tuple((name, value if isinstance(value, str) else value.name) for name, value in sent)
-        address = Address(Address.parse(url.removeprefix(self.origin)).path, pairs)
+        address = SiteAddress(SiteAddress.parse(url.removeprefix(self.origin)).path, pairs)
         # A form without fields still sends a question mark.
         question = "" if pairs else "?"
         self._load(self.tab, f"{self.origin}{address}{question}", referrer=self._referrer)
@@ -344,7 +344,7 @@ class Browser:
 
     def _fetch(self, address: str) -> str:
         url = urljoin(self.page.url, address)
-        request = SiteRequest("GET", Address.parse(url.removeprefix(self.origin)), self.cookie, (), self._referrer)
+        request = SiteRequest("GET", SiteAddress.parse(url.removeprefix(self.origin)), self.cookie, (), self._referrer)
         response = self.outside.respond(request)
         self.cookie = response.session
         return response.html

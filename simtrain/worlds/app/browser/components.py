@@ -4,8 +4,6 @@ Attributes of the page declare them: `data-tabs`, `data-opens`, `data-dialog`, `
 `data-suggest`, `data-counter`, `data-check-all`, `data-dismiss`, `data-confirm`, `data-submit` (docs/apps.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Controls of forms: their live values, and the entries that a form is submitted with (HTML, form submission)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import orjson

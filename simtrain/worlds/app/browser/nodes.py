@@ -1,7 +1,5 @@
 """Elements of a page: the few questions about a DOM that all of the browser asks. The live state of a page is in its attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 

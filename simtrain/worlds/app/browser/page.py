@@ -9,7 +9,7 @@ from simtrain.worlds.app.browser.nodes import FOCUS, PENDING, put, text_of
 _FOUND = f"[{FOCUS}]"
 
 
-class Page:
+class OpenPage:
     """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
 
     __slots__ = ("_document", "_written", "kept", "refs", "serial", "source", "status", "url")
@@ -82,8 +82,8 @@ class Page:
             put(node, PENDING, "")
         self.touch()
 
-    def copy(self) -> Page:
+    def copy(self) -> OpenPage:
         """Return an independent copy."""
-        other = Page(self.url, self.source, status=self.status, serial=self.serial)
+        other = OpenPage(self.url, self.source, status=self.status, serial=self.serial)
         other._written, other.refs = self.html, self.refs
         return other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from simtrain.worlds.app.browser.page import Page
+from simtrain.worlds.app.browser.page import OpenPage
 
 BLANK = "about:blank"
 _EMPTY = "<html><head></head><body></body></html>"
@@ -25,7 +25,7 @@ class Tab:
     entries: list[Entry] = field(default_factory=lambda: [Entry(BLANK)])
     index: int = 0
     loads: int = 0
-    page: Page = field(default_factory=lambda: Page(BLANK, _EMPTY))
+    page: OpenPage = field(default_factory=lambda: OpenPage(BLANK, _EMPTY))
 
     def copy(self) -> Tab:
         """Return an independent copy."""

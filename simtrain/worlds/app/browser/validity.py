@@ -1,7 +1,5 @@
 """What a browser checks before it submits a form (HTML, constraint validation)."""
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import date

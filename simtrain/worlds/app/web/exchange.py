@@ -14,14 +14,14 @@ Entries: TypeAlias = tuple[tuple[str, str | Upload], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class SiteAddress:
     """An address within a site: path and parameters. The path is decoded."""
 
     path: str
     query: Pairs = ()
 
     @classmethod
-    def parse(cls, text: str) -> Address:
+    def parse(cls, text: str) -> SiteAddress:
         """Return the address in `/path?query`; what else a URL may hold is dropped. Raises ValueError."""
         parts = urlsplit(text)
         return cls(unquote(parts.path) or "/", tuple(parse_qsl(parts.query, keep_blank_values=True)))
@@ -30,11 +30,11 @@ class Address:
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
-    def changed(self, **values: object) -> Address:
+    def changed(self, **values: object) -> SiteAddress:
         """Return the same address with parameters changed; None removes one."""
         kept = [(name, value) for name, value in self.query if name not in values]
         added = [(name, str(value)) for name, value in values.items() if value is not None]
-        return Address(self.path, (*kept, *added))
+        return SiteAddress(self.path, (*kept, *added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SiteRequest:
     """A request: `session` is the token in the cookie, `referrer` the address of the page that it comes from."""
 
     method: Literal["GET", "POST"]
-    address: Address
+    address: SiteAddress
     session: str | None = None
     entries: Entries = ()
     referrer: str = "/"

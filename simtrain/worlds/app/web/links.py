@@ -1,7 +1,5 @@
 """Where the templates of an app lead: links without a screen, forms without a handler, handlers without a form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

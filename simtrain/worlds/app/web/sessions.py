@@ -20,7 +20,7 @@ class Flash:
 
 
 @dataclass(slots=True)
-class Session:
+class VisitorSession:
     """One visitor: the id of the user (None: nobody is signed in), and what the next page shows once."""
 
     user: JsonValue = None
@@ -36,7 +36,7 @@ class Session:
         self.flashes, self.flaws, self.old, self.refused, self.dialog = [], {}, {}, "", ""
 
 
-class Sessions:
+class VisitorSessions:
     """The sessions of one episode, by the token in the visitor's cookie."""
 
     __slots__ = ("_by_token", "_count", "_seed")
@@ -44,23 +44,23 @@ class Sessions:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._count = 0
-        self._by_token: dict[str, Session] = {}
+        self._by_token: dict[str, VisitorSession] = {}
 
-    def copy(self) -> Sessions:
+    def copy(self) -> VisitorSessions:
         """Return an independent copy."""
-        other = Sessions(self._seed)
+        other = VisitorSessions(self._seed)
         other._count, other._by_token = self._count, deepcopy(self._by_token)
         return other
 
-    def find(self, token: str | None) -> Session | None:
+    def find(self, token: str | None) -> VisitorSession | None:
         """Return the session of a token; None for an unknown or missing one."""
         return self._by_token.get(token) if token else None
 
-    def begin(self, user: JsonValue = None) -> tuple[str, Session]:
+    def begin(self, user: JsonValue = None) -> tuple[str, VisitorSession]:
         """Return the token of a new session, and the session."""
         self._count += 1
         token = f"{derive(self._seed, 'session', self._count):016x}"
-        session = self._by_token[token] = Session(user)
+        session = self._by_token[token] = VisitorSession(user)
         return token, session
 
     def expire(self) -> None:

@@ -1,7 +1,5 @@
 """An app as a site: every request is answered from the database of one episode."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -11,12 +9,12 @@ from typing import Any, Protocol
 from markupsafe import Markup, escape
 
 from simtrain.values.types import JsonObject, JsonValue, is_object
-from simtrain.worlds.app.forms import Done, Flawed, Form, Sent, Upload
+from simtrain.worlds.app.forms import CompiledForm, Done, Flawed, Sent, Upload
 from simtrain.worlds.app.routes import Routes
 from simtrain.worlds.app.rules import Refused
 from simtrain.worlds.app.screens import Pager, Screen, Shown
-from simtrain.worlds.app.web.exchange import Address, Download, SiteRequest, SiteResponse
-from simtrain.worlds.app.web.sessions import Flash, Session, Sessions
+from simtrain.worlds.app.web.exchange import Download, SiteAddress, SiteRequest, SiteResponse
+from simtrain.worlds.app.web.sessions import Flash, VisitorSession, VisitorSessions
 from simtrain.worlds.app.web.templates import Callable, Templates
 from simtrain.worlds.service.database import Database
 
@@ -35,7 +33,7 @@ ERROR = frozenset({"status", "text"})
 class Desk(Protocol):
     """What a site needs of an episode: its database and sessions."""
 
-    sessions: Sessions
+    sessions: VisitorSessions
     statements_allowed: int | None
     first_user: JsonValue
     """The user that a visitor without a cookie is signed in as."""
@@ -64,7 +62,7 @@ class _Link(Callable):
 
     __slots__ = ("_address",)
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: SiteAddress) -> None:
         self._address = address
 
     def __call__(self, **values: object) -> str:
@@ -72,11 +70,11 @@ class _Link(Callable):
 
 
 @dataclass(frozen=True)
-class Site:
+class AppSite:
     """The screens, forms and templates of an app, ready to answer."""
 
     screens: Routes[Screen]
-    forms: Routes[Form]
+    forms: Routes[CompiledForm]
     templates: Templates
     users: str | None
     sign_in: str
@@ -94,7 +92,7 @@ class Site:
 class _Visit:
     """One request on its way."""
 
-    def __init__(self, site: Site, request: SiteRequest, desk: Desk, token: str, session: Session) -> None:
+    def __init__(self, site: AppSite, request: SiteRequest, desk: Desk, token: str, session: VisitorSession) -> None:
         self.site, self.request, self.desk, self.token, self.session = site, request, desk, token, session
         database = desk.reading()
         self.user = self._user(database)
@@ -177,10 +175,10 @@ class _Visit:
             return self._page(403, "You do not have permission to do this.", "role")
         wanted = str(self.request.address) if self.request.method == "GET" else self.request.referrer
         return SiteResponse(
-            303, self.token, location=str(Address(self.site.sign_in, (("next", wanted),))), rule="sign_in"
+            303, self.token, location=str(SiteAddress(self.site.sign_in, (("next", wanted),))), rule="sign_in"
         )
 
-    def _refused(self, refused: Refused, form: Form, sent: Sent) -> SiteResponse:
+    def _refused(self, refused: Refused, form: CompiledForm, sent: Sent) -> SiteResponse:
         if isinstance(refused.shown, int):
             return self._page(refused.shown, refused.text, refused.rule)
         if refused.shown == "inline":

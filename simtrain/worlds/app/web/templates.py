@@ -1,7 +1,5 @@
 """Templates of an app's pages: Jinja in the immutable sandbox, everything escaped, from one folder only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path

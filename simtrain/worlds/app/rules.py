@@ -59,7 +59,7 @@ class Rules:
         owner: str,
     ) -> None:
         """Raises InputError with the place in the file."""
-        self._rules = [
+        self._rules: list[tuple[str, bool, Text, Shown, str | None, str]] = [
             (
                 checked_sql(document, (*place, index), database, rule.holds or rule.unless or "", known),
                 rule.holds is not None,

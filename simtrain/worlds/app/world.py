@@ -57,6 +57,7 @@ class AppWorld(ServiceWorld):
             self.start, self.per_step = instant(spec.clock.start), seconds(spec.clock.per_step)
         self.style = style_of(spec, source.folder)
         self.actions: ActionSpace = _SPACES[source.view.actions]({STYLE: self.style})
+        self.descriptors = {**self.descriptors, **self.actions.descriptors}
         offered = self.tools if source.view.tools else ()
         self.tools: tuple[ToolSpec, ...] = (*self.actions.tools, *offered)
         if source.view.signed_in is not None:

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from simtrain.contracts.request import Request
-from simtrain.values.types import Observation, ToolSpec
+from simtrain.values.types import JsonObject, Observation, ToolSpec
 from simtrain.worlds.app.browser.browser import AppBrowser
 
 
@@ -13,6 +14,8 @@ class ActionSpace(ABC):
     """One way to act on pages. `stylesheets` are those of the site, by address."""
 
     tools: ClassVar[tuple[ToolSpec, ...]]
+    descriptors: ClassVar[Mapping[str, JsonObject]] = MappingProxyType({})
+    """Tool name -> fields of its MCP descriptor that a ToolSpec lacks."""
 
     def __init__(self, stylesheets: Mapping[str, str]) -> None:
         self.stylesheets = stylesheets

@@ -48,6 +48,9 @@ class PlaywrightTools(ActionSpace):
     """What a call of a tool does in the browser, and what the server replies."""
 
     tools: ClassVar[tuple[ToolSpec, ...]] = tuple(_spec(tool) for tool in captured_tools())
+    descriptors: ClassVar[Mapping[str, JsonObject]] = {
+        str(tool["name"]): {"annotations": tool["annotations"]} for tool in captured_tools()
+    }
 
     def answer(self, browser: AppBrowser, request: Request, *, now: str) -> Observation:
         played = _Played(browser, self.stylesheets, request.arguments, now)

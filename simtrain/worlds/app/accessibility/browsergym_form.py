@@ -7,11 +7,6 @@ from simtrain.worlds.app.accessibility.chromium_tree import ChromiumNode
 _ONLY_WHEN_TRUE = frozenset({"required", "focused", "atomic"})
 
 
-def stale_bid(bid: str) -> str:
-    """What BrowserGym answers to a bid that is not on the page."""
-    return f'ValueError: Could not find element with bid "{bid}"'
-
-
 def write_axtree(root: ChromiumNode, *, clickable: frozenset[str] = frozenset()) -> str:
     """The tree as text. Bids in `clickable` are written as such, as BrowserGym does where it is asked to."""
     lines: list[str] = []

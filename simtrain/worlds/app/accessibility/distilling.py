@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simtrain.worlds.app.accessibility.names import single_spaced
 from simtrain.worlds.app.accessibility.page import words
 from simtrain.worlds.app.accessibility.tree import Node
@@ -14,13 +16,14 @@ _IDENTIFIED = words(
 )
 
 
-def distil(children: list[Node | str]) -> list[Node | str]:
-    """The tree as it is written. Changes the nodes that it is given."""
-    return _Distiller().children(children, None)
+def distil(children: list[Node | str], give_ref: Callable[[Node], str]) -> list[Node | str]:
+    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes the nodes that it is given."""
+    return _Distiller(give_ref).children(children, None)
 
 
 class _Distiller:
-    def __init__(self) -> None:
+    def __init__(self, give_ref: Callable[[Node], str]) -> None:
+        self._give_ref = give_ref
         self._above: list[Node] = []
         # Nodes that some name repeats and that have not been written yet.
         self._repeated: set[Node] = set()
@@ -43,7 +46,9 @@ class _Distiller:
     def _enter(self, node: Node) -> None:
         if not node.reachable:
             return
-        self._repeated.update(node.named_by)
+        node.ref = self._give_ref(node)
+        if node.named_by:
+            self._repeated.update(node.named_by)
         if node.role != "generic" or not all(isinstance(child, str) for child in node.children):
             self._repeated.discard(node)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from simtrain.worlds.app.accessibility.boxes import has_text_area
@@ -54,6 +54,12 @@ class Walk:
 
 
 _SELF = Walk(target="self")
+_DESCENDANT = Walk(target="descendant")
+
+# Their names come from elsewhere than their content, or from elements of a certain kind within them.
+_NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
+_NAMING = ("aria-label", "aria-labelledby", "title", "aria-owns")
+_NOTHING: frozenset[Element] = frozenset()
 
 
 class Names:
@@ -62,12 +68,21 @@ class Names:
     def __init__(self, page: Page, state: FormState) -> None:
         self.page = page
         self.state = state
-        self._hidden: dict[int, bool] = {}
 
-    def name_of(self, element: Element) -> tuple[str, set[Element]]:
+    def name_of(self, element: Element) -> tuple[str, Set[Element]]:
         """The name, with single spaces, and the elements whose text it has; the empty text where it has none."""
-        if (role_of(element, self.page) or "") in _UNNAMED:
-            return "", set()
+        role = role_of(element, self.page) or ""
+        if role in _UNNAMED:
+            return "", _NOTHING
+        if element.tag not in _NAMED_NATIVELY and not any(name in element.attributes for name in _NAMING):
+            if role not in _FROM_CONTENT or self.is_hidden(element):
+                return "", _NOTHING
+            children = element.children
+            if not children:
+                return single_spaced((element.style.before or "") + (element.style.after or "")), {element}
+            if len(children) == 1 and isinstance(children[0], str) and element.position not in self.page.labels:
+                text = single_spaced((element.style.before or "") + children[0] + (element.style.after or ""))
+                return text, {element}
         sources: set[Element] = set()
         text = self.text(element, _SELF, set(), sources)
         return single_spaced(text), sources
@@ -83,10 +98,9 @@ class Names:
 
     def is_hidden(self, element: Element) -> bool:
         """Whether assistive technology does not get it."""
-        known = self._hidden.get(element.position)
-        if known is None:
-            known = self._hidden[element.position] = self._is_hidden(element)
-        return known
+        if element.concealed is None:
+            element.concealed = self._is_hidden(element)
+        return element.concealed
 
     def _is_hidden(self, element: Element) -> bool:
         if element.tag in UNRENDERED:
@@ -333,6 +347,8 @@ class Names:
         return text
 
     def _within(self, walk: Walk) -> Walk:
+        if walk is _SELF:
+            return _DESCENDANT
         return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
 
     def _as_native(self, element: Element, walk: Walk) -> Walk:

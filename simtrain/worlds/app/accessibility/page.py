@@ -56,7 +56,19 @@ class Style:
 class Element:
     """An element: its tag and attributes, its children in order, and its number in document order, from 0."""
 
-    __slots__ = ("area", "attributes", "children", "hidden", "parent", "position", "rendered", "role", "style", "tag")
+    __slots__ = (
+        "area",
+        "attributes",
+        "children",
+        "concealed",
+        "hidden",
+        "parent",
+        "position",
+        "rendered",
+        "role",
+        "style",
+        "tag",
+    )
 
     # Filled in by `apply_styles`, before anyone else reads the page.
     style: Style
@@ -73,6 +85,7 @@ class Element:
         self.hidden = False
         # Worked out when first asked for.
         self.area: bool | None = None
+        self.concealed: bool | None = None
         self.role: str | None = ""
 
     def elements(self) -> Iterator[Element]:
@@ -139,7 +152,8 @@ class Page:
             if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
                 # A browser that runs scripts reads what is in a noscript element as text.
                 continue
-            attributes = {name: value or "" for name, value in node.attributes.items()}
+            given = node.attributes
+            attributes = {name: value or "" for name, value in given.items()} if given else {}
             element = Element(tag, attributes, parent, len(elements))
             elements.append(element)
             nodes.append(node)

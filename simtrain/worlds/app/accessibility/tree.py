@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -16,7 +16,7 @@ from simtrain.worlds.app.accessibility.roles import role_of
 from simtrain.worlds.app.accessibility.states import focused_element, written_states
 from simtrain.worlds.app.accessibility.stylesheets import PassedOver, Stylesheet, read_stylesheet
 
-_NO_SOURCES: set[Element] = set()
+_NO_SOURCES: frozenset[Element] = frozenset()
 
 
 class Node:
@@ -128,7 +128,7 @@ class _Builder:
                 other for source in sources if (other := self._nodes.get(source)) is not None and other is not node
             ]
 
-    def _node(self, element: Element) -> tuple[Node | None, set[Element]]:
+    def _node(self, element: Element) -> tuple[Node | None, Set[Element]]:
         role = role_of(element, self._page) or "generic"
         if element.tag == "iframe":
             role = "iframe"

@@ -90,6 +90,7 @@ def _style(element: Element, won: _Won | None) -> None:
         pointer=has_pointer(element) or (above is not None and above.pointer and tag not in OWN_CURSOR),
         events=above is None or above.events,
         preserves_spaces=tag in ("pre", "textarea") or (above is not None and above.preserves_spaces),
+        transform="" if above is None or tag in OWN_CURSOR - {"label"} else above.transform,
     )
     element.style = style
     style.padded = tag in PADDED
@@ -128,6 +129,8 @@ def _author(element: Element, style: Style, won: _Won) -> None:
         style.events = events != "none"
     if (white := values.get("white-space")) is not None and white not in ("inherit", "unset", "revert"):
         style.preserves_spaces = white in ("pre", "pre-wrap", "break-spaces")
+    if (transform := values.get("text-transform")) is not None and transform not in ("inherit", "unset", "revert"):
+        style.transform = transform if transform not in ("none", "initial") else ""
     floats = values.get("float", "none") not in ("none", *FOR_ALL)
     placed = values.get("position", "static") in ("absolute", "fixed")
     style.out_of_flow = floats or placed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from simtrain.worlds.app.accessibility.chromium_texts import transformed
 from simtrain.worlds.app.accessibility.form_state import type_of, value_of
 from simtrain.worlds.app.accessibility.names import Names, Walk
 from simtrain.worlds.app.accessibility.page import Element
@@ -56,3 +57,7 @@ class ChromiumNames(Names):
         labels = [label for label in self.page.labels[element.position] if not self.is_hidden(label)]
         parts = [self.text(label, Walk(in_label=True), visited, sources) for label in labels]
         return " ".join(part for part in parts if part)
+
+    def shown(self, text: str, element: Element) -> str:
+        """A text of an element as it counts: in Chromium, as it is shown."""
+        return transformed(text, element)

@@ -11,7 +11,7 @@ from simtrain.worlds.app.accessibility.page import Element, Page
 Texts = dict[tuple[int, int], str]
 
 _SPACES = re.compile("[ \t\n\f\r]+")
-_LINE_ENDS = re.compile("[ \t\f\r]*\n[ \t\f\r]*")
+_WORD_STARTS = re.compile(r"(?<!\w)\w")
 
 
 def lay_out_texts(page: Page) -> Texts:
@@ -20,6 +20,16 @@ def lay_out_texts(page: Page) -> Texts:
     flow.element(page.body)
     flow.end_line()
     return {key: text for key, text in flow.texts.items() if text}
+
+
+def transformed(text: str, element: Element) -> str:
+    """A text in the letters in which it is shown."""
+    transform = element.style.transform
+    if not transform:
+        return text
+    if transform == "capitalize":
+        return _WORD_STARTS.sub(lambda found: found[0].upper(), text)
+    return text.upper() if transform == "uppercase" else text.lower()
 
 
 class _Flow:
@@ -77,6 +87,7 @@ class _Flow:
 
     def _text(self, element: Element, index: int, text: str) -> None:
         key = (element.position, index)
+        text = transformed(text, element)
         if element.style.preserves_spaces:
             self.texts[key] = text
             self._after_space, self._last = False, None

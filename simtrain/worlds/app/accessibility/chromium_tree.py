@@ -8,7 +8,7 @@ from simtrain.worlds.app.accessibility.chromium_fields import field_parts
 from simtrain.worlds.app.accessibility.chromium_names import ChromiumNames
 from simtrain.worlds.app.accessibility.chromium_properties import ChromiumProperties, Properties, Value, option_text
 from simtrain.worlds.app.accessibility.chromium_roles import chromium_role, find_layout_tables
-from simtrain.worlds.app.accessibility.chromium_texts import Texts, is_needless_space, lay_out_texts
+from simtrain.worlds.app.accessibility.chromium_texts import Texts, is_needless_space, lay_out_texts, transformed
 from simtrain.worlds.app.accessibility.form_state import FormState, type_of, value_of
 from simtrain.worlds.app.accessibility.names import single_spaced
 from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
@@ -117,6 +117,8 @@ class _Builder:
         return select is not None and select.rendered and not select.hidden and not is_list_box(select)
 
     def _name(self, element: Element, role: str) -> str:
+        if role == "generic" and ("aria-label" in element.attributes or "aria-labelledby" in element.attributes):
+            return self._names.text_of(element, from_content=False)
         if role in _UNNAMED:
             return ""
         if role == "option" and element.tag == "option":
@@ -170,9 +172,9 @@ class _Builder:
         kind = type_of(element)
         value = value_of(element, self._state)
         if kind in ("date", "datetime-local", "month", "time", "week"):
-            return field_nodes(kind, value, self._bids.get(element.position, ""))
+            return field_nodes(kind, value, element, self._bids.get(element.position, ""))
         if kind in ("button", "submit", "reset"):
-            return [ChromiumNode("StaticText", value)] if value else []
+            return [ChromiumNode("StaticText", transformed(value, element))] if value else []
         if kind in ("checkbox", "radio", "file", "image", "range", "color"):
             return []
         return _typed(["•" * len(value) if kind == "password" else value])
@@ -247,10 +249,10 @@ def _typed(lines: list[str]) -> list[ChromiumNode]:
     return [ChromiumNode("generic", children=texts)]
 
 
-def field_nodes(kind: str, value: str, bid: str) -> list[ChromiumNode]:
+def field_nodes(kind: str, value: str, element: Element, bid: str) -> list[ChromiumNode]:
     """What Chromium shows within a field for a date or a time; its parts have the bid of the field."""
     found: list[ChromiumNode] = []
-    parts, button = field_parts(kind, value)
+    parts, button = field_parts(kind, value, element.attributes.get("min", ""), element.attributes.get("max", ""))
     for part in parts:
         if isinstance(part, str):
             found.append(ChromiumNode("StaticText", part))

@@ -329,7 +329,7 @@ class Names:
         for child in element.children:
             if isinstance(child, str):
                 if not folded:
-                    parts.append(child)
+                    parts.append(self.shown(child, element))
                 continue
             text = self.text(child, within, visited, sources)
             parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
@@ -340,6 +340,10 @@ class Names:
             )
         parts.append(element.style.after or "")
         return "".join(parts)
+
+    def shown(self, text: str, element: Element) -> str:
+        """A text of an element as it counts: in Playwright, as it was written."""
+        return text
 
     def _from(self, element: Element, text: str, sources: set[Element]) -> str:
         if text:

@@ -31,16 +31,21 @@ class Style:
         "padded",
         "pointer",
         "preserves_spaces",
+        "transform",
         "visible",
         "zero",
     )
 
-    def __init__(self, display: str, *, visible: bool, pointer: bool, events: bool, preserves_spaces: bool) -> None:
+    def __init__(
+        self, display: str, *, visible: bool, pointer: bool, events: bool, preserves_spaces: bool, transform: str
+    ) -> None:
         self.display = display
         self.visible = visible
         self.pointer = pointer
         self.events = events
         self.preserves_spaces = preserves_spaces
+        # `uppercase`, `lowercase`, `capitalize`, or the empty text.
+        self.transform = transform
         # Texts of the pseudo-elements ::before and ::after; None where there is none.
         self.before: str | None = None
         self.after: str | None = None

@@ -24,6 +24,7 @@ KEYWORDS: dict[str, frozenset[str]] = {
     "visibility": frozenset({"visible", "hidden", "collapse"}),
     "pointer-events": frozenset({"auto", "none", "all"}),
     "position": frozenset({"static", "relative", "absolute", "fixed", "sticky", "-webkit-sticky"}),
+    "text-transform": frozenset({"none", "uppercase", "lowercase", "capitalize"}),
     "float": frozenset({"none", "left", "right", "inline-start", "inline-end"}),
     "white-space": frozenset({"normal", "nowrap", "pre", "pre-wrap", "pre-line", "break-spaces"}),
 }

@@ -110,7 +110,9 @@ def _style(element: Element, won: _Won | None) -> None:
 
 
 def _folded(element: Element, parent: Element) -> bool:
-    """Whether it is in the closed part of a details element."""
+    """Whether it is in the closed part of a details element, or is markup within an option, of which only the text is shown."""
+    if parent.tag == "option":
+        return True
     if parent.tag != "details" or "open" in parent.attributes:
         return False
     return element is not next((child for child in parent.elements() if child.tag == "summary"), None)

@@ -30,6 +30,9 @@ DISPLAY = {tag: display for display, tags in _BY_DISPLAY.items() for tag in tags
 # Buttons and the like have a cursor of their own, whatever they are in.
 OWN_CURSOR = words("button input label meter optgroup option progress select textarea")
 
+# With letters of their own, whatever `text-transform` is around them.
+OWN_LETTERS = OWN_CURSOR - {"label"}
+
 # With an area although they may be empty.
 REPLACED = words("audio button canvas embed iframe img input meter object progress select svg textarea video")
 PADDED = words("button dialog fieldset hr input legend td th select textarea")

@@ -58,7 +58,7 @@ _DESCENDANT = Walk(target="descendant")
 
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
-_NAMING = ("aria-label", "aria-labelledby", "title", "aria-owns")
+_NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _NOTHING: frozenset[Element] = frozenset()
 
 
@@ -74,7 +74,7 @@ class Names:
         role = role_of(element, self.page) or ""
         if role in _UNNAMED:
             return "", _NOTHING
-        if element.tag not in _NAMED_NATIVELY and not any(name in element.attributes for name in _NAMING):
+        if element.tag not in _NAMED_NATIVELY and _NAMING.isdisjoint(element.attributes):
             if role not in _FROM_CONTENT or self.is_hidden(element):
                 return "", _NOTHING
             children = element.children
@@ -115,9 +115,7 @@ class Names:
             )
         if element.tag == "option" and element.closest("select") is not None:
             return False
-        return not (element.rendered and style.visible) or (
-            element.closest("optgroup") is element and self._drops_down(element)
-        )
+        return not (element.rendered and style.visible) or (element.tag == "optgroup" and self._drops_down(element))
 
     def _drops_down(self, element: Element) -> bool:
         select = element.closest("select")

@@ -66,6 +66,7 @@ class Element:
         "attributes",
         "children",
         "concealed",
+        "disabling",
         "hidden",
         "parent",
         "position",
@@ -85,6 +86,9 @@ class Element:
         self.children: list[Element | str] = []
         self.position = position
         # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
+        # What `aria-disabled` says here or around it: `true`, `false`, or nothing.
+        stated = attributes.get("aria-disabled", "").lower() if attributes else ""
+        self.disabling: str = stated if stated in ("true", "false") else parent.disabling if parent is not None else ""
         self.rendered = True
         # Inside an element that is not displayed or has `aria-hidden`.
         self.hidden = False

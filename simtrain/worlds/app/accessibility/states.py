@@ -23,14 +23,15 @@ INVALID = words(
 LEVEL = frozenset({"heading", "listitem", "row", "treeitem"})
 SELECTED = frozenset({"gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"})
 
+_STATEFUL = CHECKED | DISABLED | EXPANDED | INVALID | LEVEL | SELECTED
+
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 
 def written_states(element: Element, role: str, page: Page, state: FormState, *, focused: bool) -> str:
     """The states in square brackets, in Playwright's order and wording, each after a space."""
-    if not element.attributes and not focused and role not in ("heading", "option", "textbox"):
-        # Most elements: nothing but an ancestor can matter.
-        return " [disabled]" if role in DISABLED and is_disabled(element, role) else ""
+    if role not in _STATEFUL and not focused and "aria-hidden" not in element.attributes:
+        return ""
     parts: list[str] = []
     attributes = element.attributes
     if role in CHECKED and (checked := checked_state(element, state)):
@@ -66,15 +67,7 @@ def is_disabled(element: Element, role: str) -> bool:
     """Whether it is disabled, by HTML or by ARIA on it or around it."""
     if is_natively_disabled(element):
         return True
-    ancestor: Element | None = element
-    while ancestor is not None:
-        if ancestor.attributes and (stated := ancestor.attributes.get("aria-disabled", "").lower()) in (
-            "true",
-            "false",
-        ):
-            return stated == "true"
-        ancestor = ancestor.parent
-    return False
+    return element.disabling == "true"
 
 
 def is_expanded(element: Element, role: str) -> bool:

@@ -19,7 +19,41 @@ pytestmark = pytest.mark.full
 WORDS = some.sampled_from(
     ["Save", "two words", " spaced ", "a: b", "42", "- dash", "yes", "<i>x</i>", "&nbsp;", "It's", ""]
 )
-STYLE = "<style>.gone { display: none } .unseen { visibility: hidden } .flex { display: flex } .hand { cursor: pointer } .block { display: block }</style>"
+STYLE = """<style>.gone { display: none } .unseen { visibility: hidden } .flex { display: flex } .hand { cursor: pointer }
+.block { display: block }</style>"""
+KINDS = (
+    "text",
+    "search",
+    "email",
+    "number",
+    "range",
+    "checkbox",
+    "radio",
+    "submit",
+    "button",
+    "reset",
+    "file",
+    "password",
+    "date",
+    "color",
+)
+BLOCKS = (
+    "div",
+    "p",
+    "section",
+    "article",
+    "nav",
+    "main",
+    "aside",
+    "header",
+    "footer",
+    "form",
+    "h2",
+    "blockquote",
+    "fieldset",
+    "details",
+)
+MORE_BLOCKS = ("ul", "ol", "figure", "dialog", "address")
 
 
 def attributes(*extra: str) -> some.SearchStrategy[str]:
@@ -43,25 +77,8 @@ def listed(parts: some.SearchStrategy[str]) -> some.SearchStrategy[str]:
 
 
 def controls() -> some.SearchStrategy[str]:
-    kinds = [
-        "text",
-        "search",
-        "email",
-        "number",
-        "range",
-        "checkbox",
-        "radio",
-        "submit",
-        "button",
-        "reset",
-        "file",
-        "password",
-        "date",
-        "color",
-        "hidden",
-    ]
     given = attributes("required", "disabled", "checked", 'value="7"', 'placeholder="Hint"', 'aria-invalid="true"')
-    inputs = some.builds(lambda kind, more: f'<input type="{kind}"{more}>', some.sampled_from(kinds), given)
+    inputs = some.builds(lambda kind, more: f'<input type="{kind}"{more}>', some.sampled_from(KINDS), given)
     option = some.builds(
         lambda more, text: f"<option{more}>{text}</option>", some.sampled_from(["", " selected", " disabled"]), WORDS
     )
@@ -84,28 +101,7 @@ def phrase(inner: some.SearchStrategy[str]) -> some.SearchStrategy[str]:
 
 
 def block(inner: some.SearchStrategy[str]) -> some.SearchStrategy[str]:
-    tags = [
-        "div",
-        "p",
-        "section",
-        "article",
-        "nav",
-        "main",
-        "aside",
-        "header",
-        "footer",
-        "form",
-        "h2",
-        "blockquote",
-        "fieldset",
-        "details",
-        "ul",
-        "ol",
-        "figure",
-        "dialog",
-        "address",
-    ]
-    plain = some.sampled_from(tags).flatmap(lambda tag: wrapped(tag, inner, "open"))
+    plain = some.sampled_from(BLOCKS + MORE_BLOCKS).flatmap(lambda tag: wrapped(tag, inner, "open"))
     items = listed(wrapped("li", inner, 'value="3"'))
     lists = some.sampled_from(["ul", "ol", "menu"]).flatmap(lambda tag: wrapped(tag, items))
     cells = listed(wrapped("td", inner) | wrapped("th", inner, 'scope="row"', 'scope="col"'))

@@ -12,7 +12,8 @@ _CELLS = frozenset({"table-cell"})
 def has_area(element: Element) -> bool:
     """Whether its box is wider and higher than nothing."""
     if element.area is None:
-        element.area = _has_area(element)
+        shown = element.rendered and (element.style.visible or element.style.display == "contents")
+        element.area = shown and _takes_room(element)
     return element.area
 
 
@@ -33,11 +34,6 @@ def is_inline(element: Element) -> bool:
         elif has_area(child):
             return False
     return False
-
-
-def _has_area(element: Element) -> bool:
-    shown = element.rendered and (element.style.visible or element.style.display == "contents")
-    return shown and _takes_room(element)
 
 
 def _takes_room(element: Element) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simtrain.worlds.app.accessibility.browser_styles import OWN_CURSOR, OWN_LETTERS, PADDED, display_of, has_pointer
-from simtrain.worlds.app.accessibility.page import Element, Page, Style
+from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, Style
 from simtrain.worlds.app.accessibility.stylesheets import (
     FOR_ALL,
     Declaration,
@@ -130,9 +130,16 @@ def _place(element: Element, parent: Element | None, style: Style) -> None:
         element.hidden = gone
         return
     element.rendered = parent.rendered and not gone and (parent.tag not in _FOLDING or not _folded(element, parent))
-    element.hidden = parent.hidden or gone or element.attributes.get("aria-hidden", "").lower() == "true"
+    attributes = element.attributes
+    element.hidden = (
+        parent.hidden or gone or ("aria-hidden" in attributes and attributes["aria-hidden"].lower() == "true")
+    )
+    if style.display != "contents" and element.tag not in _SPECIAL:
+        element.concealed = element.hidden or not (element.rendered and style.visible)
 
 
+# What else hides these is for whoever asks.
+_SPECIAL = UNRENDERED | {"option", "optgroup"}
 _FOLDING = frozenset({"details", "option"})
 
 

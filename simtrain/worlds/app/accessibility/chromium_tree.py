@@ -14,6 +14,7 @@ from simtrain.worlds.app.accessibility.names import single_spaced
 from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
 from simtrain.worlds.app.accessibility.roles import is_list_box
 from simtrain.worlds.app.accessibility.states import focused_element
+from simtrain.worlds.app.accessibility.tree import ReadPage
 
 # Tags that BrowserGym marks; an element of another tag gets no bid.
 MARKED = words(
@@ -58,11 +59,9 @@ def bids_of(page: Page) -> dict[int, str]:
     return {element.position: str(number) for number, element in enumerate(marked)}
 
 
-def chromium_tree(
-    page: Page, state: FormState, *, url: str = "about:blank", bids: dict[int, str] | None = None
-) -> ChromiumNode:
-    """The tree of a page whose styles are applied. `url` is its address, against which those in it are resolved."""
-    return _Builder(page, state, url, bids_of(page) if bids is None else bids).root()
+def chromium_tree(read: ReadPage, *, url: str = "about:blank", bids: dict[int, str] | None = None) -> ChromiumNode:
+    """The tree of a page. `url` is its address, against which those in it are resolved; `bids` are given by position."""
+    return _Builder(read.page, read.state, url, bids_of(read.page) if bids is None else bids).root()
 
 
 class _Builder:

@@ -91,18 +91,18 @@ class _Distiller:
 def _merged(children: list[Node | str], name: str) -> list[Node | str]:
     """The children with neighbouring texts as one; none where a text only repeats the name."""
     merged: list[Node | str] = []
-    texts: list[str] = []
+    text = ""
     for child in children:
         if isinstance(child, str):
-            texts.append(child)
+            text += child
             continue
-        if texts:
-            if text := single_spaced("".join(texts)):
-                merged.append(text)
-            texts.clear()
+        if text:
+            if not text.isspace() and (single := single_spaced(text)):
+                merged.append(single)
+            text = ""
         merged.append(child)
-    if texts and (text := single_spaced("".join(texts))):
-        merged.append(text)
+    if text and not text.isspace() and (single := single_spaced(text)):
+        merged.append(single)
     return [] if len(merged) == 1 and merged[0] == name else merged
 
 

@@ -58,7 +58,7 @@ _DESCENDANT = Walk(target="descendant")
 
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
-_NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
+NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _NOTHING: frozenset[Element] = frozenset()
 
 
@@ -70,19 +70,19 @@ class Names:
         self.state = state
 
     def name_of(self, element: Element) -> tuple[str, Set[Element]]:
-        """The name, with single spaces, and the elements whose text it has; the empty text where it has none."""
+        """The name, with single spaces, and the elements within and elsewhere whose text it has; the empty text where it has none."""
         role = role_of(element, self.page) or ""
         if role in _UNNAMED:
             return "", _NOTHING
-        if element.tag not in _NAMED_NATIVELY and _NAMING.isdisjoint(element.attributes):
+        if element.tag not in _NAMED_NATIVELY and NAMING.isdisjoint(element.attributes):
             if role not in _FROM_CONTENT or self.is_hidden(element):
                 return "", _NOTHING
             children = element.children
             if not children:
-                return single_spaced((element.style.before or "") + (element.style.after or "")), {element}
+                return single_spaced((element.style.before or "") + (element.style.after or "")), _NOTHING
             if len(children) == 1 and isinstance(children[0], str) and element.position not in self.page.labels:
                 text = single_spaced((element.style.before or "") + children[0] + (element.style.after or ""))
-                return text, {element}
+                return text, _NOTHING
         sources: set[Element] = set()
         text = self.text(element, _SELF, set(), sources)
         return single_spaced(text), sources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -162,7 +163,9 @@ class Page:
                 # A browser that runs scripts reads what is in a noscript element as text.
                 continue
             given = node.attributes
-            attributes = {name: value or "" for name, value in given.items()} if given else {}
+            attributes = cast(dict[str, str], given)
+            if None in given.values():
+                attributes = {name: value or "" for name, value in given.items()}
             element = Element(tag, attributes, parent, len(elements))
             elements.append(element)
             nodes.append(node)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from simtrain.worlds.app.accessibility.distilling import distil
-from simtrain.worlds.app.accessibility.tree import Node, Tree
+from simtrain.worlds.app.accessibility.tree import Node, ReadPage
 
 # A longer name is left out.
 _LONGEST_NAME = 900
@@ -49,12 +49,12 @@ class Refs:
         return given[2]
 
 
-def write_snapshot(tree: Tree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
-    """The tree as lines of YAML, and the position of the element that each ref names. Uses the tree up."""
+def write_snapshot(read: ReadPage, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
+    """The page as lines of YAML, and the position of the element that each ref names."""
     refs = refs or Refs()
     positions: dict[str, int] = {}
     lines: list[str] = []
-    for child in distil(tree.children, refs.give):
+    for child in distil(read.nodes(), refs.give):
         if isinstance(child, str):
             lines.append("- text: " + yaml_value(child))
         else:

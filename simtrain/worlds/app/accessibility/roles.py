@@ -115,14 +115,17 @@ _NAMELESS = words(
 
 def role_of(element: Element, page: Page) -> str | None:
     """Its role; None where it has none (a `div`)."""
-    if element.role == "":
-        element.role = _role_of(element, page)
-    return element.role
+    role = element.role
+    if role == "":
+        if "role" in element.attributes:
+            role = _stated_role(element, page)
+        elif (role := role_by_tag(element, page)) is not None and element.tag in _INHERITS:
+            role = _native_role(element, page)
+        element.role = role
+    return role
 
 
-def _role_of(element: Element, page: Page) -> str | None:
-    if "role" not in element.attributes:
-        return _native_role(element, page)
+def _stated_role(element: Element, page: Page) -> str | None:
     explicit = explicit_role(element)
     if explicit is None:
         return _native_role(element, page)

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 from simtrain.worlds.app.accessibility.boxes import has_area, is_inline
 from simtrain.worlds.app.accessibility.cascade import apply_styles
 from simtrain.worlds.app.accessibility.form_state import UNTOUCHED, FormState, type_of, value_of
-from simtrain.worlds.app.accessibility.names import Names
+from simtrain.worlds.app.accessibility.names import NAMING, Names
 from simtrain.worlds.app.accessibility.page import Element, Page
 from simtrain.worlds.app.accessibility.roles import role_of
 from simtrain.worlds.app.accessibility.states import focused_element, written_states
@@ -54,28 +54,29 @@ class Node:
         self.ref = ""
 
 
-@dataclass(slots=True)
-class Tree:
-    """A page as a tree: the children of its root, the parsed page, and what of its stylesheets was passed over."""
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page as a browser shows it, what its forms hold, and what of its stylesheets was passed over."""
 
-    children: list[Node | str]
     page: Page
     state: FormState
-    names: Names
     passed_over: list[PassedOver]
 
+    def nodes(self) -> list[Node | str]:
+        """The tree as Playwright builds it: the children of its root, made anew on each call."""
+        return _Builder(self.page, self.state, Names(self.page, self.state)).build()
 
-def read_tree(
+
+def read_page(
     html: str | LexborHTMLParser, *, stylesheets: Mapping[str, str] | None = None, state: FormState = UNTOUCHED
-) -> Tree:
+) -> ReadPage:
     """Read a page, or a parsed document, as a browser at rest shows it, with what its forms hold.
 
     `stylesheets` gives the text of each sheet that the page links to, by its `href`; one that is missing counts as empty.
     """
     page = Page(html)
     passed_over = style_page(page, stylesheets or {})
-    names = Names(page, state)
-    return Tree(_Builder(page, state, names).build(), page, state, names, passed_over)
+    return ReadPage(page, state, passed_over)
 
 
 def style_page(page: Page, stylesheets: Mapping[str, str]) -> list[PassedOver]:
@@ -134,14 +135,13 @@ class _Builder:
             role = "iframe"
         elif role in ("presentation", "none"):
             return None, _NO_SOURCES
-        if (
-            role == "generic"
-            and is_inline(element)
-            and len(element.children) == 1
-            and isinstance(element.children[0], str)
-        ):
-            return None, _NO_SOURCES
-        nameless = role == "iframe" or (role == "generic" and not element.attributes and element.tag != "summary")
+        if role == "generic":
+            children = element.children
+            if len(children) == 1 and isinstance(children[0], str) and is_inline(element):
+                return None, _NO_SOURCES
+            nameless = element.tag != "summary" and NAMING.isdisjoint(element.attributes)
+        else:
+            nameless = role == "iframe"
         name, sources = ("", _NO_SOURCES) if nameless else self._names.name_of(element)
         focused = element is self._focused
         node = Node(element, role, name, reachable=element.style.events and has_area(element), active=focused)

@@ -15,7 +15,7 @@ from report import Figure, arguments, cpu, show
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import chromium_tree
 from simtrain.worlds.app.accessibility.playwright_form import write_snapshot
-from simtrain.worlds.app.accessibility.tree import read_page, walk
+from simtrain.worlds.app.accessibility.tree import read_tree, walk
 
 FORMS = 30
 STYLE = """body { font: 14px sans-serif; color: #222 } .hidden { display: none } nav ul { list-style: none } .row { display: flex }
@@ -38,8 +38,8 @@ def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
     html = page()
-    nodes = len(walk(read_page(html).nodes()))
-    ours = cpu(partial(_repeat, lambda: write_snapshot(read_page(html))), rounds=options.rounds) / READS
+    nodes = len(walk(read_tree(html).children))
+    ours = cpu(partial(_repeat, lambda: write_snapshot(read_tree(html))), rounds=options.rounds) / READS
     gym = cpu(partial(_repeat, lambda: _axtree(html)), rounds=options.rounds) / READS
     chromium, driver, wall = _chromium(html, options.rounds)
     figures = [
@@ -60,7 +60,7 @@ def _repeat(read: Callable[[], object]) -> None:
 
 
 def _axtree(html: str) -> str:
-    tree = read_page(html)
+    tree = read_tree(html)
     return write_axtree(chromium_tree(tree, url="https://shop.example/"))
 
 

@@ -1,9 +1,7 @@
 """Which elements have an area on the screen, as far as that can be told without a layout."""
 
-from __future__ import annotations
-
 from simtrain.worlds.app.accessibility.browser_styles import REPLACED
-from simtrain.worlds.app.accessibility.page import Element
+from simtrain.worlds.app.accessibility.document import Element
 
 _SHRINKING = frozenset({"inline-block", "inline-flex", "inline-grid", "inline-table", "table", "table-caption"})
 _CELLS = frozenset({"table-cell"})

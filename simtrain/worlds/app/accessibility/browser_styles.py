@@ -1,8 +1,6 @@
 """How elements are displayed where no stylesheet of a page says otherwise (HTML, section "Rendering"; as Chromium has it)."""
 
-from __future__ import annotations
-
-from simtrain.worlds.app.accessibility.page import Element, words
+from simtrain.worlds.app.accessibility.document import Element, words
 
 _BY_DISPLAY = {
     "block": "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure "

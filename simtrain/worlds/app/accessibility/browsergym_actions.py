@@ -1,7 +1,5 @@
 """The actions of BrowserGym as data, and the parser of what a model writes to call them. Nothing of it is ever run."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A page as BrowserGym writes it for a model: one line for each node of Chromium's tree, with the bids that its actions name."""
 
-from __future__ import annotations
-
 from simtrain.worlds.app.accessibility.chromium_tree import ChromiumNode
 
 _ONLY_WHEN_TRUE = frozenset({"required", "focused", "atomic"})

@@ -1,16 +1,14 @@
 """The cascade: what the stylesheets of a page come to for each of its elements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.worlds.app.accessibility.browser_styles import OWN_CURSOR, OWN_LETTERS, PADDED, display_of, has_pointer
-from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, Style
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, Style
 from simtrain.worlds.app.accessibility.stylesheets import (
     FOR_ALL,
     Declaration,
     PassedOver,
-    Rule,
+    StyleRule,
     Stylesheet,
     read_style_attribute,
 )
@@ -30,7 +28,7 @@ _BLOCKIFIED = {
 _CONTAINERS = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
 
 
-def apply_styles(page: Page, stylesheets: Sequence[Stylesheet]) -> list[PassedOver]:
+def apply_styles(page: HtmlDocument, stylesheets: Sequence[Stylesheet]) -> list[PassedOver]:
     """Give each element its style, and say whether it is rendered; returns what style attributes had outside the subset."""
     rules = [rule for stylesheet in stylesheets for rule in stylesheet.rules]
     matches = _matches(page, rules)
@@ -61,7 +59,7 @@ _TELLING = frozenset({"hidden", "href", "open", "popover"})
 _TYPED = frozenset({"input", "hr"})
 
 
-def _matches(page: Page, rules: Sequence[Rule]) -> dict[int, list[int]]:
+def _matches(page: HtmlDocument, rules: Sequence[StyleRule]) -> dict[int, list[int]]:
     """The numbers of the rules that match each element, by its position."""
     found: dict[int, list[int]] = {}
     by_memory, find = page.by_memory, page.parser.css
@@ -73,7 +71,7 @@ def _matches(page: Page, rules: Sequence[Rule]) -> dict[int, list[int]]:
     return found
 
 
-def _won(rules: Sequence[Rule], matched: Sequence[int], own: str) -> _Won | None:
+def _won(rules: Sequence[StyleRule], matched: Sequence[int], own: str) -> _Won | None:
     """The winners of the cascade among the rules that match an element and its own style attribute."""
     if not matched and not own:
         return None

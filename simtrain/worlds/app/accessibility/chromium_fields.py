@@ -1,7 +1,5 @@
 """The parts that Chromium shows within fields for dates and times, in American English."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 

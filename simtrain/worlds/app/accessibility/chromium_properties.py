@@ -1,13 +1,11 @@
 """Values and properties of nodes in Chromium's accessibility tree, in the order in which the DevTools protocol lists them."""
 
-from __future__ import annotations
-
 import struct
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, is_checked, type_of, value_of
-from simtrain.worlds.app.accessibility.names import Names, single_spaced
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.names import AccessibleNames, single_spaced
 from simtrain.worlds.app.accessibility.roles import is_list_box
 from simtrain.worlds.app.accessibility.states import CHECKED, DISABLED, invalid_state, is_disabled, is_selected
 
@@ -35,7 +33,7 @@ _SELECTABLE = frozenset({"gridcell", "option", "tab", "treeitem"})
 class ChromiumProperties:
     """Reads the values and properties of the elements of a page."""
 
-    def __init__(self, page: Page, state: FormState, names: Names, url: str) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, names: AccessibleNames, url: str) -> None:
         self._page = page
         self._state = state
         self._names = names

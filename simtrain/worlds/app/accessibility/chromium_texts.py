@@ -1,11 +1,9 @@
 """The texts of a page as Chromium lays them out: white space folded, none at the ends of lines."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.worlds.app.accessibility.browser_styles import REPLACED
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 
 # The laid out text of each text node, by the position of its element and its number among the children; absent where nothing is left.
 Texts = dict[tuple[int, int], str]
@@ -14,7 +12,7 @@ _SPACES = re.compile("[ \t\n\f\r]+")
 _WORD_STARTS = re.compile(r"(?<!\w)\w")
 
 
-def lay_out_texts(page: Page) -> Texts:
+def lay_out_texts(page: HtmlDocument) -> Texts:
     """Fold the white space of all texts that are rendered."""
     flow = _Flow()
     flow.element(page.body)

@@ -9,12 +9,12 @@ from simtrain.worlds.app.accessibility.chromium_names import ChromiumNames
 from simtrain.worlds.app.accessibility.chromium_properties import ChromiumProperties, Properties, Value, option_text
 from simtrain.worlds.app.accessibility.chromium_roles import chromium_role, find_layout_tables
 from simtrain.worlds.app.accessibility.chromium_texts import Texts, is_needless_space, lay_out_texts, transformed
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, type_of, value_of
 from simtrain.worlds.app.accessibility.names import single_spaced
-from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
 from simtrain.worlds.app.accessibility.roles import is_list_box
 from simtrain.worlds.app.accessibility.states import focused_element
-from simtrain.worlds.app.accessibility.tree import ReadPage
+from simtrain.worlds.app.accessibility.tree import PageTree
 
 # Tags that BrowserGym marks; an element of another tag gets no bid.
 MARKED = words(
@@ -53,19 +53,19 @@ class ChromiumNode:
     children: list[ChromiumNode] = field(default_factory=list["ChromiumNode"])
 
 
-def bids_of(page: Page) -> dict[int, str]:
+def bids_of(page: HtmlDocument) -> dict[int, str]:
     """The bid of each element that BrowserGym marks, by position: a number in document order."""
     marked = (element for element in page.elements if element.tag in MARKED)
     return {element.position: str(number) for number, element in enumerate(marked)}
 
 
-def chromium_tree(read: ReadPage, *, url: str = "about:blank", bids: dict[int, str] | None = None) -> ChromiumNode:
+def chromium_tree(read: PageTree, *, url: str = "about:blank", bids: dict[int, str] | None = None) -> ChromiumNode:
     """The tree of a page. `url` is its address, against which those in it are resolved; `bids` are given by position."""
     return _Builder(read.page, read.state, url, bids_of(read.page) if bids is None else bids).root()
 
 
 class _Builder:
-    def __init__(self, page: Page, state: FormState, url: str, bids: dict[int, str]) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, url: str, bids: dict[int, str]) -> None:
         self._page = page
         self._state = state
         self._names = ChromiumNames(page, state)

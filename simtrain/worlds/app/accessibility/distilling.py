@@ -1,11 +1,9 @@
 """What Playwright leaves out of a tree that is written for a model: empty wrappers, nameless pictures, names that repeat what they hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
+from simtrain.worlds.app.accessibility.document import words
 from simtrain.worlds.app.accessibility.names import single_spaced
-from simtrain.worlds.app.accessibility.page import words
 from simtrain.worlds.app.accessibility.tree import Node
 
 # Their names tell one from another, even where they repeat what is in them.

@@ -1,14 +1,12 @@
 """The accessible name of each element (accname 1.2), as Playwright computes it, with the elements that it was taken from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from simtrain.worlds.app.accessibility.boxes import has_text_area
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, type_of, value_of
-from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
 from simtrain.worlds.app.accessibility.roles import role_of
 
 _UNNAMED = words(
@@ -40,7 +38,7 @@ def single_spaced(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class NameWalk:
     """How the element at hand was reached. `hidden` elements count where a hidden one was asked for by name."""
 
     # "self" for the element that is named, "descendant" within it, "" where another element names it.
@@ -53,8 +51,8 @@ class Walk:
     without_content: bool = False
 
 
-_SELF = Walk(target="self")
-_DESCENDANT = Walk(target="descendant")
+_SELF = NameWalk(target="self")
+_DESCENDANT = NameWalk(target="descendant")
 
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
@@ -62,10 +60,10 @@ NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _NOTHING: frozenset[Element] = frozenset()
 
 
-class Names:
+class AccessibleNames:
     """The names of the elements of a page."""
 
-    def __init__(self, page: Page, state: FormState) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState) -> None:
         self.page = page
         self.state = state
 
@@ -92,7 +90,7 @@ class Names:
         attributes = element.attributes
         if "aria-describedby" in attributes:
             referred = self.page.referred(attributes["aria-describedby"])
-            walks = [(each, Walk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
+            walks = [(each, NameWalk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
             return single_spaced(" ".join(self.text(each, walk, set(), set()) for each, walk in walks))
         return single_spaced(attributes.get("aria-description", attributes.get("title", "")))
 
@@ -121,7 +119,7 @@ class Names:
         select = element.closest("select")
         return select is not None and role_of(select, self.page) == "combobox"
 
-    def text(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
+    def text(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         if element in visited:
             return ""
         if element.tag in UNRENDERED or (not walk.hidden and self.is_hidden(element)):
@@ -175,7 +173,9 @@ class Names:
         parts: list[str] = []
         for element in elements:
             found: set[Element] = set()
-            parts.append(self.text(element, Walk(by_reference=True, hidden=self.is_hidden(element)), visited, found))
+            parts.append(
+                self.text(element, NameWalk(by_reference=True, hidden=self.is_hidden(element)), visited, found)
+            )
             sources |= found
         name = " ".join(parts)
         return name if name.strip() or any(parts) else ""
@@ -184,7 +184,7 @@ class Names:
         self,
         element: Element,
         role: str,
-        walk: Walk,
+        walk: NameWalk,
         visited: set[Element],
         sources: set[Element],
         labelled_by: list[Element],
@@ -235,7 +235,7 @@ class Names:
         return [*element.descendants(), *(inner for each in owned for inner in (each, *each.descendants()))]
 
     def native(
-        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
         tag = element.tag
@@ -270,7 +270,7 @@ class Names:
         return None
 
     def _captioned(
-        self, element: Element, caption: str, walk: Walk, visited: set[Element], sources: set[Element]
+        self, element: Element, caption: str, walk: NameWalk, visited: set[Element], sources: set[Element]
     ) -> str:
         found = next((child for child in element.elements() if child.tag == caption), None)
         if found is not None:
@@ -278,7 +278,7 @@ class Names:
         return self._from(element, element.attributes.get("title", ""), sources)
 
     def _input(
-        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         attributes, kind = element.attributes, type_of(element)
         if kind in ("button", "submit", "reset"):
@@ -296,7 +296,7 @@ class Names:
             return self._from(element, next(text for text in candidates if text.strip()), sources)
         return None if labelled else self._labelled(element, walk, visited, sources)
 
-    def _labelled(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str | None:
+    def _labelled(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
         visited.add(element)
         if self.page.labels.get(element.position):
             return self.from_labels(element, visited, sources)
@@ -315,11 +315,12 @@ class Names:
     def from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
         labels = self.page.labels[element.position]
         parts = [
-            self.text(label, Walk(in_label=True, hidden=self.is_hidden(label)), visited, sources) for label in labels
+            self.text(label, NameWalk(in_label=True, hidden=self.is_hidden(label)), visited, sources)
+            for label in labels
         ]
         return " ".join(part for part in parts if part)
 
-    def _content(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
+    def _content(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         """The text of what is in it; blocks are set off by spaces."""
         within = self._within(walk)
         parts: list[str] = [element.style.before or ""]
@@ -348,10 +349,10 @@ class Names:
             sources.add(element)
         return text
 
-    def _within(self, walk: Walk) -> Walk:
+    def _within(self, walk: NameWalk) -> NameWalk:
         if walk is _SELF:
             return _DESCENDANT
         return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
 
-    def _as_native(self, element: Element, walk: Walk) -> Walk:
+    def _as_native(self, element: Element, walk: NameWalk) -> NameWalk:
         return replace(self._within(walk), as_native=True, hidden=self.is_hidden(element))

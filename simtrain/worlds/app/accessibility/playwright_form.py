@@ -1,13 +1,11 @@
 """A page as Playwright writes it for a model: `aria_snapshot(mode="ai")`, as the tools of @playwright/mcp return it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 
 from simtrain.worlds.app.accessibility.distilling import distil
-from simtrain.worlds.app.accessibility.tree import Node, ReadPage
+from simtrain.worlds.app.accessibility.tree import Node, PageTree
 
 # A longer name is left out.
 _LONGEST_NAME = 900
@@ -49,12 +47,12 @@ class Refs:
         return given[2]
 
 
-def write_snapshot(read: ReadPage, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
+def write_snapshot(read: PageTree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
     """The page as lines of YAML, and the position of the element that each ref names."""
     refs = refs or Refs()
     positions: dict[str, int] = {}
     lines: list[str] = []
-    for child in distil(read.nodes(), refs.give):
+    for child in distil(read.children, refs.give):
         if isinstance(child, str):
             lines.append("- text: " + yaml_value(child))
         else:

@@ -1,7 +1,5 @@
 """The tools of @playwright/mcp 0.0.83 as data, and the wording of its replies."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import lru_cache

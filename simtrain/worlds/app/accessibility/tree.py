@@ -9,9 +9,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from simtrain.worlds.app.accessibility.boxes import has_area, is_inline
 from simtrain.worlds.app.accessibility.cascade import apply_styles
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 from simtrain.worlds.app.accessibility.form_state import UNTOUCHED, FormState, type_of, value_of
-from simtrain.worlds.app.accessibility.names import NAMING, Names
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.names import NAMING, AccessibleNames
 from simtrain.worlds.app.accessibility.roles import role_of
 from simtrain.worlds.app.accessibility.states import focused_element, written_states
 from simtrain.worlds.app.accessibility.stylesheets import PassedOver, Stylesheet, read_stylesheet
@@ -55,31 +55,32 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPage:
+class PageTree:
     """A page as a browser shows it, what its forms hold, and what of its stylesheets was passed over."""
 
-    page: Page
+    page: HtmlDocument
     state: FormState
     passed_over: list[PassedOver]
 
-    def nodes(self) -> list[Node | str]:
+    @property
+    def children(self) -> list[Node | str]:
         """The tree as Playwright builds it: the children of its root, made anew on each call."""
-        return _Builder(self.page, self.state, Names(self.page, self.state)).build()
+        return _Builder(self.page, self.state, AccessibleNames(self.page, self.state)).build()
 
 
-def read_page(
+def read_tree(
     html: str | LexborHTMLParser, *, stylesheets: Mapping[str, str] | None = None, state: FormState = UNTOUCHED
-) -> ReadPage:
+) -> PageTree:
     """Read a page, or a parsed document, as a browser at rest shows it, with what its forms hold.
 
     `stylesheets` gives the text of each sheet that the page links to, by its `href`; one that is missing counts as empty.
     """
-    page = Page(html)
+    page = HtmlDocument(html)
     passed_over = style_page(page, stylesheets or {})
-    return ReadPage(page, state, passed_over)
+    return PageTree(page, state, passed_over)
 
 
-def style_page(page: Page, stylesheets: Mapping[str, str]) -> list[PassedOver]:
+def style_page(page: HtmlDocument, stylesheets: Mapping[str, str]) -> list[PassedOver]:
     """Apply the stylesheets of a page in their order; returns what was passed over."""
     sheets: list[Stylesheet] = []
     for element in page.elements:
@@ -94,7 +95,7 @@ def style_page(page: Page, stylesheets: Mapping[str, str]) -> list[PassedOver]:
 class _Builder:
     """Builds the tree in one walk over the elements."""
 
-    def __init__(self, page: Page, state: FormState, names: Names) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, names: AccessibleNames) -> None:
         self._page = page
         self._state = state
         self._names = names

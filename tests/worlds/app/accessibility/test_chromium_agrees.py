@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import chromium_tree
 from simtrain.worlds.app.accessibility.playwright_form import write_snapshot
-from simtrain.worlds.app.accessibility.tree import read_page
+from simtrain.worlds.app.accessibility.tree import read_tree
 
 pytestmark = pytest.mark.full
 
@@ -42,7 +42,7 @@ async def axtree_agreements(browser: Browser, pages: list[SavedPage]) -> dict[st
         tab = await opened(browser, saved)
         expected = await axtree_lines(tab)
         await tab.close()
-        tree = read_page(saved.html, stylesheets=saved.stylesheets)
+        tree = read_tree(saved.html, stylesheets=saved.stylesheets)
         ours = write_axtree(chromium_tree(tree, url=saved.file.as_uri()))
         found[saved.name] = agreement(expected, ours.split("\n"))
     return found
@@ -54,7 +54,7 @@ async def snapshot_agreements(browser: Browser, pages: list[SavedPage]) -> dict[
         tab = await opened(browser, saved)
         expected = await tab.aria_snapshot(mode="ai")
         await tab.close()
-        ours, _ = write_snapshot(read_page(saved.html, stylesheets=saved.stylesheets))
+        ours, _ = write_snapshot(read_tree(saved.html, stylesheets=saved.stylesheets))
         found[saved.name] = agreement(without_refs(expected), without_refs(ours))
     return found
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from playwright.sync_api import Page, sync_playwright
 
 from simtrain.worlds.app.accessibility.playwright_form import write_snapshot
-from simtrain.worlds.app.accessibility.tree import read_page
+from simtrain.worlds.app.accessibility.tree import read_tree
 
 pytestmark = pytest.mark.full
 
@@ -139,7 +139,7 @@ def test_made_up_pages_read_as_playwright_reads_them(tab: Page, capsys: pytest.C
     def read(content: str) -> None:
         page = f"<!doctype html><html><head>{STYLE}</head><body><main><h1>Page</h1>{content}</main></body></html>"
         tab.set_content(page)
-        ours, _ = write_snapshot(read_page(page))
+        ours, _ = write_snapshot(read_tree(page))
         found.append(agreement(without_refs(tab.aria_snapshot(mode="ai")), without_refs(ours)))
 
     read()

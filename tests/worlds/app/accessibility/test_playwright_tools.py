@@ -12,7 +12,7 @@ import pytest
 from simtrain.worlds.app.accessibility import playwright_tools as said
 from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_snapshot
-from simtrain.worlds.app.accessibility.tree import read_page
+from simtrain.worlds.app.accessibility.tree import read_tree
 
 CAPTURED = Path(__file__).parent / "captured"
 CALLS: list[dict[str, Any]] = json.loads((CAPTURED / "playwright_mcp.json").read_text())
@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
 
 
 def snapshot(page: str, refs: Refs, state: FormState | None = None) -> str:
-    return said.snapshot_section(write_snapshot(read_page(pages()[page], state=state or FormState()), refs)[0])
+    return said.snapshot_section(write_snapshot(read_tree(pages()[page], state=state or FormState()), refs)[0])
 
 
 def without_console(text: str) -> str:
@@ -37,7 +37,7 @@ def without_console(text: str) -> str:
 
 
 def position(page: str, tag: str, nth: int = 0) -> int:
-    return [each.position for each in read_page(pages()[page]).page.elements if each.tag == tag][nth]
+    return [each.position for each in read_tree(pages()[page]).page.elements if each.tag == tag][nth]
 
 
 def test_the_server_has_twenty_five_tools_and_click_takes_a_target() -> None:

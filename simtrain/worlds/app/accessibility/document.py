@@ -128,7 +128,7 @@ class Element:
         return element is not None
 
 
-class Page:
+class HtmlDocument:
     """A parsed page."""
 
     __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "root")

@@ -70,7 +70,7 @@ def test_a_stale_bid_is_answered_as_browsergym_does() -> None:
     assert bid_not_found(99) == "ValueError: expected a string, got 99"
 
 
-@given(some.text(max_size=200) | some.text("()[]'\"\\,=clik \n\t0x{}-", max_size=400))
+@given(some.text(max_size=200) | some.text("()[]'\"\\,=click \n\t0x{}-", max_size=400))
 def test_any_text_is_read_or_refused(written: str) -> None:
     try:
         calls = parse_actions(written)

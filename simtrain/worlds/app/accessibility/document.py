@@ -17,6 +17,10 @@ def words(text: str) -> frozenset[str]:
 UNRENDERED = frozenset({"script", "style", "noscript", "template"})
 
 
+# Elements nested deeper than this are read as if they were beside each other. (Chromium does so from 512 on.)
+DEEPEST = 150
+
+
 class Style:
     """What the stylesheets decide of one element, as far as an accessibility tree depends on it."""
 
@@ -67,6 +71,7 @@ class Element:
         "attributes",
         "children",
         "concealed",
+        "depth",
         "disabling",
         "hidden",
         "parent",
@@ -86,6 +91,7 @@ class Element:
         self.parent = parent
         self.children: list[Element | str] = []
         self.position = position
+        self.depth: int = 0 if parent is None else parent.depth + 1
         # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
         # What `aria-disabled` says here or around it: `true`, `false`, or nothing.
         stated = attributes.get("aria-disabled", "").lower() if attributes else ""
@@ -162,6 +168,8 @@ class HtmlDocument:
             if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
                 # A browser that runs scripts reads what is in a noscript element as text.
                 continue
+            while parent is not None and parent.depth >= DEEPEST:
+                parent = parent.parent
             given = node.attributes
             attributes = cast(dict[str, str], given)
             if None in given.values():

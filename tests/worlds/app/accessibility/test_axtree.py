@@ -3,6 +3,7 @@
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import chromium_tree
 from simtrain.worlds.app.accessibility.form_state import FormState
+from simtrain.worlds.app.accessibility.playwright_form import write_snapshot
 from simtrain.worlds.app.accessibility.tree import read_tree
 
 URL = "https://shop.example/cart?page=2"
@@ -75,3 +76,10 @@ def test_any_text_gives_a_tree() -> None:
         "<summary>",
     ):
         assert written(html)[0].startswith("RootWebArea")
+
+
+def test_elements_that_are_nested_too_deep_are_read() -> None:
+    for tag in ("div", "ul><li", "table><tr><td", "b", "details open"):
+        html = f"<{tag}>" * 400 + "deep"
+        assert "deep" in "".join(written(html))
+        assert "deep" in write_snapshot(read_tree(html))[0]

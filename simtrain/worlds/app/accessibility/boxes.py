@@ -1,9 +1,7 @@
 """Which elements have an area on the screen, as far as that can be told without a layout."""
 
-from __future__ import annotations
-
 from simtrain.worlds.app.accessibility.browser_styles import REPLACED
-from simtrain.worlds.app.accessibility.page import Element
+from simtrain.worlds.app.accessibility.document import Element
 
 _SHRINKING = frozenset({"inline-block", "inline-flex", "inline-grid", "inline-table", "table", "table-caption"})
 _CELLS = frozenset({"table-cell"})
@@ -12,7 +10,8 @@ _CELLS = frozenset({"table-cell"})
 def has_area(element: Element) -> bool:
     """Whether its box is wider and higher than nothing."""
     if element.area is None:
-        element.area = _has_area(element)
+        shown = element.rendered and (element.style.visible or element.style.display == "contents")
+        element.area = shown and _takes_room(element)
     return element.area
 
 
@@ -35,27 +34,24 @@ def is_inline(element: Element) -> bool:
     return False
 
 
-def _has_area(element: Element) -> bool:
+def _takes_room(element: Element) -> bool:
+    """Whether it has an area on the page, visible or not."""
     style = element.style
-    if not element.rendered or not (style.visible or style.display == "contents"):
+    if not element.rendered or (style.zero and style.display != "contents"):
         return False
     if style.display == "contents":
         return _filled(element, floats=True)
-    if style.zero:
-        return False
     if element.tag in ("option", "optgroup") and (select := element.closest("select")) is not None:
         return "multiple" in select.attributes or _number(select.attributes.get("size")) > 1
     if element.tag in REPLACED:
         return True
-    if element.tag == "br" or element.tag == "wbr":
+    if element.tag in ("br", "wbr"):
         return False
     if style.display == "inline":
         return style.padded or _filled(element, floats=False)
-    if style.display in _CELLS or style.padded:
+    if style.padded or style.display in _CELLS or element.tag == "details":
         return True
     if style.display == "list-item" and style.markers and element.tag == "li":
-        return True
-    if element.tag == "details":
         return True
     holds_floats = style.contains_floats or style.display in _SHRINKING or "flex" in style.display
     return _filled(element, floats=holds_floats or style.display == "flow-root")
@@ -77,11 +73,6 @@ def _filled(element: Element, *, floats: bool) -> bool:
         ):
             return True
     return False
-
-
-def _takes_room(element: Element) -> bool:
-    """Whether it has an area, visible or not."""
-    return element.rendered and (has_area(element) or (not element.style.visible and _filled(element, floats=True)))
 
 
 def _number(text: str | None) -> int:

@@ -1,8 +1,6 @@
 """How elements are displayed where no stylesheet of a page says otherwise (HTML, section "Rendering"; as Chromium has it)."""
 
-from __future__ import annotations
-
-from simtrain.worlds.app.accessibility.page import Element, words
+from simtrain.worlds.app.accessibility.document import Element, words
 
 _BY_DISPLAY = {
     "block": "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure "
@@ -29,6 +27,9 @@ DISPLAY = {tag: display for display, tags in _BY_DISPLAY.items() for tag in tags
 
 # Buttons and the like have a cursor of their own, whatever they are in.
 OWN_CURSOR = words("button input label meter optgroup option progress select textarea")
+
+# With letters of their own, whatever `text-transform` is around them.
+OWN_LETTERS = OWN_CURSOR - {"label"}
 
 # With an area although they may be empty.
 REPLACED = words("audio button canvas embed iframe img input meter object progress select svg textarea video")

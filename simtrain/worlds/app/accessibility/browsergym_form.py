@@ -1,15 +1,8 @@
 """A page as BrowserGym writes it for a model: one line for each node of Chromium's tree, with the bids that its actions name."""
 
-from __future__ import annotations
-
 from simtrain.worlds.app.accessibility.chromium_tree import ChromiumNode
 
 _ONLY_WHEN_TRUE = frozenset({"required", "focused", "atomic"})
-
-
-def stale_bid(bid: str) -> str:
-    """What BrowserGym answers to a bid that is not on the page."""
-    return f'ValueError: Could not find element with bid "{bid}"'
 
 
 def write_axtree(root: ChromiumNode, *, clickable: frozenset[str] = frozenset()) -> str:

@@ -1,15 +1,14 @@
 """The cascade: what the stylesheets of a page come to for each of its elements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-from simtrain.worlds.app.accessibility.browser_styles import OWN_CURSOR, PADDED, display_of, has_pointer
-from simtrain.worlds.app.accessibility.page import Element, Page, Style
+from simtrain.worlds.app.accessibility.browser_styles import OWN_CURSOR, OWN_LETTERS, PADDED, display_of, has_pointer
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, Style
 from simtrain.worlds.app.accessibility.stylesheets import (
     FOR_ALL,
     Declaration,
     PassedOver,
+    StyleRule,
     Stylesheet,
     read_style_attribute,
 )
@@ -29,35 +28,59 @@ _BLOCKIFIED = {
 _CONTAINERS = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
 
 
-def apply_styles(page: Page, stylesheets: Sequence[Stylesheet]) -> list[PassedOver]:
+def apply_styles(page: HtmlDocument, stylesheets: Sequence[Stylesheet]) -> list[PassedOver]:
     """Give each element its style, and say whether it is rendered; returns what style attributes had outside the subset."""
-    won = _matches(page, stylesheets)
+    rules = [rule for stylesheet in stylesheets for rule in stylesheet.rules]
+    matches = _matches(page, rules)
     passed_over: list[PassedOver] = []
+    # Elements of one tag below the same style that the same rules match share theirs: most of a page does.
+    shared: dict[tuple[object, ...], Style] = {}
     for element in page.elements:
-        ours = won.get(element.position)
-        attribute = element.attributes.get("style")
-        if attribute:
-            declarations, passed = read_style_attribute(attribute)
-            passed_over.extend(passed)
-            ours = {} if ours is None else ours
-            _add(ours, declarations, (0, 0, 0), 0, "", in_attribute=True)
-        _style(element, ours)
+        attributes, parent = element.attributes, element.parent
+        above = parent.style if parent is not None else None
+        matched = tuple(matches[element.position]) if element.position in matches else ()
+        own = attributes.get("style", "") if attributes else ""
+        if own:
+            passed_over.extend(read_style_attribute(own)[1])
+        key = (above, element.tag, matched, own, _TELLING.intersection(attributes) if attributes else None)
+        style = shared.get(key)
+        if style is None:
+            style = _style(element, above, _won(rules, matched, own))
+            plain = not own and "hidden" not in attributes and element.tag not in _TYPED
+            if plain and not any(rules[number].selector.pseudo for number in matched):
+                shared[key] = style
+        element.style = style
+        _place(element, parent, style)
     return passed_over
 
 
-def _matches(page: Page, stylesheets: Sequence[Stylesheet]) -> dict[int, _Won]:
-    won: dict[int, _Won] = {}
+# The attributes by whose presence the browser's own styles differ; of these tags by their values as well.
+_TELLING = frozenset({"hidden", "href", "open", "popover"})
+_TYPED = frozenset({"input", "hr"})
+
+
+def _matches(page: HtmlDocument, rules: Sequence[StyleRule]) -> dict[int, list[int]]:
+    """The numbers of the rules that match each element, by its position."""
+    found: dict[int, list[int]] = {}
     by_memory, find = page.by_memory, page.parser.css
-    order = 0
-    for stylesheet in stylesheets:
-        for rule in stylesheet.rules:
-            order += 1
-            selector = rule.selector
-            for node in find(selector.text):
-                element = by_memory.get(node.mem_id)
-                if element is not None:
-                    ours = won.setdefault(element.position, {})
-                    _add(ours, rule.declarations, selector.specificity, order, selector.pseudo, in_attribute=False)
+    for number, rule in enumerate(rules):
+        for node in find(rule.selector.text):
+            element = by_memory.get(node.mem_id)
+            if element is not None:
+                found.setdefault(element.position, []).append(number)
+    return found
+
+
+def _won(rules: Sequence[StyleRule], matched: Sequence[int], own: str) -> _Won | None:
+    """The winners of the cascade among the rules that match an element and its own style attribute."""
+    if not matched and not own:
+        return None
+    won: _Won = {}
+    for number in matched:
+        selector = rules[number].selector
+        _add(won, rules[number].declarations, selector.specificity, number, selector.pseudo, in_attribute=False)
+    if own:
+        _add(won, read_style_attribute(own)[0], (0, 0, 0), 0, "", in_attribute=True)
     return won
 
 
@@ -78,38 +101,50 @@ def _add(
             won[key] = (weight, declaration.value)
 
 
-def _style(element: Element, won: _Won | None) -> None:
-    """Work out the style of an element whose parent has its own."""
-    parent = element.parent
-    above = parent.style if parent is not None else None
+def _style(element: Element, above: Style | None, won: _Won | None) -> Style:
+    """Work out the style of an element below one with the style `above`."""
     tag = element.tag
-    display = display_of(element)
     style = Style(
-        display,
+        display_of(element),
         visible=above is None or above.visible,
         pointer=has_pointer(element) or (above is not None and above.pointer and tag not in OWN_CURSOR),
         events=above is None or above.events,
         preserves_spaces=tag in ("pre", "textarea") or (above is not None and above.preserves_spaces),
+        transform="" if above is None or tag in OWN_LETTERS else above.transform,
     )
-    element.style = style
     style.padded = tag in PADDED
     if won is not None:
         _author(element, style, won)
-    if above is not None:
-        if (above.display in _CONTAINERS or style.out_of_flow) and style.display in _BLOCKIFIED:
-            style.display = _BLOCKIFIED[style.display]
-        assert parent is not None
-        element.rendered = parent.rendered and style.display != "none" and not _folded(element, parent)
-        element.hidden = (
-            parent.hidden or style.display == "none" or element.attributes.get("aria-hidden", "").lower() == "true"
-        )
-    else:
-        element.rendered = style.display != "none"
-        element.hidden = not element.rendered
+    if above is not None and (above.display in _CONTAINERS or style.out_of_flow) and style.display in _BLOCKIFIED:
+        style.display = _BLOCKIFIED[style.display]
+    return style
+
+
+def _place(element: Element, parent: Element | None, style: Style) -> None:
+    """Say whether an element is rendered, and whether it is hidden from assistive technology."""
+    gone = style.display == "none"
+    if parent is None:
+        element.rendered = not gone
+        element.hidden = gone
+        return
+    element.rendered = parent.rendered and not gone and (parent.tag not in _FOLDING or not _folded(element, parent))
+    attributes = element.attributes
+    element.hidden = (
+        parent.hidden or gone or ("aria-hidden" in attributes and attributes["aria-hidden"].lower() == "true")
+    )
+    if style.display != "contents" and element.tag not in _SPECIAL:
+        element.concealed = element.hidden or not (element.rendered and style.visible)
+
+
+# What else hides these is for whoever asks.
+_SPECIAL = UNRENDERED | {"option", "optgroup"}
+_FOLDING = frozenset({"details", "option"})
 
 
 def _folded(element: Element, parent: Element) -> bool:
-    """Whether it is in the closed part of a details element."""
+    """Whether it is in the closed part of a details element, or is markup within an option, of which only the text is shown."""
+    if parent.tag == "option":
+        return True
     if parent.tag != "details" or "open" in parent.attributes:
         return False
     return element is not next((child for child in parent.elements() if child.tag == "summary"), None)
@@ -128,6 +163,8 @@ def _author(element: Element, style: Style, won: _Won) -> None:
         style.events = events != "none"
     if (white := values.get("white-space")) is not None and white not in ("inherit", "unset", "revert"):
         style.preserves_spaces = white in ("pre", "pre-wrap", "break-spaces")
+    if (transform := values.get("text-transform")) is not None and transform not in ("inherit", "unset", "revert"):
+        style.transform = transform if transform not in ("none", "initial") else ""
     floats = values.get("float", "none") not in ("none", *FOR_ALL)
     placed = values.get("position", "static") in ("absolute", "fixed")
     style.out_of_flow = floats or placed

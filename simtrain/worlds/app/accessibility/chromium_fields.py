@@ -1,9 +1,7 @@
 """The parts that Chromium shows within fields for dates and times, in American English."""
 
-from __future__ import annotations
-
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _MONTHS = [
     "January",
@@ -35,8 +33,23 @@ class FieldPart:
 Parts = list[FieldPart | str]
 
 
-def field_parts(kind: str, value: str) -> tuple[Parts, str]:
-    """The parts of a field with the texts between them, and the name of what its button opens."""
+def field_parts(kind: str, value: str, low: str = "", high: str = "") -> tuple[Parts, str]:
+    """The parts of a field with the texts between them, and the name of what its button opens.
+
+    `low` and `high` are the limits that the field states; they narrow the years.
+    """
+    parts, button = _field_parts(kind, value)
+    years = re.match(r"\d+", low), re.match(r"\d+", high)
+    return [_narrowed(part, *years) if isinstance(part, FieldPart) else part for part in parts], button
+
+
+def _narrowed(part: FieldPart, low: re.Match[str] | None, high: re.Match[str] | None) -> FieldPart:
+    if part.name != "Year":
+        return part
+    return replace(part, low=int(low[0]) if low else part.low, high=int(high[0]) if high else part.high)
+
+
+def _field_parts(kind: str, value: str) -> tuple[Parts, str]:
     if kind == "date":
         return _date(value), "date"
     if kind == "time":

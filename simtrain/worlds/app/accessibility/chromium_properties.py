@@ -1,15 +1,13 @@
 """Values and properties of nodes in Chromium's accessibility tree, in the order in which the DevTools protocol lists them."""
 
-from __future__ import annotations
-
 import struct
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, is_checked, type_of, value_of
-from simtrain.worlds.app.accessibility.names import Names, single_spaced
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.names import AccessibleNames, single_spaced
 from simtrain.worlds.app.accessibility.roles import is_list_box
-from simtrain.worlds.app.accessibility.states import CHECKED, DISABLED, is_disabled, is_selected
+from simtrain.worlds.app.accessibility.states import CHECKED, DISABLED, invalid_state, is_disabled, is_selected
 
 Value = str | int | float | bool
 Properties = list[tuple[str, Value]]
@@ -35,7 +33,7 @@ _SELECTABLE = frozenset({"gridcell", "option", "tab", "treeitem"})
 class ChromiumProperties:
     """Reads the values and properties of the elements of a page."""
 
-    def __init__(self, page: Page, state: FormState, names: Names, url: str) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, names: AccessibleNames, url: str) -> None:
         self._page = page
         self._state = state
         self._names = names
@@ -106,6 +104,8 @@ class ChromiumProperties:
             and is_disabled(select, "listbox")
         ):
             return True
+        if role == "generic":
+            return element.attributes.get("aria-disabled", "").lower() == "true"
         return element.tag != "optgroup" and (role in DISABLED or role in _DATES) and is_disabled(element, role)
 
     def _widget(self, element: Element, role: str, found: Properties) -> None:
@@ -180,9 +180,9 @@ class ChromiumProperties:
 
     def _relations(self, element: Element, found: Properties) -> None:
         attributes = element.attributes
-        for name in ("describedby", "controls", "details", "flowto", "owns"):
+        for name in ("describedby", "controls", "details", "errormessage", "flowto", "owns"):
             ids = attributes.get(f"aria-{name}")
-            if ids is None:
+            if ids is None or (name == "errormessage" and invalid_state(element) == "false"):
                 continue
             present = [
                 each for each in self._page.referred(ids) if name == "describedby" or not self._names.is_hidden(each)
@@ -200,11 +200,14 @@ class ChromiumProperties:
 
     def resolved(self, address: str) -> str:
         """An address of the page, in full."""
-        joined = urljoin(self._url, address.strip()) if address.strip() else self._url
+        address = address.strip()
+        joined = urljoin(self._url, address) if address else self._url
+        if address.endswith("?") and not joined.endswith("?"):
+            joined += "?"
         parts = urlsplit(joined)
         if parts.scheme in ("http", "https") and not parts.path:
             joined = urlunsplit(parts._replace(path="/"))
-        return joined + "#" if address.strip() == "#" else joined
+        return joined + "#" if address == "#" else joined
 
 
 _DOC_LINKS = ("doc-backlink", "doc-biblioref", "doc-glossref", "doc-noteref")

@@ -1,9 +1,7 @@
 """The roles of Chromium's accessibility tree, as the DevTools protocol names them, where they differ from those of ARIA."""
 
-from __future__ import annotations
-
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import type_of
-from simtrain.worlds.app.accessibility.page import Element, Page, words
 from simtrain.worlds.app.accessibility.roles import explicit_role, role_by_tag, role_of
 
 _BY_TAG = {
@@ -37,7 +35,7 @@ _MORE_ROLES = words(
 )
 
 
-def chromium_role(element: Element, page: Page, layout_tables: set[int]) -> str:
+def chromium_role(element: Element, page: HtmlDocument, layout_tables: set[int]) -> str:
     """The role of an element that BrowserGym has marked, which keeps it in the tree."""
     explicit = _explicit(element)
     if explicit is not None:
@@ -89,7 +87,7 @@ def _explicit(element: Element) -> str | None:
     return None if role in (None, "presentation", "none") else {"img": "image"}.get(role, role)
 
 
-def _of_table(element: Element, page: Page, layout_tables: set[int]) -> str:
+def _of_table(element: Element, page: HtmlDocument, layout_tables: set[int]) -> str:
     table = element.closest("table")
     if table is None or explicit_role(table) not in (None, "presentation", "none"):
         return role_of(element, page) or "generic"
@@ -109,7 +107,7 @@ def _of_table(element: Element, page: Page, layout_tables: set[int]) -> str:
     return natural.get(element.tag, "columnheader") if role in (None, "presentation", "none") else role
 
 
-def find_layout_tables(page: Page) -> set[int]:
+def find_layout_tables(page: HtmlDocument) -> set[int]:
     """The positions of the tables that only lay things out, as Chromium guesses it."""
     return {element.position for element in page.elements if element.tag == "table" and _is_for_layout(element)}
 

@@ -1,25 +1,33 @@
 """The texts of a page as Chromium lays them out: white space folded, none at the ends of lines."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.worlds.app.accessibility.browser_styles import REPLACED
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 
 # The laid out text of each text node, by the position of its element and its number among the children; absent where nothing is left.
 Texts = dict[tuple[int, int], str]
 
 _SPACES = re.compile("[ \t\n\f\r]+")
-_LINE_ENDS = re.compile("[ \t\f\r]*\n[ \t\f\r]*")
+_WORD_STARTS = re.compile(r"(?<!\w)\w")
 
 
-def lay_out_texts(page: Page) -> Texts:
+def lay_out_texts(page: HtmlDocument) -> Texts:
     """Fold the white space of all texts that are rendered."""
     flow = _Flow()
     flow.element(page.body)
     flow.end_line()
     return {key: text for key, text in flow.texts.items() if text}
+
+
+def transformed(text: str, element: Element) -> str:
+    """A text in the letters in which it is shown."""
+    transform = element.style.transform
+    if not transform:
+        return text
+    if transform == "capitalize":
+        return _WORD_STARTS.sub(lambda found: found[0].upper(), text)
+    return text.upper() if transform == "uppercase" else text.lower()
 
 
 class _Flow:
@@ -77,6 +85,7 @@ class _Flow:
 
     def _text(self, element: Element, index: int, text: str) -> None:
         key = (element.position, index)
+        text = transformed(text, element)
         if element.style.preserves_spaces:
             self.texts[key] = text
             self._after_space, self._last = False, None

@@ -8,12 +8,13 @@ from simtrain.worlds.app.accessibility.chromium_fields import field_parts
 from simtrain.worlds.app.accessibility.chromium_names import ChromiumNames
 from simtrain.worlds.app.accessibility.chromium_properties import ChromiumProperties, Properties, Value, option_text
 from simtrain.worlds.app.accessibility.chromium_roles import chromium_role, find_layout_tables
-from simtrain.worlds.app.accessibility.chromium_texts import Texts, is_needless_space, lay_out_texts
+from simtrain.worlds.app.accessibility.chromium_texts import Texts, is_needless_space, lay_out_texts, transformed
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, type_of, value_of
 from simtrain.worlds.app.accessibility.names import single_spaced
-from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
 from simtrain.worlds.app.accessibility.roles import is_list_box
 from simtrain.worlds.app.accessibility.states import focused_element
+from simtrain.worlds.app.accessibility.tree import PageTree
 
 # Tags that BrowserGym marks; an element of another tag gets no bid.
 MARKED = words(
@@ -52,21 +53,19 @@ class ChromiumNode:
     children: list[ChromiumNode] = field(default_factory=list["ChromiumNode"])
 
 
-def bids_of(page: Page) -> dict[int, str]:
+def bids_of(page: HtmlDocument) -> dict[int, str]:
     """The bid of each element that BrowserGym marks, by position: a number in document order."""
     marked = (element for element in page.elements if element.tag in MARKED)
     return {element.position: str(number) for number, element in enumerate(marked)}
 
 
-def chromium_tree(
-    page: Page, state: FormState, *, url: str = "about:blank", bids: dict[int, str] | None = None
-) -> ChromiumNode:
-    """The tree of a page whose styles are applied. `url` is its address, against which those in it are resolved."""
-    return _Builder(page, state, url, bids_of(page) if bids is None else bids).root()
+def chromium_tree(read: PageTree, *, url: str = "about:blank", bids: dict[int, str] | None = None) -> ChromiumNode:
+    """The tree of a page. `url` is its address, against which those in it are resolved; `bids` are given by position."""
+    return _Builder(read.page, read.state, url, bids_of(read.page) if bids is None else bids).root()
 
 
 class _Builder:
-    def __init__(self, page: Page, state: FormState, url: str, bids: dict[int, str]) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, url: str, bids: dict[int, str]) -> None:
         self._page = page
         self._state = state
         self._names = ChromiumNames(page, state)
@@ -117,6 +116,8 @@ class _Builder:
         return select is not None and select.rendered and not select.hidden and not is_list_box(select)
 
     def _name(self, element: Element, role: str) -> str:
+        if role == "generic" and ("aria-label" in element.attributes or "aria-labelledby" in element.attributes):
+            return self._names.text_of(element, from_content=False)
         if role in _UNNAMED:
             return ""
         if role == "option" and element.tag == "option":
@@ -170,9 +171,9 @@ class _Builder:
         kind = type_of(element)
         value = value_of(element, self._state)
         if kind in ("date", "datetime-local", "month", "time", "week"):
-            return field_nodes(kind, value, self._bids.get(element.position, ""))
+            return field_nodes(kind, value, element, self._bids.get(element.position, ""))
         if kind in ("button", "submit", "reset"):
-            return [ChromiumNode("StaticText", value)] if value else []
+            return [ChromiumNode("StaticText", transformed(value, element))] if value else []
         if kind in ("checkbox", "radio", "file", "image", "range", "color"):
             return []
         return _typed(["•" * len(value) if kind == "password" else value])
@@ -247,10 +248,10 @@ def _typed(lines: list[str]) -> list[ChromiumNode]:
     return [ChromiumNode("generic", children=texts)]
 
 
-def field_nodes(kind: str, value: str, bid: str) -> list[ChromiumNode]:
+def field_nodes(kind: str, value: str, element: Element, bid: str) -> list[ChromiumNode]:
     """What Chromium shows within a field for a date or a time; its parts have the bid of the field."""
     found: list[ChromiumNode] = []
-    parts, button = field_parts(kind, value)
+    parts, button = field_parts(kind, value, element.attributes.get("min", ""), element.attributes.get("max", ""))
     for part in parts:
         if isinstance(part, str):
             found.append(ChromiumNode("StaticText", part))

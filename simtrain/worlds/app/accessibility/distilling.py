@@ -1,9 +1,9 @@
 """What Playwright leaves out of a tree that is written for a model: empty wrappers, nameless pictures, names that repeat what they hold."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
+from simtrain.worlds.app.accessibility.document import words
 from simtrain.worlds.app.accessibility.names import single_spaced
-from simtrain.worlds.app.accessibility.page import words
 from simtrain.worlds.app.accessibility.tree import Node
 
 # Their names tell one from another, even where they repeat what is in them.
@@ -14,13 +14,14 @@ _IDENTIFIED = words(
 )
 
 
-def distil(children: list[Node | str]) -> list[Node | str]:
-    """The tree as it is written. Changes the nodes that it is given."""
-    return _Distiller().children(children, None)
+def distil(children: list[Node | str], give_ref: Callable[[Node], str]) -> list[Node | str]:
+    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes the nodes that it is given."""
+    return _Distiller(give_ref).children(children, None)
 
 
 class _Distiller:
-    def __init__(self) -> None:
+    def __init__(self, give_ref: Callable[[Node], str]) -> None:
+        self._give_ref = give_ref
         self._above: list[Node] = []
         # Nodes that some name repeats and that have not been written yet.
         self._repeated: set[Node] = set()
@@ -43,7 +44,9 @@ class _Distiller:
     def _enter(self, node: Node) -> None:
         if not node.reachable:
             return
-        self._repeated.update(node.named_by)
+        node.ref = self._give_ref(node)
+        if node.named_by:
+            self._repeated.update(node.named_by)
         if node.role != "generic" or not all(isinstance(child, str) for child in node.children):
             self._repeated.discard(node)
 
@@ -86,18 +89,18 @@ class _Distiller:
 def _merged(children: list[Node | str], name: str) -> list[Node | str]:
     """The children with neighbouring texts as one; none where a text only repeats the name."""
     merged: list[Node | str] = []
-    texts: list[str] = []
+    text = ""
     for child in children:
         if isinstance(child, str):
-            texts.append(child)
+            text += child
             continue
-        if texts:
-            if text := single_spaced("".join(texts)):
-                merged.append(text)
-            texts.clear()
+        if text:
+            if not text.isspace() and (single := single_spaced(text)):
+                merged.append(single)
+            text = ""
         merged.append(child)
-    if texts and (text := single_spaced("".join(texts))):
-        merged.append(text)
+    if text and not text.isspace() and (single := single_spaced(text)):
+        merged.append(single)
     return [] if len(merged) == 1 and merged[0] == name else merged
 
 

@@ -1,12 +1,10 @@
 """What a form holds: the page's own values, and what has been typed, ticked, chosen and focused since."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simtrain.worlds.app.accessibility.page import Element, words
+from simtrain.worlds.app.accessibility.document import Element, words
 
 _TYPES = words(
     "button checkbox color date datetime-local email file hidden image month number password radio range reset "

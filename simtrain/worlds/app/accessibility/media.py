@@ -1,7 +1,5 @@
 """Media queries, for a screen of 1280 by 720 CSS pixels with light colours and a mouse."""
 
-from __future__ import annotations
-
 import re
 
 WIDTH, HEIGHT = 1280, 720

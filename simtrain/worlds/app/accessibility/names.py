@@ -1,14 +1,12 @@
 """The accessible name of each element (accname 1.2), as Playwright computes it, with the elements that it was taken from."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from simtrain.worlds.app.accessibility.boxes import has_text_area
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, type_of, value_of
-from simtrain.worlds.app.accessibility.page import UNRENDERED, Element, Page, words
 from simtrain.worlds.app.accessibility.roles import role_of
 
 _UNNAMED = words(
@@ -40,7 +38,7 @@ def single_spaced(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class NameWalk:
     """How the element at hand was reached. `hidden` elements count where a hidden one was asked for by name."""
 
     # "self" for the element that is named, "descendant" within it, "" where another element names it.
@@ -53,21 +51,36 @@ class Walk:
     without_content: bool = False
 
 
-_SELF = Walk(target="self")
+_SELF = NameWalk(target="self")
+_DESCENDANT = NameWalk(target="descendant")
+
+# Their names come from elsewhere than their content, or from elements of a certain kind within them.
+_NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
+NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
+_NOTHING: frozenset[Element] = frozenset()
 
 
-class Names:
+class AccessibleNames:
     """The names of the elements of a page."""
 
-    def __init__(self, page: Page, state: FormState) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState) -> None:
         self.page = page
         self.state = state
-        self._hidden: dict[int, bool] = {}
 
-    def name_of(self, element: Element) -> tuple[str, set[Element]]:
-        """The name, with single spaces, and the elements whose text it has; the empty text where it has none."""
-        if (role_of(element, self.page) or "") in _UNNAMED:
-            return "", set()
+    def name_of(self, element: Element) -> tuple[str, Set[Element]]:
+        """The name, with single spaces, and the elements within and elsewhere whose text it has; the empty text where it has none."""
+        role = role_of(element, self.page) or ""
+        if role in _UNNAMED:
+            return "", _NOTHING
+        if element.tag not in _NAMED_NATIVELY and NAMING.isdisjoint(element.attributes):
+            if role not in _FROM_CONTENT or self.is_hidden(element):
+                return "", _NOTHING
+            children = element.children
+            if not children:
+                return single_spaced((element.style.before or "") + (element.style.after or "")), _NOTHING
+            if len(children) == 1 and isinstance(children[0], str) and element.position not in self.page.labels:
+                text = single_spaced((element.style.before or "") + children[0] + (element.style.after or ""))
+                return text, _NOTHING
         sources: set[Element] = set()
         text = self.text(element, _SELF, set(), sources)
         return single_spaced(text), sources
@@ -77,16 +90,15 @@ class Names:
         attributes = element.attributes
         if "aria-describedby" in attributes:
             referred = self.page.referred(attributes["aria-describedby"])
-            walks = [(each, Walk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
+            walks = [(each, NameWalk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
             return single_spaced(" ".join(self.text(each, walk, set(), set()) for each, walk in walks))
         return single_spaced(attributes.get("aria-description", attributes.get("title", "")))
 
     def is_hidden(self, element: Element) -> bool:
         """Whether assistive technology does not get it."""
-        known = self._hidden.get(element.position)
-        if known is None:
-            known = self._hidden[element.position] = self._is_hidden(element)
-        return known
+        if element.concealed is None:
+            element.concealed = self._is_hidden(element)
+        return element.concealed
 
     def _is_hidden(self, element: Element) -> bool:
         if element.tag in UNRENDERED:
@@ -101,15 +113,13 @@ class Names:
             )
         if element.tag == "option" and element.closest("select") is not None:
             return False
-        return not (element.rendered and style.visible) or (
-            element.closest("optgroup") is element and self._drops_down(element)
-        )
+        return not (element.rendered and style.visible) or (element.tag == "optgroup" and self._drops_down(element))
 
     def _drops_down(self, element: Element) -> bool:
         select = element.closest("select")
         return select is not None and role_of(select, self.page) == "combobox"
 
-    def text(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
+    def text(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         if element in visited:
             return ""
         if element.tag in UNRENDERED or (not walk.hidden and self.is_hidden(element)):
@@ -163,7 +173,9 @@ class Names:
         parts: list[str] = []
         for element in elements:
             found: set[Element] = set()
-            parts.append(self.text(element, Walk(by_reference=True, hidden=self.is_hidden(element)), visited, found))
+            parts.append(
+                self.text(element, NameWalk(by_reference=True, hidden=self.is_hidden(element)), visited, found)
+            )
             sources |= found
         name = " ".join(parts)
         return name if name.strip() or any(parts) else ""
@@ -172,7 +184,7 @@ class Names:
         self,
         element: Element,
         role: str,
-        walk: Walk,
+        walk: NameWalk,
         visited: set[Element],
         sources: set[Element],
         labelled_by: list[Element],
@@ -223,7 +235,7 @@ class Names:
         return [*element.descendants(), *(inner for each in owned for inner in (each, *each.descendants()))]
 
     def native(
-        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
         tag = element.tag
@@ -258,7 +270,7 @@ class Names:
         return None
 
     def _captioned(
-        self, element: Element, caption: str, walk: Walk, visited: set[Element], sources: set[Element]
+        self, element: Element, caption: str, walk: NameWalk, visited: set[Element], sources: set[Element]
     ) -> str:
         found = next((child for child in element.elements() if child.tag == caption), None)
         if found is not None:
@@ -266,7 +278,7 @@ class Names:
         return self._from(element, element.attributes.get("title", ""), sources)
 
     def _input(
-        self, element: Element, walk: Walk, visited: set[Element], sources: set[Element], labelled: bool
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
     ) -> str | None:
         attributes, kind = element.attributes, type_of(element)
         if kind in ("button", "submit", "reset"):
@@ -284,7 +296,7 @@ class Names:
             return self._from(element, next(text for text in candidates if text.strip()), sources)
         return None if labelled else self._labelled(element, walk, visited, sources)
 
-    def _labelled(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str | None:
+    def _labelled(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
         visited.add(element)
         if self.page.labels.get(element.position):
             return self.from_labels(element, visited, sources)
@@ -303,11 +315,12 @@ class Names:
     def from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
         labels = self.page.labels[element.position]
         parts = [
-            self.text(label, Walk(in_label=True, hidden=self.is_hidden(label)), visited, sources) for label in labels
+            self.text(label, NameWalk(in_label=True, hidden=self.is_hidden(label)), visited, sources)
+            for label in labels
         ]
         return " ".join(part for part in parts if part)
 
-    def _content(self, element: Element, walk: Walk, visited: set[Element], sources: set[Element]) -> str:
+    def _content(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         """The text of what is in it; blocks are set off by spaces."""
         within = self._within(walk)
         parts: list[str] = [element.style.before or ""]
@@ -315,7 +328,7 @@ class Names:
         for child in element.children:
             if isinstance(child, str):
                 if not folded:
-                    parts.append(child)
+                    parts.append(self.shown(child, element))
                 continue
             text = self.text(child, within, visited, sources)
             parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
@@ -327,13 +340,19 @@ class Names:
         parts.append(element.style.after or "")
         return "".join(parts)
 
+    def shown(self, text: str, element: Element) -> str:
+        """A text of an element as it counts: in Playwright, as it was written."""
+        return text
+
     def _from(self, element: Element, text: str, sources: set[Element]) -> str:
         if text:
             sources.add(element)
         return text
 
-    def _within(self, walk: Walk) -> Walk:
+    def _within(self, walk: NameWalk) -> NameWalk:
+        if walk is _SELF:
+            return _DESCENDANT
         return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
 
-    def _as_native(self, element: Element, walk: Walk) -> Walk:
+    def _as_native(self, element: Element, walk: NameWalk) -> NameWalk:
         return replace(self._within(walk), as_native=True, hidden=self.is_hidden(element))

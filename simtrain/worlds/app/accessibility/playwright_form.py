@@ -1,13 +1,11 @@
 """A page as Playwright writes it for a model: `aria_snapshot(mode="ai")`, as the tools of @playwright/mcp return it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
 
 from simtrain.worlds.app.accessibility.distilling import distil
-from simtrain.worlds.app.accessibility.tree import Node, Tree, walk
+from simtrain.worlds.app.accessibility.tree import Node, PageTree
 
 # A longer name is left out.
 _LONGEST_NAME = 900
@@ -25,6 +23,8 @@ _QUOTED = re.compile(
     """,
     re.VERBOSE,
 )
+# Short texts that begin with a letter and mean something else to YAML, in lower case.
+_WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "infinity"})
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f]')
 
@@ -47,20 +47,12 @@ class Refs:
         return given[2]
 
 
-def stale_ref(ref: str) -> str:
-    """What the tools of @playwright/mcp answer to a ref that is not in the snapshot."""
-    return f"Ref {ref} not found in the current page snapshot. Try capturing new snapshot."
-
-
-def write_snapshot(tree: Tree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
-    """The tree as lines of YAML, and the position of the element that each ref names. Uses the tree up."""
+def write_snapshot(read: PageTree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
+    """The page as lines of YAML, and the position of the element that each ref names."""
     refs = refs or Refs()
     positions: dict[str, int] = {}
-    for node in walk(tree.children):
-        if node.reachable:
-            node.ref = refs.give(node)
     lines: list[str] = []
-    for child in distil(tree.children):
+    for child in distil(read.children, refs.give):
         if isinstance(child, str):
             lines.append("- text: " + yaml_value(child))
         else:
@@ -104,11 +96,28 @@ def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int],
 
 def yaml_key(text: str) -> str:
     """A text as a key of YAML, in single quotes where it needs them."""
-    return "'" + text.replace("'", "''") + "'" if _QUOTED.search(text) else text
+    if _is_plain(text) or not _QUOTED.search(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
 
 
 def yaml_value(text: str) -> str:
     """A text as a value of YAML, in double quotes where it needs them."""
-    if not _QUOTED.search(text):
+    if _is_plain(text) or not _QUOTED.search(text):
         return text
     return '"' + _ESCAPED.sub(lambda found: _ESCAPES.get(found[0], f"\\x{ord(found[0]):02x}"), text) + '"'
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is seen to need no quotes at a glance: most do not."""
+    return (
+        text[:1].isalpha()
+        and text.isprintable()
+        and ":" not in text
+        and "#" not in text
+        and "{" not in text
+        and "}" not in text
+        and "`" not in text
+        and text[-1] != " "
+        and (len(text) > 8 or text.lower() not in _WORDS)
+    )

@@ -1,11 +1,9 @@
 """The role of each element: its role attribute, else what HTML gives it (HTML-AAM 1.0), as Playwright reads both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import type_of
-from simtrain.worlds.app.accessibility.page import Element, Page, words
 
 # WAI-ARIA 1.2, without its abstract roles.
 ROLES = words(
@@ -113,16 +111,19 @@ _NAMELESS = words(
 )
 
 
-def role_of(element: Element, page: Page) -> str | None:
+def role_of(element: Element, page: HtmlDocument) -> str | None:
     """Its role; None where it has none (a `div`)."""
-    if element.role == "":
-        element.role = _role_of(element, page)
-    return element.role
+    role = element.role
+    if role == "":
+        if "role" in element.attributes:
+            role = _stated_role(element, page)
+        elif (role := role_by_tag(element, page)) is not None and element.tag in _INHERITS:
+            role = _native_role(element, page)
+        element.role = role
+    return role
 
 
-def _role_of(element: Element, page: Page) -> str | None:
-    if "role" not in element.attributes:
-        return _native_role(element, page)
+def _stated_role(element: Element, page: HtmlDocument) -> str | None:
     explicit = explicit_role(element)
     if explicit is None:
         return _native_role(element, page)
@@ -199,7 +200,7 @@ def is_natively_disabled(element: Element) -> bool:
     return False
 
 
-def role_by_tag(element: Element, page: Page) -> str | None:
+def role_by_tag(element: Element, page: HtmlDocument) -> str | None:
     """The role that HTML gives to an element, whatever is around it; None where it gives none."""
     role = _BY_TAG.get(element.tag)
     if role is not None:
@@ -208,7 +209,7 @@ def role_by_tag(element: Element, page: Page) -> str | None:
     return decide(element, page) if decide is not None else None
 
 
-def _native_role(element: Element, page: Page) -> str | None:
+def _native_role(element: Element, page: HtmlDocument) -> str | None:
     role = role_by_tag(element, page)
     if role is None:
         return None
@@ -221,19 +222,19 @@ def _native_role(element: Element, page: Page) -> str | None:
     return role
 
 
-def _link(element: Element, page: Page) -> str | None:
+def _link(element: Element, page: HtmlDocument) -> str | None:
     return "link" if "href" in element.attributes else None
 
 
-def _named(role: str) -> Callable[[Element, Page], str | None]:
-    def decide(element: Element, page: Page) -> str | None:
+def _named(role: str) -> Callable[[Element, HtmlDocument], str | None]:
+    def decide(element: Element, page: HtmlDocument) -> str | None:
         return role if "aria-label" in element.attributes or "aria-labelledby" in element.attributes else None
 
     return decide
 
 
-def _of_the_page(role: str) -> Callable[[Element, Page], str | None]:
-    def decide(element: Element, page: Page) -> str | None:
+def _of_the_page(role: str) -> Callable[[Element, HtmlDocument], str | None]:
+    def decide(element: Element, page: HtmlDocument) -> str | None:
         ancestor: Element | None = element
         while ancestor is not None:
             stated = ancestor.attributes.get("role")
@@ -245,7 +246,7 @@ def _of_the_page(role: str) -> Callable[[Element, Page], str | None]:
     return decide
 
 
-def _image(element: Element, page: Page) -> str | None:
+def _image(element: Element, page: HtmlDocument) -> str | None:
     attributes = element.attributes
     decorative = attributes.get("alt") == "" and not attributes.get("title")
     return (
@@ -255,7 +256,7 @@ def _image(element: Element, page: Page) -> str | None:
     )
 
 
-def _input(element: Element, page: Page) -> str | None:
+def _input(element: Element, page: HtmlDocument) -> str | None:
     kind = type_of(element)
     if kind == "hidden":
         return None
@@ -272,16 +273,16 @@ def is_list_box(select: Element) -> bool:
     return "multiple" in select.attributes or (size.isdecimal() and int(size) > 1)
 
 
-def _select(element: Element, page: Page) -> str | None:
+def _select(element: Element, page: HtmlDocument) -> str | None:
     return "listbox" if is_list_box(element) else "combobox"
 
 
-def _data_cell(element: Element, page: Page) -> str | None:
+def _data_cell(element: Element, page: HtmlDocument) -> str | None:
     table = element.closest("table")
     return "gridcell" if table is not None and explicit_role(table) in ("grid", "treegrid") else "cell"
 
 
-def _header_cell(element: Element, page: Page) -> str | None:
+def _header_cell(element: Element, page: HtmlDocument) -> str | None:
     scope = element.attributes.get("scope")
     if scope in ("col", "colgroup"):
         return "columnheader"
@@ -313,7 +314,7 @@ def _has_data(cell: Element | None) -> bool:
     )
 
 
-_DECIDED: dict[str, Callable[[Element, Page], str | None]] = {
+_DECIDED: dict[str, Callable[[Element, HtmlDocument], str | None]] = {
     "a": _link,
     "area": _link,
     "footer": _of_the_page("contentinfo"),

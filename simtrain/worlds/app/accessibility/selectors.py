@@ -1,7 +1,5 @@
 """Selectors of CSS: split into single ones, with their specificity and the pseudo-element that they select."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,7 +7,7 @@ import tinycss2
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from tinycss2 import ast
 
-from simtrain.worlds.app.accessibility.page import words
+from simtrain.worlds.app.accessibility.document import words
 
 # Those that depend on the structure of a page alone. What depends on the pointer, the focus, or on what a form holds is left out.
 STRUCTURAL = words(

@@ -1,9 +1,7 @@
 """The states of each element: ticked, disabled, expanded and the like, for the roles that have them."""
 
-from __future__ import annotations
-
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, is_checked, type_of
-from simtrain.worlds.app.accessibility.page import Element, Page, words
 from simtrain.worlds.app.accessibility.roles import is_natively_disabled, role_of
 
 CHECKED = frozenset(["checkbox", "menuitemcheckbox", "option", "radio", "switch", "menuitemradio", "treeitem"])
@@ -23,14 +21,15 @@ INVALID = words(
 LEVEL = frozenset({"heading", "listitem", "row", "treeitem"})
 SELECTED = frozenset({"gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"})
 
+_STATEFUL = CHECKED | DISABLED | EXPANDED | INVALID | LEVEL | SELECTED
+
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 
-def written_states(element: Element, role: str, page: Page, state: FormState, *, focused: bool) -> str:
+def written_states(element: Element, role: str, page: HtmlDocument, state: FormState, *, focused: bool) -> str:
     """The states in square brackets, in Playwright's order and wording, each after a space."""
-    if not element.attributes and not focused and role not in ("heading", "option", "textbox"):
-        # Most elements: nothing but an ancestor can matter.
-        return " [disabled]" if role in DISABLED and is_disabled(element, role) else ""
+    if role not in _STATEFUL and not focused and "aria-hidden" not in element.attributes:
+        return ""
     parts: list[str] = []
     attributes = element.attributes
     if role in CHECKED and (checked := checked_state(element, state)):
@@ -66,15 +65,7 @@ def is_disabled(element: Element, role: str) -> bool:
     """Whether it is disabled, by HTML or by ARIA on it or around it."""
     if is_natively_disabled(element):
         return True
-    ancestor: Element | None = element
-    while ancestor is not None:
-        if ancestor.attributes and (stated := ancestor.attributes.get("aria-disabled", "").lower()) in (
-            "true",
-            "false",
-        ):
-            return stated == "true"
-        ancestor = ancestor.parent
-    return False
+    return element.disabling == "true"
 
 
 def is_expanded(element: Element, role: str) -> bool:
@@ -111,7 +102,7 @@ def is_selected(element: Element, state: FormState) -> bool:
     return element.attributes.get("aria-selected", "").lower() == "true"
 
 
-def focused_element(page: Page, state: FormState) -> Element:
+def focused_element(page: HtmlDocument, state: FormState) -> Element:
     """The element that has the focus: the one said, else the first that asks for it, else the body."""
     if state.focused is not None:
         return page.elements[state.focused]
@@ -126,6 +117,6 @@ def focused_element(page: Page, state: FormState) -> Element:
     return page.body
 
 
-def role_name(element: Element, page: Page) -> str:
+def role_name(element: Element, page: HtmlDocument) -> str:
     """Its role; `generic` where it has none."""
     return role_of(element, page) or "generic"

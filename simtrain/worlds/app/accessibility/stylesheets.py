@@ -1,7 +1,5 @@
 """The declared subset of CSS that decides what is on a page: which rules of a stylesheet count, and which are passed over."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,8 +7,8 @@ from functools import lru_cache
 import tinycss2
 from tinycss2 import ast
 
+from simtrain.worlds.app.accessibility.document import words
 from simtrain.worlds.app.accessibility.media import applies
-from simtrain.worlds.app.accessibility.page import words
 from simtrain.worlds.app.accessibility.selectors import Selector, read_selectors
 
 # The properties on which the tree depends. Any other is free: colours, fonts, margins.
@@ -24,6 +22,7 @@ KEYWORDS: dict[str, frozenset[str]] = {
     "visibility": frozenset({"visible", "hidden", "collapse"}),
     "pointer-events": frozenset({"auto", "none", "all"}),
     "position": frozenset({"static", "relative", "absolute", "fixed", "sticky", "-webkit-sticky"}),
+    "text-transform": frozenset({"none", "uppercase", "lowercase", "capitalize"}),
     "float": frozenset({"none", "left", "right", "inline-start", "inline-end"}),
     "white-space": frozenset({"normal", "nowrap", "pre", "pre-wrap", "pre-line", "break-spaces"}),
 }
@@ -48,7 +47,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StyleRule:
     """A selector, what it declares for what it selects, and its place in the order of the sheet."""
 
     selector: Selector
@@ -67,7 +66,7 @@ class PassedOver:
 class Stylesheet:
     """The rules of a stylesheet that bear on the tree, in order, and what was passed over."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[StyleRule, ...]
     passed_over: tuple[PassedOver, ...]
 
 
@@ -88,7 +87,7 @@ def read_style_attribute(text: str) -> tuple[tuple[Declaration, ...], tuple[Pass
 
 class _Reader:
     def __init__(self) -> None:
-        self.rules: list[Rule] = []
+        self.rules: list[StyleRule] = []
         self.passed_over: list[PassedOver] = []
 
     def read(self, nodes: Sequence[ast.Node]) -> None:
@@ -132,7 +131,7 @@ class _Reader:
         selectors, unknown = read_selectors(rule.prelude)
         for name in unknown:
             self.pass_over(rule.source_line, f"selector {name}")
-        self.rules.extend(Rule(selector, declarations) for selector in selectors)
+        self.rules.extend(StyleRule(selector, declarations) for selector in selectors)
 
     def declarations(self, nodes: Sequence[ast.Node]) -> list[Declaration]:
         found: list[Declaration] = []

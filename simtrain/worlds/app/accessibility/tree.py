@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
 from simtrain.worlds.app.accessibility.boxes import has_area, is_inline
 from simtrain.worlds.app.accessibility.cascade import apply_styles
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 from simtrain.worlds.app.accessibility.form_state import UNTOUCHED, FormState, type_of, value_of
-from simtrain.worlds.app.accessibility.names import Names
-from simtrain.worlds.app.accessibility.page import Element, Page
+from simtrain.worlds.app.accessibility.names import NAMING, AccessibleNames
 from simtrain.worlds.app.accessibility.roles import role_of
 from simtrain.worlds.app.accessibility.states import focused_element, written_states
 from simtrain.worlds.app.accessibility.stylesheets import PassedOver, Stylesheet, read_stylesheet
 
-_NO_SOURCES: set[Element] = set()
+_NO_SOURCES: frozenset[Element] = frozenset()
 
 
 class Node:
@@ -54,31 +54,33 @@ class Node:
         self.ref = ""
 
 
-@dataclass(slots=True)
-class Tree:
-    """A page as a tree: the children of its root, the parsed page, and what of its stylesheets was passed over."""
+@dataclass(frozen=True, slots=True)
+class PageTree:
+    """A page as a browser shows it, what its forms hold, and what of its stylesheets was passed over."""
 
-    children: list[Node | str]
-    page: Page
+    page: HtmlDocument
     state: FormState
-    names: Names
     passed_over: list[PassedOver]
+
+    @property
+    def children(self) -> list[Node | str]:
+        """The tree as Playwright builds it: the children of its root, made anew on each call."""
+        return _Builder(self.page, self.state, AccessibleNames(self.page, self.state)).build()
 
 
 def read_tree(
     html: str | LexborHTMLParser, *, stylesheets: Mapping[str, str] | None = None, state: FormState = UNTOUCHED
-) -> Tree:
+) -> PageTree:
     """Read a page, or a parsed document, as a browser at rest shows it, with what its forms hold.
 
     `stylesheets` gives the text of each sheet that the page links to, by its `href`; one that is missing counts as empty.
     """
-    page = Page(html)
+    page = HtmlDocument(html)
     passed_over = style_page(page, stylesheets or {})
-    names = Names(page, state)
-    return Tree(_Builder(page, state, names).build(), page, state, names, passed_over)
+    return PageTree(page, state, passed_over)
 
 
-def style_page(page: Page, stylesheets: Mapping[str, str]) -> list[PassedOver]:
+def style_page(page: HtmlDocument, stylesheets: Mapping[str, str]) -> list[PassedOver]:
     """Apply the stylesheets of a page in their order; returns what was passed over."""
     sheets: list[Stylesheet] = []
     for element in page.elements:
@@ -93,7 +95,7 @@ def style_page(page: Page, stylesheets: Mapping[str, str]) -> list[PassedOver]:
 class _Builder:
     """Builds the tree in one walk over the elements."""
 
-    def __init__(self, page: Page, state: FormState, names: Names) -> None:
+    def __init__(self, page: HtmlDocument, state: FormState, names: AccessibleNames) -> None:
         self._page = page
         self._state = state
         self._names = names
@@ -128,20 +130,19 @@ class _Builder:
                 other for source in sources if (other := self._nodes.get(source)) is not None and other is not node
             ]
 
-    def _node(self, element: Element) -> tuple[Node | None, set[Element]]:
+    def _node(self, element: Element) -> tuple[Node | None, Set[Element]]:
         role = role_of(element, self._page) or "generic"
         if element.tag == "iframe":
             role = "iframe"
         elif role in ("presentation", "none"):
             return None, _NO_SOURCES
-        if (
-            role == "generic"
-            and is_inline(element)
-            and len(element.children) == 1
-            and isinstance(element.children[0], str)
-        ):
-            return None, _NO_SOURCES
-        nameless = role == "iframe" or (role == "generic" and not element.attributes and element.tag != "summary")
+        if role == "generic":
+            children = element.children
+            if len(children) == 1 and isinstance(children[0], str) and is_inline(element):
+                return None, _NO_SOURCES
+            nameless = element.tag != "summary" and NAMING.isdisjoint(element.attributes)
+        else:
+            nameless = role == "iframe"
         name, sources = ("", _NO_SOURCES) if nameless else self._names.name_of(element)
         focused = element is self._focused
         node = Node(element, role, name, reachable=element.style.events and has_area(element), active=focused)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
-from simtrain.worlds.app.accessibility.page import Element
+from simtrain.worlds.app.accessibility.document import Element
 from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser.nodes import upwards
 

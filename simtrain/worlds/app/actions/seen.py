@@ -5,10 +5,10 @@ from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from simtrain.worlds.app.accessibility.document import Element
 from simtrain.worlds.app.accessibility.form_state import FormState
-from simtrain.worlds.app.accessibility.page import Element
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_snapshot
-from simtrain.worlds.app.accessibility.tree import Node, Tree, read_tree, walk
+from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree, walk
 from simtrain.worlds.app.browser.nodes import attribute, put
 from simtrain.worlds.app.browser.page import OpenPage
 
@@ -34,11 +34,8 @@ class SeenPage:
         self._written: str | None = None
 
     @cached_property
-    def tree(self) -> Tree:
+    def tree(self) -> PageTree:
         """The accessibility tree."""
-        return self._read()
-
-    def _read(self) -> Tree:
         focused = self.page.focused
         place = next(
             (
@@ -71,8 +68,7 @@ class SeenPage:
     def snapshot(self) -> str:
         """Return the page in the form of Playwright; its elements get the refs that they have there."""
         if self._written is None:
-            # The form uses its tree up.
-            self._written = write_snapshot(self._read(), _PageRefs(self))[0]
+            self._written = write_snapshot(self.tree, _PageRefs(self))[0]
         return self._written
 
     def snapshot_of(self, node: LexborNode) -> str:

@@ -43,7 +43,7 @@ async def axtree_agreements(browser: Browser, pages: list[SavedPage]) -> dict[st
         expected = await axtree_lines(tab)
         await tab.close()
         tree = read_tree(saved.html, stylesheets=saved.stylesheets)
-        ours = write_axtree(chromium_tree(tree.page, tree.state, url=saved.file.as_uri()))
+        ours = write_axtree(chromium_tree(tree, url=saved.file.as_uri()))
         found[saved.name] = agreement(expected, ours.split("\n"))
     return found
 

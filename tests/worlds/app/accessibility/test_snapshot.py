@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from simtrain.worlds.app.accessibility.form_state import FormState
-from simtrain.worlds.app.accessibility.playwright_form import Refs, stale_ref, write_snapshot
-from simtrain.worlds.app.accessibility.tree import Tree, read_tree
+from simtrain.worlds.app.accessibility.playwright_form import Refs, write_snapshot
+from simtrain.worlds.app.accessibility.tree import PageTree, read_tree
 
 SIGN_IN = """<form aria-label="Sign in"><label>Name <input name="name"></label>
 <label><input type="checkbox" name="stay"> Stay signed in</label>
 <select aria-label="Role"><option>Clerk</option><option>Admin</option></select><button>Sign in</button></form>"""
 
 
-def position(tree: Tree, tag: str, nth: int = 0) -> int:
+def position(tree: PageTree, tag: str, nth: int = 0) -> int:
     return [element.position for element in tree.page.elements if element.tag == tag][nth]
 
 
@@ -65,10 +65,6 @@ def test_refs_of_a_later_document_have_its_prefix() -> None:
     text, positions = write_snapshot(read_tree("<button>Go</button>"), Refs("f1"))
     assert '- button "Go" [ref=f1e2]' in text
     assert "f1e2" in positions
-
-
-def test_a_stale_ref_is_answered_in_the_words_of_the_tool() -> None:
-    assert stale_ref("e9999") == "Ref e9999 not found in the current page snapshot. Try capturing new snapshot."
 
 
 def test_a_stylesheet_that_the_page_links_to_hides_things() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -14,6 +15,10 @@ def words(text: str) -> frozenset[str]:
 
 # What a browser never renders, whatever a stylesheet says.
 UNRENDERED = frozenset({"script", "style", "noscript", "template"})
+
+
+# Elements nested deeper than this are read as if they were beside each other. (Chromium does so from 512 on.)
+DEEPEST = 150
 
 
 class Style:
@@ -31,16 +36,21 @@ class Style:
         "padded",
         "pointer",
         "preserves_spaces",
+        "transform",
         "visible",
         "zero",
     )
 
-    def __init__(self, display: str, *, visible: bool, pointer: bool, events: bool, preserves_spaces: bool) -> None:
+    def __init__(
+        self, display: str, *, visible: bool, pointer: bool, events: bool, preserves_spaces: bool, transform: str
+    ) -> None:
         self.display = display
         self.visible = visible
         self.pointer = pointer
         self.events = events
         self.preserves_spaces = preserves_spaces
+        # `uppercase`, `lowercase`, `capitalize`, or the empty text.
+        self.transform = transform
         # Texts of the pseudo-elements ::before and ::after; None where there is none.
         self.before: str | None = None
         self.after: str | None = None
@@ -56,7 +66,21 @@ class Style:
 class Element:
     """An element: its tag and attributes, its children in order, and its number in document order, from 0."""
 
-    __slots__ = ("area", "attributes", "children", "hidden", "parent", "position", "rendered", "role", "style", "tag")
+    __slots__ = (
+        "area",
+        "attributes",
+        "children",
+        "concealed",
+        "depth",
+        "disabling",
+        "hidden",
+        "parent",
+        "position",
+        "rendered",
+        "role",
+        "style",
+        "tag",
+    )
 
     # Filled in by `apply_styles`, before anyone else reads the page.
     style: Style
@@ -67,12 +91,17 @@ class Element:
         self.parent = parent
         self.children: list[Element | str] = []
         self.position = position
+        self.depth: int = 0 if parent is None else parent.depth + 1
         # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
+        # What `aria-disabled` says here or around it: `true`, `false`, or nothing.
+        stated = attributes.get("aria-disabled", "").lower() if attributes else ""
+        self.disabling: str = stated if stated in ("true", "false") else parent.disabling if parent is not None else ""
         self.rendered = True
         # Inside an element that is not displayed or has `aria-hidden`.
         self.hidden = False
         # Worked out when first asked for.
         self.area: bool | None = None
+        self.concealed: bool | None = None
         self.role: str | None = ""
 
     def elements(self) -> Iterator[Element]:
@@ -105,7 +134,7 @@ class Element:
         return element is not None
 
 
-class Page:
+class HtmlDocument:
     """A parsed page."""
 
     __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "root")
@@ -139,7 +168,12 @@ class Page:
             if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
                 # A browser that runs scripts reads what is in a noscript element as text.
                 continue
-            attributes = {name: value or "" for name, value in node.attributes.items()}
+            while parent is not None and parent.depth >= DEEPEST:
+                parent = parent.parent
+            given = node.attributes
+            attributes = cast(dict[str, str], given)
+            if None in given.values():
+                attributes = {name: value or "" for name, value in given.items()}
             element = Element(tag, attributes, parent, len(elements))
             elements.append(element)
             nodes.append(node)

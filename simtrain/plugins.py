@@ -5,11 +5,13 @@ PLUGINS: dict[str, dict[str, str]] = {
         "service": "simtrain.worlds.service.source:ServiceSource",
         "search": "simtrain.worlds.search.source:SearchSource",
         "machine": "simtrain.worlds.machine.source:MachineSource",
+        "app": "simtrain.worlds.app.source:AppSource",
     },
     "domains": {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",
         "search": "simtrain.world_models.domains.search:SearchDomain",
         "terminal": "simtrain.world_models.domains.terminal:TerminalDomain",
+        "web": "simtrain.world_models.domains.web:WebDomain",
     },
     "world_models": {
         "embedded": "simtrain.world_models.embedded:Embedded",

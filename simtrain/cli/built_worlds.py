@@ -13,6 +13,7 @@ from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from simtrain.contracts.world import Variant
+    from simtrain.worlds.app.world import AppWorld
     from simtrain.worlds.search.source import SearchSource
 
 
@@ -45,6 +46,24 @@ def variant_of(*, pages: int | None, seed: int | None, rows: Sequence[str] = ())
             raise InputError(f"{given!r} is not a number of rows", remedy="write it like station=500", place="--rows")
         counts.append((kind, int(count)))
     return Variant(seed=seed, rows=tuple(counts))
+
+
+def named_app(name: str, *, pages: int | None, seed: int | None) -> AppWorld | None:
+    """Return the app of that name or path; None for a world of another kind. Raises InputError."""
+    from simtrain.contracts.world import Variant
+    from simtrain.scenarios.find import find
+    from simtrain.scenarios.load import load_world
+    from simtrain.worlds.app.world import AppWorld
+
+    if _is_built(name):
+        return None
+    source = load_world(find("worlds", name))
+    if source.kind != "app":
+        return None
+    if pages is not None:
+        raise InputError("an app has the pages of its screens", remedy="leave --pages out")
+    built = source.build(Variant(seed=seed))
+    return built if isinstance(built, AppWorld) else None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ Examples:
   simtrain serve helpdesk --control-file control.json --out runs/served
   simtrain serve servers.json --write-config mcp.json
   simtrain serve servers.json --replay recording.jsonl --chat MODEL
+  simtrain serve shop_site --http
   simtrain serve helpdesk --perturb uncertain_writes --seed 7
   simtrain serve --sessions --socket /tmp/simtrain.sock
 """
@@ -47,6 +48,9 @@ def command(
         ),
     ] = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Serve one episode on standard input and output.")] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Show apps to people and browsers too, at / and, by episode, at /w/EPISODE/.")
+    ] = False,
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Serve sessions; of all scenarios where none is named.")
     ] = False,
@@ -119,7 +123,11 @@ def command(
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
     _refuse_idle_sessions(targets or [], socket, sessions=sessions, stdio=stdio)
+    if http and (stdio or sessions):
+        raise InputError("--http goes with serving over HTTP", remedy="leave --stdio and --sessions out")
     scenarios = _load(targets or [], replay or [], chat, base_url, perturb or [])
+    if http and all(scenario.source.kind != "app" for scenario in scenarios):
+        raise InputError("--http shows apps, and none is named", remedy="leave it out, or name an app")
     options = HostOptions(seed=seed, case=case, idle=idle or None, real_time=real_time, any_scenario=not targets)
     if stdio:
         asyncio.run(_on_stdio(scenarios, options, server, out, page_size))
@@ -136,6 +144,7 @@ def command(
         # Plain JSON is cheaper for clients than an event stream, but carries a single message.
         json_replies=bool(scenarios) and not _says_more(scenarios),
         default=not sessions,
+        pages=http,
     )
     files = _Files(out, control_file, write_config, token_env)
     asyncio.run(_on_http(scenarios, options, listening, files, page_size, as_json=as_json))
@@ -282,12 +291,21 @@ async def _on_http(
             publish(door)
         if configure is not None:
             configure(servers)
-        _announce(scenarios, door, servers, files, sessions=not listening.default, as_json=as_json)
+        _announce(
+            scenarios, door, servers, files, sessions=not listening.default, pages=listening.pages, as_json=as_json
+        )
         await over.wait()
 
 
 def _announce(
-    scenarios: list[Scenario], door: Door, servers: dict[str, str], files: _Files, *, sessions: bool, as_json: bool
+    scenarios: list[Scenario],
+    door: Door,
+    servers: dict[str, str],
+    files: _Files,
+    *,
+    sessions: bool,
+    pages: bool,
+    as_json: bool,
 ) -> None:
     from simtrain.cli.options import console, print_json_line
 
@@ -299,6 +317,7 @@ def _announce(
             # With a control file the token stays in it: printed lines end up in logs.
             "control_token": None if files.control else door.control_token,
             "scenarios": [scenario.name for scenario in scenarios],
+            **({"pages": f"{door.url}/"} if pages else {}),
         }
         print_json_line(facts)
         return
@@ -307,6 +326,8 @@ def _announce(
         screen.print(f"MCP      {door.url}/w/EPISODE/mcp", soft_wrap=True)
     else:
         screen.print(f"MCP      {door.url}/mcp    (other episodes: {door.url}/w/EPISODE/mcp)", soft_wrap=True)
+    if pages:
+        screen.print(f"Pages    {door.url}/    (other episodes: {door.url}/w/EPISODE/)", soft_wrap=True)
     if len(servers) > 1:
         for name, url in servers.items():
             screen.print(f"         {url}    {name} alone", soft_wrap=True)

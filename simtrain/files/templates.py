@@ -10,6 +10,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
 
+from simtrain.files.page_outlines import table_rows, without_refs
 from simtrain.files.template_budget import UNREADABLE, ChargedSandbox, TooMuch, allow, paid, written
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue, encode, is_list, is_object
@@ -62,7 +63,12 @@ class _Sandbox(ChargedSandbox):
 
     def __init__(self) -> None:
         # Jinja's own tojson escapes for HTML.
-        own = {"money": _money, "tojson": paid(_tojson)}
+        own = {
+            "money": _money,
+            "tojson": paid(_tojson),
+            "table_rows": paid(table_rows),
+            "without_refs": paid(without_refs),
+        }
         super().__init__(_FILTERS, own, undefined=StrictUndefined, keep_trailing_newline=False)
         # `range` and `lipsum` build large values from nothing.
         self.globals.clear()

@@ -384,10 +384,16 @@ def test_the_workflow_of_the_page_on_testing_gives_the_action_what_it_takes() ->
     assert {name for name, one in inputs.items() if one.get("required")} <= step["with"].keys()
 
 
+def test_the_app_of_its_page_is_proved(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="apps.md"), *blocks("html", page="apps.md"))
+    assert "lending/lend_book  yes" in simtrain("validate", "lending/lend_book", folder=tmp_path)
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
         "README.md",
+        "apps.md",
         "worlds.md",
         "curricula.md",
         "fiction.md",

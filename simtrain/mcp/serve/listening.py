@@ -12,9 +12,10 @@ from secrets import token_urlsafe
 from typing import cast
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.mcp.serve.addresses import Addresses, NamedHandlers
+from simtrain.mcp.serve.app_pages import AppPages
 from simtrain.mcp.serve.control import Control
 from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
 from simtrain.mcp.serve.session import ServingSession
@@ -23,7 +24,7 @@ from simtrain.mcp.serve.slow_heads import BriskProtocol
 from simtrain.mcp.serve.unix_socket import unix_socket
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.http_server import MAX_BODY, http_endpoint
-from simtrain.mcp_wire.validation import ARRIVAL
+from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
 from simtrain.values.errors import InputError
 
 KEEP_ALIVE = 120
@@ -58,6 +59,8 @@ class Listening:
     patience: float = ARRIVAL
     json_replies: bool = True
     default: bool = True
+    pages: bool = False
+    """Whether apps are shown to people and browsers as well."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,10 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
             open_default=serving.open_default if options.default else None,
             token=options.token,
         )
-        async with served(HostGuard(addresses, hosts=options.hosts), sockets.main, options.patience):
+        shown: ASGIApp = addresses
+        if options.pages:
+            shown = _with_pages(addresses, serving, options)
+        async with served(HostGuard(shown, hosts=options.hosts), sockets.main, options.patience):
             if sockets.control is None:
                 yield Door(url, None, token)
                 return
@@ -122,6 +128,19 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
             at = f"unix:{options.control_socket}" if options.control_socket else _url(options.host, sockets.control)
             async with served(app, sockets.control, options.patience):
                 yield Door(url, at, token)
+
+
+def _with_pages(addresses: Addresses, serving: ServingSession, options: Listening) -> ASGIApp:
+    """Return the application that shows apps, and passes on what belongs to MCP."""
+    pages = AppPages(addresses, serving.host, serving.open_default, token=options.token)
+    whole = WholeBodies(pages, max_body=options.max_body, arrival=options.patience)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # MCP has limits of its own, and streams.
+        inner = addresses if scope["type"] != "http" or scope["path"].rstrip("/").endswith("/mcp") else whole
+        await inner(scope, receive, send)
+
+    return app
 
 
 @asynccontextmanager

@@ -13,7 +13,8 @@ _TABLE = f"{RESERVED}_changes"
 def watch(database: Database, tables: Iterable[str]) -> None:
     """Create the log table, and the triggers that note every touched row of the tables."""
     database.run(
-        f"create table {_TABLE} (id integer primary key, name text not null, row integer not null)", mode=Mode.OWN
+        f"create table if not exists {_TABLE} (id integer primary key, name text not null, row integer not null)",
+        mode=Mode.OWN,
     )
     for table in tables:
         new, old = f"('{table}', new.rowid)", f"('{table}', old.rowid)"

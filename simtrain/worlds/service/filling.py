@@ -11,10 +11,10 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonValue
-from simtrain.worlds.service.change_log import watch
+from simtrain.worlds.service.change_log import forget, watch
 from simtrain.worlds.service.database import RESERVED, SEQUENCE, Cell, Database, Mode, explain
 from simtrain.worlds.service.generators import Generator, RowDraft, compile_generator
-from simtrain.worlds.service.spec import MAX_ROWS, HandlerStep, RowBlock, ServiceSpec
+from simtrain.worlds.service.spec import MAX_ROWS, HandlerStep, RowBlock, TablesSpec
 from simtrain.worlds.service.tool import HandlerCall
 
 # What Python raises for knobs of a generator that have the wrong type or leave no value.
@@ -23,15 +23,22 @@ _SEE = "see docs/worlds.md"
 _SEQ_FORMAT = re.compile(r"\{seq(?::0\d{1,2})?\}")
 
 
-def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[str, int]) -> Database:
-    """Return the database that a file describes. `counts` replaces the count of a table's only counted block. Raises InputError."""
-    database = Database(moment=stamp(instant(spec.clock.start)))
+def fill(
+    spec: TablesSpec, document: Document, *, seed: int, counts: Mapping[str, int], onto: bytes | None = None
+) -> Database:
+    """Return the database that a file describes. `counts` replaces the count of a table's only counted block. Raises InputError.
+
+    `onto` is another world's finished database (from `serialize`), to which the file's tables and rows are added.
+    """
+    database = Database(onto, moment=stamp(instant(spec.clock.start)))
+    present = set(tables_of(database))
     _define(database, spec, document)
     for table in counts:
         if table not in spec.rows:
             raise document.error(("rows",), f"no rows are generated for the table {table!r}", nearest(table, spec.rows))
     database.run(
-        f"create table {SEQUENCE} (format text primary key, value integer not null) without rowid", mode=Mode.OWN
+        f"create table if not exists {SEQUENCE} (format text primary key, value integer not null) without rowid",
+        mode=Mode.OWN,
     )
     database.run("begin", mode=Mode.OWN)
     for table, blocks in spec.rows.items():
@@ -47,7 +54,9 @@ def fill(spec: ServiceSpec, document: Document, *, seed: int, counts: Mapping[st
             raise document.error(("after", index), f"the handler refuses: {error}") from None
     database.run("commit", mode=Mode.OWN)
     # Last, so that the log starts empty: the rows of the file are no changes.
-    watch(database, tables_of(database))
+    if present:
+        forget(database)
+    watch(database, [table for table in tables_of(database) if table not in present])
     return database
 
 
@@ -71,7 +80,7 @@ def columns_of(database: Database, table: str) -> list[str]:
     return [row["name"] for row in rows if row["hidden"] == 0]
 
 
-def _define(database: Database, spec: ServiceSpec, document: Document) -> None:
+def _define(database: Database, spec: TablesSpec, document: Document) -> None:
     first = document.line(("schema",))
     # Fed line by line until SQLite says that a statement is complete: an error can then name its line.
     statement, begun = "", 0
@@ -115,7 +124,7 @@ def _split(statement: str) -> list[str]:
 
 
 class _Filler:
-    def __init__(self, database: Database, spec: ServiceSpec, document: Document, table: str, seed: int) -> None:
+    def __init__(self, database: Database, spec: TablesSpec, document: Document, table: str, seed: int) -> None:
         self.database = database
         self.document = document
         self.table = table
@@ -139,7 +148,11 @@ class _Filler:
             place: Place = ("rows", self.table) if len(blocks) == 1 else ("rows", self.table, index)
             self._fill_block(block, index, place, count if block in counted else None)
         for found in sorted(self.formats):
-            self.database.run(f"insert into {SEQUENCE} values (?, ?)", (found, self.seq), mode=Mode.OWN)
+            self.database.run(
+                f"insert into {SEQUENCE} values (?, ?) on conflict do update set value = max(value, excluded.value)",
+                (found, self.seq),
+                mode=Mode.OWN,
+            )
 
     def _fill_block(self, block: RowBlock, index: int, place: Place, count: int | None) -> None:
         if block.rows is not None:

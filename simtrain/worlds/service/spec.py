@@ -186,12 +186,9 @@ class PromptSource(FileModel):
     descriptor: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class ServiceSpec(FileModel):
-    """A service world: schema, rows, tools."""
+class TablesSpec(FileModel):
+    """The part of a world file that makes its database: schema, rows, statements that run after them, and the clock."""
 
-    kind: Literal["service"]
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    description: str = ""
     seed: int = 0
     clock: ServiceClockSpec = ServiceClockSpec()
     tables: str = Field(alias="schema")
@@ -199,6 +196,14 @@ class ServiceSpec(FileModel):
         Field(default_factory=dict)
     )
     after: list[str | HandlerStep] = Field(default_factory=list[str | HandlerStep])
+
+
+class ServiceSpec(TablesSpec):
+    """A service world: schema, rows, tools."""
+
+    kind: Literal["service"]
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    description: str = ""
     manifest: str | None = Field(
         default=None, description="A captured manifest, beside this file, to be served verbatim."
     )

@@ -31,8 +31,10 @@ class ServiceWorld(World):
 
     kind = "service"
 
-    def __init__(self, spec: ServiceSpec, document: Document, digest: str, variant: Variant) -> None:
-        """Build the world. Raises InputError with the place in the file."""
+    def __init__(
+        self, spec: ServiceSpec, document: Document, digest: str, variant: Variant, *, base: Database | None = None
+    ) -> None:
+        """Build the world, over `base` if it is given. Raises InputError with the place in the file."""
         self.name = spec.name
         self.digest = digest
         self.seed = spec.seed if variant.seed is None else variant.seed
@@ -46,7 +48,7 @@ class ServiceWorld(World):
         self.descriptors = {tool.name: tool.descriptor for tool in spec.tools if tool.descriptor}
         self.description = spec.description
         self.scans_backwards = False
-        self.base = fill(spec, document, seed=self.seed, counts=dict(variant.rows))
+        self.base = base or fill(spec, document, seed=self.seed, counts=dict(variant.rows))
         self.content = self.base.serialize()
         self.compiled: dict[str, CompiledTool] = {}
         specs: list[ToolSpec] = []

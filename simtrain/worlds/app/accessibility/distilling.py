@@ -1,0 +1,130 @@
+"""What Playwright leaves out of a tree that is written for a model: empty wrappers, nameless pictures, names that repeat what they hold."""
+
+from collections.abc import Callable
+
+from simtrain.worlds.app.accessibility.document import words
+from simtrain.worlds.app.accessibility.names import single_spaced
+from simtrain.worlds.app.accessibility.tree import Node
+
+# Their names tell one from another, even where they repeat what is in them.
+_IDENTIFIED = words(
+    "alertdialog dialog banner complementary contentinfo form main navigation region search application document "
+    "figure group grid listbox menu menubar radiogroup tablist tabpanel toolbar tree treegrid table columnheader "
+    "rowheader"
+)
+
+
+def distil(children: list[Node | str], give_ref: Callable[[Node], str]) -> list[Node | str]:
+    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes the nodes that it is given."""
+    return _Distiller(give_ref).children(children, None)
+
+
+class _Distiller:
+    def __init__(self, give_ref: Callable[[Node], str]) -> None:
+        self._give_ref = give_ref
+        self._above: list[Node] = []
+        # Nodes that some name repeats and that have not been written yet.
+        self._repeated: set[Node] = set()
+
+    def children(self, children: list[Node | str], node: Node | None) -> list[Node | str]:
+        kept: list[Node | str] = []
+        if node is not None:
+            self._above.append(node)
+        for child in children:
+            if isinstance(child, str):
+                kept.append(child)
+                continue
+            self._enter(child)
+            child.children = self.children(child.children, child)
+            kept.extend(self._leave(child))
+        if node is not None:
+            self._above.pop()
+        return _merged(kept, node.name if node is not None else "")
+
+    def _enter(self, node: Node) -> None:
+        if not node.reachable:
+            return
+        node.ref = self._give_ref(node)
+        if node.named_by:
+            self._repeated.update(node.named_by)
+        if node.role != "generic" or not all(isinstance(child, str) for child in node.children):
+            self._repeated.discard(node)
+
+    def _leave(self, node: Node) -> list[Node | str]:
+        """What stands for a node whose children are done: itself, its children, or nothing."""
+        if node.role == "img" and not node.name and not node.children and not self._is_target(node):
+            return []
+        self._drop_repeated_name(node)
+        if node.role != "generic":
+            return [node]
+        _take_in_text(node)
+        above = self._above[-1] if self._above else None
+        if (
+            above is not None
+            and above.name
+            and not _has_properties(node)
+            and not node.active
+            and _only_text(node) == above.name
+        ):
+            if node.reachable:
+                self._repeated.add(node)
+            return []
+        if not node.name and _wraps_one(node) and (node.children or not self._is_target(node)):
+            return node.children
+        return [node]
+
+    def _drop_repeated_name(self, node: Node) -> None:
+        if not node.reachable or not node.named_by:
+            return
+        if node.role not in _IDENTIFIED and self._repeated.isdisjoint(node.named_by):
+            node.name = ""
+        else:
+            self._repeated.difference_update(node.named_by)
+
+    def _is_target(self, node: Node) -> bool:
+        """Whether it is the outermost thing to click here."""
+        return node.reachable and node.pointer and not any(above.reachable and above.pointer for above in self._above)
+
+
+def _merged(children: list[Node | str], name: str) -> list[Node | str]:
+    """The children with neighbouring texts as one; none where a text only repeats the name."""
+    merged: list[Node | str] = []
+    text = ""
+    for child in children:
+        if isinstance(child, str):
+            text += child
+            continue
+        if text:
+            if not text.isspace() and (single := single_spaced(text)):
+                merged.append(single)
+            text = ""
+        merged.append(child)
+    if text and not text.isspace() and (single := single_spaced(text)):
+        merged.append(single)
+    return [] if len(merged) == 1 and merged[0] == name else merged
+
+
+def _wraps_one(node: Node) -> bool:
+    """Whether there is no more in it than one node within reach."""
+    return len(node.children) <= 1 and all(not isinstance(child, str) and child.reachable for child in node.children)
+
+
+def _take_in_text(node: Node) -> None:
+    """A wrapper around a wrapper around a text holds the text itself."""
+    if _has_properties(node) or len(node.children) != 1:
+        return
+    child = node.children[0]
+    if isinstance(child, str) or child.role != "generic" or child.name or child.active or _has_properties(child):
+        return
+    if len(child.children) == 1 and isinstance(child.children[0], str):
+        node.children = [child.children[0]]
+
+
+def _has_properties(node: Node) -> bool:
+    return node.url is not None or node.placeholder is not None or " [aria-hidden]" in node.states
+
+
+def _only_text(node: Node) -> str | None:
+    if node.name:
+        return None if node.children else node.name
+    return node.children[0] if len(node.children) == 1 and isinstance(node.children[0], str) else None

@@ -1,0 +1,220 @@
+"""An HTML page as a tree of elements and texts, as a browser's parser builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+# What a browser never renders, whatever a stylesheet says.
+UNRENDERED = frozenset({"script", "style", "noscript", "template"})
+
+
+# Elements nested deeper than this are read as if they were beside each other. (Chromium does so from 512 on.)
+DEEPEST = 150
+
+
+class Style:
+    """What the stylesheets decide of one element, as far as an accessibility tree depends on it."""
+
+    __slots__ = (
+        "after",
+        "before",
+        "contains_floats",
+        "display",
+        "events",
+        "floating",
+        "markers",
+        "out_of_flow",
+        "padded",
+        "pointer",
+        "preserves_spaces",
+        "transform",
+        "visible",
+        "zero",
+    )
+
+    def __init__(
+        self, display: str, *, visible: bool, pointer: bool, events: bool, preserves_spaces: bool, transform: str
+    ) -> None:
+        self.display = display
+        self.visible = visible
+        self.pointer = pointer
+        self.events = events
+        self.preserves_spaces = preserves_spaces
+        # `uppercase`, `lowercase`, `capitalize`, or the empty text.
+        self.transform = transform
+        # Texts of the pseudo-elements ::before and ::after; None where there is none.
+        self.before: str | None = None
+        self.after: str | None = None
+        self.out_of_flow = False
+        self.floating = False
+        self.contains_floats = False
+        self.markers = True
+        # An empty box still has an area; a full one has none.
+        self.padded = False
+        self.zero = False
+
+
+class Element:
+    """An element: its tag and attributes, its children in order, and its number in document order, from 0."""
+
+    __slots__ = (
+        "area",
+        "attributes",
+        "children",
+        "concealed",
+        "depth",
+        "disabling",
+        "hidden",
+        "parent",
+        "position",
+        "rendered",
+        "role",
+        "style",
+        "tag",
+    )
+
+    # Filled in by `apply_styles`, before anyone else reads the page.
+    style: Style
+
+    def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None, position: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.parent = parent
+        self.children: list[Element | str] = []
+        self.position = position
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
+        # What `aria-disabled` says here or around it: `true`, `false`, or nothing.
+        stated = attributes.get("aria-disabled", "").lower() if attributes else ""
+        self.disabling: str = stated if stated in ("true", "false") else parent.disabling if parent is not None else ""
+        self.rendered = True
+        # Inside an element that is not displayed or has `aria-hidden`.
+        self.hidden = False
+        # Worked out when first asked for.
+        self.area: bool | None = None
+        self.concealed: bool | None = None
+        self.role: str | None = ""
+
+    def elements(self) -> Iterator[Element]:
+        """Its children that are elements."""
+        return (child for child in self.children if not isinstance(child, str))
+
+    def descendants(self) -> Iterator[Element]:
+        """The elements within it, in document order."""
+        for child in self.children:
+            if not isinstance(child, str):
+                yield child
+                yield from child.descendants()
+
+    def text(self) -> str:
+        """All the text within it, as it stands."""
+        return "".join(child if isinstance(child, str) else child.text() for child in self.children)
+
+    def closest(self, *tags: str) -> Element | None:
+        """The nearest of itself and its ancestors with one of these tags."""
+        element: Element | None = self
+        while element is not None and element.tag not in tags:
+            element = element.parent
+        return element
+
+    def contains(self, other: Element) -> bool:
+        """Whether the other is this element or within it."""
+        element: Element | None = other
+        while element is not None and element is not self:
+            element = element.parent
+        return element is not None
+
+
+class HtmlDocument:
+    """A parsed page."""
+
+    __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "root")
+
+    def __init__(self, html: str | LexborHTMLParser) -> None:
+        """Read a page, or a document that is parsed already. A parser of HTML accepts any text."""
+        self.parser = LexborHTMLParser(html) if isinstance(html, str) else html
+        self.elements: list[Element] = []
+        # The parser's own node of each element, by position.
+        self.nodes: list[LexborNode] = []
+        self.by_id: dict[str, Element] = {}
+        # The parser's own key of a node, by which it names what a selector finds.
+        self.by_memory: dict[int, Element] = {}
+        root = self.parser.root
+        if root is None:
+            raise ValueError("the parser of HTML gave no tree")
+        elements, nodes, by_memory = self.elements, self.nodes, self.by_memory
+        for node in root.traverse(include_text=True):
+            tag = node.tag
+            if tag == "-text":
+                above = node.parent
+                if above is not None and (text := node.text_content):
+                    holder = by_memory.get(above.mem_id)
+                    if holder is not None:
+                        holder.children.append(text)
+                continue
+            if tag is None or tag[0] in "-!":
+                continue
+            above = node.parent
+            parent = by_memory.get(above.mem_id) if above is not None else None
+            if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
+                # A browser that runs scripts reads what is in a noscript element as text.
+                continue
+            while parent is not None and parent.depth >= DEEPEST:
+                parent = parent.parent
+            given = node.attributes
+            attributes = cast(dict[str, str], given)
+            if None in given.values():
+                attributes = {name: value or "" for name, value in given.items()}
+            element = Element(tag, attributes, parent, len(elements))
+            elements.append(element)
+            nodes.append(node)
+            by_memory[node.mem_id] = element
+            if parent is not None:
+                parent.children.append(element)
+            if attributes and (name := attributes.get("id")):
+                self.by_id.setdefault(name, element)
+        self.root = elements[0]
+        self.labels: dict[int, list[Element]] = {}
+        self.find_labels()
+
+    @property
+    def body(self) -> Element:
+        """The body; the root where a page has none."""
+        return next((element for element in self.root.elements() if element.tag in ("body", "frameset")), self.root)
+
+    def referred(self, ids: str | None) -> list[Element]:
+        """The elements that a list of ids names, once each; unknown ids are left out."""
+        found = [self.by_id[name] for name in (ids or "").split() if name in self.by_id]
+        return list(dict.fromkeys(found))
+
+    def find_labels(self) -> None:
+        """Note for each control, by its position, the labels that name it."""
+        for element in self.elements:
+            if element.tag == "label":
+                control = self.labelled_control(element)
+                if control is not None:
+                    self.labels.setdefault(control.position, []).append(element)
+
+    def labelled_control(self, label: Element) -> Element | None:
+        """The control that a label element names."""
+        if "for" in label.attributes:
+            named = self.by_id.get(label.attributes["for"])
+            return named if named is not None and is_labelable(named) else None
+        return next((inner for inner in label.descendants() if is_labelable(inner)), None)
+
+
+LABELABLE = frozenset({"button", "input", "meter", "output", "progress", "select", "textarea"})
+
+
+def is_labelable(element: Element) -> bool:
+    """Whether a label can name it (HTML, "labelable element")."""
+    return element.tag in LABELABLE and element.attributes.get("type", "").lower() != "hidden"

@@ -1,0 +1,358 @@
+"""The accessible name of each element (accname 1.2), as Playwright computes it, with the elements that it was taken from."""
+
+import re
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, replace
+
+from simtrain.worlds.app.accessibility.boxes import has_text_area
+from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
+from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, type_of, value_of
+from simtrain.worlds.app.accessibility.roles import role_of
+
+_UNNAMED = words(
+    "caption code definition deletion emphasis generic insertion mark paragraph presentation strong subscript "
+    "suggestion superscript term time"
+)
+_FROM_CONTENT = words(
+    "button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio "
+    "row rowheader switch tab tooltip treeitem"
+)
+# Whose content counts where they are within what is being named.
+_FROM_CONTENT_WITHIN = words(
+    "caption code contentinfo definition deletion emphasis insertion list listitem mark none paragraph "
+    "presentation region row rowgroup section strong subscript superscript table term time"
+) | {""}
+_RANGES = frozenset({"progressbar", "scrollbar", "slider", "spinbutton", "meter"})
+_WITH_PLACEHOLDER = frozenset({"text", "password", "number", "search", "tel", "email", "url"})
+
+_SPACES = re.compile("[ \t\n\v\f\r\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+_ALL_SPACES = re.compile("[ \t\n\v\f\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+_INVISIBLE = re.compile("[\u200b\u00ad]")
+
+
+def single_spaced(text: str) -> str:
+    """The text with each run of white space as one space, none at the ends, and without soft hyphens."""
+    if text.isascii():
+        return " ".join(text.split())
+    return _ALL_SPACES.sub(" ", _INVISIBLE.sub("", text)).strip(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class NameWalk:
+    """How the element at hand was reached. `hidden` elements count where a hidden one was asked for by name."""
+
+    # "self" for the element that is named, "descendant" within it, "" where another element names it.
+    target: str = ""
+    by_reference: bool = False
+    in_label: bool = False
+    as_native: bool = False
+    as_description: bool = False
+    hidden: bool = False
+    without_content: bool = False
+
+
+_SELF = NameWalk(target="self")
+_DESCENDANT = NameWalk(target="descendant")
+
+# Their names come from elsewhere than their content, or from elements of a certain kind within them.
+_NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
+NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
+_NOTHING: frozenset[Element] = frozenset()
+
+
+class AccessibleNames:
+    """The names of the elements of a page."""
+
+    def __init__(self, page: HtmlDocument, state: FormState) -> None:
+        self.page = page
+        self.state = state
+
+    def name_of(self, element: Element) -> tuple[str, Set[Element]]:
+        """The name, with single spaces, and the elements within and elsewhere whose text it has; the empty text where it has none."""
+        role = role_of(element, self.page) or ""
+        if role in _UNNAMED:
+            return "", _NOTHING
+        if element.tag not in _NAMED_NATIVELY and NAMING.isdisjoint(element.attributes):
+            if role not in _FROM_CONTENT or self.is_hidden(element):
+                return "", _NOTHING
+            children = element.children
+            if not children:
+                return single_spaced((element.style.before or "") + (element.style.after or "")), _NOTHING
+            if len(children) == 1 and isinstance(children[0], str) and element.position not in self.page.labels:
+                text = single_spaced((element.style.before or "") + children[0] + (element.style.after or ""))
+                return text, _NOTHING
+        sources: set[Element] = set()
+        text = self.text(element, _SELF, set(), sources)
+        return single_spaced(text), sources
+
+    def description_of(self, element: Element) -> str:
+        """The description, from `aria-describedby`, `aria-description` or the title."""
+        attributes = element.attributes
+        if "aria-describedby" in attributes:
+            referred = self.page.referred(attributes["aria-describedby"])
+            walks = [(each, NameWalk(as_description=True, hidden=self.is_hidden(each))) for each in referred]
+            return single_spaced(" ".join(self.text(each, walk, set(), set()) for each, walk in walks))
+        return single_spaced(attributes.get("aria-description", attributes.get("title", "")))
+
+    def is_hidden(self, element: Element) -> bool:
+        """Whether assistive technology does not get it."""
+        if element.concealed is None:
+            element.concealed = self._is_hidden(element)
+        return element.concealed
+
+    def _is_hidden(self, element: Element) -> bool:
+        if element.tag in UNRENDERED:
+            return True
+        if element.hidden:
+            return True
+        style = element.style
+        if style.display == "contents":
+            return not any(
+                has_text_area(child, element) if isinstance(child, str) else not self.is_hidden(child)
+                for child in element.children
+            )
+        if element.tag == "option" and element.closest("select") is not None:
+            return False
+        return not (element.rendered and style.visible) or (element.tag == "optgroup" and self._drops_down(element))
+
+    def _drops_down(self, element: Element) -> bool:
+        select = element.closest("select")
+        return select is not None and role_of(select, self.page) == "combobox"
+
+    def text(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
+        if element in visited:
+            return ""
+        if element.tag in UNRENDERED or (not walk.hidden and self.is_hidden(element)):
+            visited.add(element)
+            return ""
+        attributes = element.attributes
+        labelled_by = self.page.referred(attributes["aria-labelledby"]) if "aria-labelledby" in attributes else []
+        if labelled_by and not walk.by_reference:
+            name = self._joined_references(labelled_by, visited, sources)
+            if name:
+                return name
+        role = role_of(element, self.page) or ""
+        if (walk.target != "self") and (walk.in_label or walk.by_reference or walk.target == "descendant"):
+            embedded = self._embedded(element, role, walk, visited, sources, labelled_by)
+            if embedded is not None:
+                return embedded
+        label = attributes.get("aria-label", "")
+        if label and label.strip():
+            visited.add(element)
+            sources.add(element)
+            return label
+        if role not in ("presentation", "none"):
+            native = self.native(element, walk, visited, sources, bool(labelled_by))
+            if native is not None:
+                return native
+        from_content = (
+            role in _FROM_CONTENT
+            or (walk.target == "descendant" and role in _FROM_CONTENT_WITHIN)
+            or (element.tag == "summary" and role not in ("presentation", "none"))
+            or walk.by_reference
+            or walk.as_description
+            or walk.in_label
+            or walk.as_native
+        )
+        if from_content and not walk.without_content:
+            visited.add(element)
+            text = self._content(element, walk, visited, sources)
+            if text.strip() if walk.target == "self" else text:
+                if text.strip():
+                    sources.add(element)
+                return text
+        visited.add(element)
+        if role not in ("presentation", "none") or element.tag == "iframe":
+            title = attributes.get("title", "")
+            if title.strip():
+                sources.add(element)
+                return title
+        return ""
+
+    def _joined_references(self, elements: Iterable[Element], visited: set[Element], sources: set[Element]) -> str:
+        parts: list[str] = []
+        for element in elements:
+            found: set[Element] = set()
+            parts.append(
+                self.text(element, NameWalk(by_reference=True, hidden=self.is_hidden(element)), visited, found)
+            )
+            sources |= found
+        name = " ".join(parts)
+        return name if name.strip() or any(parts) else ""
+
+    def _embedded(
+        self,
+        element: Element,
+        role: str,
+        walk: NameWalk,
+        visited: set[Element],
+        sources: set[Element],
+        labelled_by: list[Element],
+    ) -> str | None:
+        """What a control within a label or a name counts as: its value. None where it counts by its own name."""
+        if element in labelled_by:
+            return None
+        tag = element.tag
+        if role in ("textbox", "searchbox"):
+            visited.add(element)
+            return self._from(
+                element, value_of(element, self.state) if tag in ("input", "textarea") else element.text(), sources
+            )
+        if role in ("combobox", "listbox"):
+            visited.add(element)
+            chosen = self._chosen(element, role)
+            if not chosen and tag == "input":
+                return self._from(element, value_of(element, self.state), sources)
+            return " ".join(self.text(option, self._within(walk), visited, sources) for option in chosen)
+        if role in _RANGES:
+            visited.add(element)
+            attributes = element.attributes
+            text = attributes.get("aria-valuetext", attributes.get("aria-valuenow", attributes.get("value", "")))
+            return self._from(element, text, sources)
+        if role == "menu":
+            visited.add(element)
+            return ""
+        return None
+
+    def _chosen(self, element: Element, role: str) -> list[Element]:
+        if element.tag == "select":
+            chosen = chosen_options(element, self.state)
+            return chosen or [inner for inner in element.descendants() if inner.tag == "option"][:1]
+        boxes = (
+            [element]
+            if role == "listbox"
+            else [each for each in self._owned(element) if role_of(each, self.page) == "listbox"][:1]
+        )
+        return [
+            each
+            for box in boxes
+            for each in self._owned(box)
+            if each.attributes.get("aria-selected", "").lower() == "true" and role_of(each, self.page) == "option"
+        ]
+
+    def _owned(self, element: Element) -> list[Element]:
+        owned = self.page.referred(element.attributes.get("aria-owns"))
+        return [*element.descendants(), *(inner for each in owned for inner in (each, *each.descendants()))]
+
+    def native(
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
+    ) -> str | None:
+        """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
+        tag = element.tag
+        if tag == "input":
+            return self._input(element, walk, visited, sources, labelled)
+        if tag in ("button", "output", "textarea", "select", "meter", "progress"):
+            return None if labelled else self._labelled(element, walk, visited, sources)
+        if tag in ("fieldset", "figure") and not labelled:
+            visited.add(element)
+            return self._captioned(element, "legend" if tag == "fieldset" else "figcaption", walk, visited, sources)
+        if tag in ("img", "area"):
+            visited.add(element)
+            alternative = element.attributes.get("alt", "")
+            return self._from(
+                element, alternative if alternative.strip() else element.attributes.get("title", ""), sources
+            )
+        if tag == "table":
+            visited.add(element)
+            caption = next((child for child in element.elements() if child.tag == "caption"), None)
+            if caption is not None:
+                return self.text(caption, self._as_native(caption, walk), visited, sources)
+            return (
+                self._from(element, element.attributes["summary"], sources)
+                if element.attributes.get("summary")
+                else None
+            )
+        if tag == "svg":
+            visited.add(element)
+            title = next((child for child in element.elements() if child.tag == "title"), None)
+            if title is not None:
+                return self.text(title, replace(self._within(walk), by_reference=True, hidden=True), visited, sources)
+        return None
+
+    def _captioned(
+        self, element: Element, caption: str, walk: NameWalk, visited: set[Element], sources: set[Element]
+    ) -> str:
+        found = next((child for child in element.elements() if child.tag == caption), None)
+        if found is not None:
+            return self.text(found, self._as_native(found, walk), visited, sources)
+        return self._from(element, element.attributes.get("title", ""), sources)
+
+    def _input(
+        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
+    ) -> str | None:
+        attributes, kind = element.attributes, type_of(element)
+        if kind in ("button", "submit", "reset"):
+            visited.add(element)
+            value = value_of(element, self.state)
+            default = {"submit": "Submit", "reset": "Reset"}.get(kind, attributes.get("title", ""))
+            return self._from(element, value if value.strip() else default, sources)
+        if kind in ("file", "image"):
+            visited.add(element)
+            if self.page.labels.get(element.position) and not walk.by_reference:
+                return self.from_labels(element, visited, sources)
+            if kind == "file":
+                return self._from(element, "Choose File", sources)
+            candidates = (attributes.get("alt", ""), attributes.get("title", ""), "Submit")
+            return self._from(element, next(text for text in candidates if text.strip()), sources)
+        return None if labelled else self._labelled(element, walk, visited, sources)
+
+    def _labelled(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
+        visited.add(element)
+        if self.page.labels.get(element.position):
+            return self.from_labels(element, visited, sources)
+        if element.tag == "button":
+            # Named by its content.
+            return None
+        attributes = element.attributes
+        title = attributes.get("title", "")
+        takes_placeholder = element.tag == "textarea" or (
+            element.tag == "input" and type_of(element) in _WITH_PLACEHOLDER
+        )
+        return self._from(
+            element, title if title or not takes_placeholder else attributes.get("placeholder", ""), sources
+        )
+
+    def from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
+        labels = self.page.labels[element.position]
+        parts = [
+            self.text(label, NameWalk(in_label=True, hidden=self.is_hidden(label)), visited, sources)
+            for label in labels
+        ]
+        return " ".join(part for part in parts if part)
+
+    def _content(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
+        """The text of what is in it; blocks are set off by spaces."""
+        within = self._within(walk)
+        parts: list[str] = [element.style.before or ""]
+        folded = element.tag == "details" and "open" not in element.attributes and not walk.hidden
+        for child in element.children:
+            if isinstance(child, str):
+                if not folded:
+                    parts.append(self.shown(child, element))
+                continue
+            text = self.text(child, within, visited, sources)
+            parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
+        if "aria-owns" in element.attributes:
+            parts.extend(
+                f" {self.text(owned, within, visited, sources)} "
+                for owned in self.page.referred(element.attributes["aria-owns"])
+            )
+        parts.append(element.style.after or "")
+        return "".join(parts)
+
+    def shown(self, text: str, element: Element) -> str:
+        """A text of an element as it counts: in Playwright, as it was written."""
+        return text
+
+    def _from(self, element: Element, text: str, sources: set[Element]) -> str:
+        if text:
+            sources.add(element)
+        return text
+
+    def _within(self, walk: NameWalk) -> NameWalk:
+        if walk is _SELF:
+            return _DESCENDANT
+        return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
+
+    def _as_native(self, element: Element, walk: NameWalk) -> NameWalk:
+        return replace(self._within(walk), as_native=True, hidden=self.is_hidden(element))

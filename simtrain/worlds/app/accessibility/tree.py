@@ -1,0 +1,195 @@
+"""The accessibility tree of a page: nodes with role, name and states, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser
+
+from simtrain.worlds.app.accessibility.boxes import has_area, is_inline
+from simtrain.worlds.app.accessibility.cascade import apply_styles
+from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
+from simtrain.worlds.app.accessibility.form_state import UNTOUCHED, FormState, type_of, value_of
+from simtrain.worlds.app.accessibility.names import NAMING, AccessibleNames
+from simtrain.worlds.app.accessibility.roles import role_of
+from simtrain.worlds.app.accessibility.states import focused_element, written_states
+from simtrain.worlds.app.accessibility.stylesheets import PassedOver, Stylesheet, read_stylesheet
+
+_NO_SOURCES: frozenset[Element] = frozenset()
+
+
+class Node:
+    """A node: what it is, and its children, which are nodes and texts."""
+
+    __slots__ = (
+        "active",
+        "children",
+        "element",
+        "name",
+        "named_by",
+        "placeholder",
+        "pointer",
+        "reachable",
+        "ref",
+        "role",
+        "states",
+        "url",
+    )
+
+    def __init__(self, element: Element, role: str, name: str, *, reachable: bool, active: bool) -> None:
+        self.element = element
+        self.role = role
+        self.name = name
+        # It has an area that takes clicks, so that an agent can act on it.
+        self.reachable = reachable
+        self.active = active
+        self.pointer = element.style.pointer
+        self.states = ""
+        self.url: str | None = None
+        self.placeholder: str | None = None
+        self.children: list[Node | str] = []
+        # The nodes whose text its name repeats.
+        self.named_by: list[Node] = []
+        self.ref = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTree:
+    """A page as a browser shows it, what its forms hold, and what of its stylesheets was passed over."""
+
+    page: HtmlDocument
+    state: FormState
+    passed_over: list[PassedOver]
+
+    @property
+    def children(self) -> list[Node | str]:
+        """The tree as Playwright builds it: the children of its root, made anew on each call."""
+        return _Builder(self.page, self.state, AccessibleNames(self.page, self.state)).build()
+
+
+def read_tree(
+    html: str | LexborHTMLParser, *, stylesheets: Mapping[str, str] | None = None, state: FormState = UNTOUCHED
+) -> PageTree:
+    """Read a page, or a parsed document, as a browser at rest shows it, with what its forms hold.
+
+    `stylesheets` gives the text of each sheet that the page links to, by its `href`; one that is missing counts as empty.
+    """
+    page = HtmlDocument(html)
+    passed_over = style_page(page, stylesheets or {})
+    return PageTree(page, state, passed_over)
+
+
+def style_page(page: HtmlDocument, stylesheets: Mapping[str, str]) -> list[PassedOver]:
+    """Apply the stylesheets of a page in their order; returns what was passed over."""
+    sheets: list[Stylesheet] = []
+    for element in page.elements:
+        if element.tag == "style":
+            sheets.append(read_stylesheet(element.text()))
+        elif element.tag == "link" and "stylesheet" in element.attributes.get("rel", "").lower().split():
+            sheets.append(read_stylesheet(stylesheets.get(element.attributes.get("href", ""), "")))
+    passed_over = [passed for sheet in sheets for passed in sheet.passed_over]
+    return passed_over + apply_styles(page, sheets)
+
+
+class _Builder:
+    """Builds the tree in one walk over the elements."""
+
+    def __init__(self, page: HtmlDocument, state: FormState, names: AccessibleNames) -> None:
+        self._page = page
+        self._state = state
+        self._names = names
+        self._focused = focused_element(page, state)
+        self._nodes: dict[Element, Node] = {}
+        self._visited: set[Element] = set()
+
+    def build(self) -> list[Node | str]:
+        children: list[Node | str] = []
+        self._visit(self._page.body, children, None)
+        return children
+
+    def _visit(self, element: Element, siblings: list[Node | str], above: Node | None) -> None:
+        if element in self._visited:
+            return
+        self._visited.add(element)
+        visible = not self._names.is_hidden(element) or (element.hidden and has_area(element))
+        node, sources = self._node(element) if visible else (None, _NO_SOURCES)
+        if node is None:
+            self._children(element, siblings, above, visible=visible)
+            return
+        if node.reachable:
+            self._nodes[element] = node
+        siblings.append(node)
+        self._children(element, node.children, node, visible=visible)
+        if node.role == "link" and "href" in element.attributes:
+            node.url = _without_data(element.attributes["href"])
+        if node.role == "textbox" and (hint := element.attributes.get("placeholder")) is not None and hint != node.name:
+            node.placeholder = hint
+        if node.reachable and sources:
+            node.named_by = [
+                other for source in sources if (other := self._nodes.get(source)) is not None and other is not node
+            ]
+
+    def _node(self, element: Element) -> tuple[Node | None, Set[Element]]:
+        role = role_of(element, self._page) or "generic"
+        if element.tag == "iframe":
+            role = "iframe"
+        elif role in ("presentation", "none"):
+            return None, _NO_SOURCES
+        if role == "generic":
+            children = element.children
+            if len(children) == 1 and isinstance(children[0], str) and is_inline(element):
+                return None, _NO_SOURCES
+            nameless = element.tag != "summary" and NAMING.isdisjoint(element.attributes)
+        else:
+            nameless = role == "iframe"
+        name, sources = ("", _NO_SOURCES) if nameless else self._names.name_of(element)
+        focused = element is self._focused
+        node = Node(element, role, name, reachable=element.style.events and has_area(element), active=focused)
+        node.states = written_states(element, role, self._page, self._state, focused=focused)
+        if element.tag in ("input", "textarea") and type_of(element) not in ("checkbox", "radio", "file"):
+            node.children.append(value_of(element, self._state))
+        return node, sources
+
+    def _children(self, element: Element, into: list[Node | str], node: Node | None, *, visible: bool) -> None:
+        style = element.style
+        block = style.display != "inline" or element.tag == "br"
+        if block:
+            into.append(" ")
+        if style.before:
+            into.append(style.before)
+        silent = (
+            not visible
+            or (node is not None and node.role == "textbox")
+            or (element.tag == "details" and "open" not in element.attributes)
+        )
+        for child in element.children:
+            if isinstance(child, str):
+                if not silent:
+                    into.append(child)
+            else:
+                self._visit(child, into, node)
+        if "aria-owns" in element.attributes:
+            for owned in self._page.referred(element.attributes["aria-owns"]):
+                self._visit(owned, into, node)
+        if style.after:
+            into.append(style.after)
+        if block:
+            into.append(" ")
+
+
+def _without_data(url: str) -> str:
+    """The address; of a `data:` address only what kind of data it is."""
+    if not url.startswith("data:") or "," not in url:
+        return url
+    return url[: url.index(",") + 1] + "…"
+
+
+def walk(children: Sequence[Node | str]) -> list[Node]:
+    """All nodes, in the order in which they are read."""
+    found: list[Node] = []
+    for child in children:
+        if not isinstance(child, str):
+            found.append(child)
+            found.extend(walk(child.children))
+    return found

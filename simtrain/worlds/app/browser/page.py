@@ -1,0 +1,89 @@
+"""One page in a tab: its document, whose attributes hold its live state, and what was done to it."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from simtrain.worlds.app.browser.nodes import FOCUS, PENDING, put, text_of
+
+_FOUND = f"[{FOCUS}]"
+
+
+class OpenPage:
+    """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
+
+    __slots__ = ("_document", "_written", "kept", "refs", "serial", "source", "status", "url")
+
+    def __init__(self, url: str, source: str, *, status: int = 200, serial: int = 0) -> None:
+        self.url = url
+        self.source = source
+        self.status = status
+        self.serial = serial
+        self.refs = 0
+        """How many refs its elements were given so far."""
+        self.kept: object = None
+        """What a reader keeps about the page as it stands; forgotten when it changes."""
+        self._written: str | None = source
+        self._document: LexborHTMLParser | None = None
+
+    @property
+    def document(self) -> LexborHTMLParser:
+        """The document; whoever changes it calls `touch`."""
+        if self._document is None:
+            self._document = LexborHTMLParser(self._written or self.source)
+        return self._document
+
+    @property
+    def html(self) -> str:
+        """The document as it stands, written as HTML."""
+        if self._written is None:
+            self._written = self.document.html or ""
+        return self._written
+
+    def touch(self) -> None:
+        """Note that the document was changed."""
+        self._written = self.kept = None
+
+    def marked(self) -> None:
+        """Note that elements got marks of our own, which change nothing for who reads the page."""
+        self._written = None
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        node = self.document.css_first("title")
+        return " ".join(text_of(node).split()) if node is not None else ""
+
+    @property
+    def focused(self) -> LexborNode | None:
+        """The element that has the focus."""
+        return self.document.css_first(_FOUND)
+
+    def focus(self, node: LexborNode | None) -> None:
+        """Give the focus to an element, or to none."""
+        before = self.focused
+        if before is not None:
+            put(before, FOCUS, None)
+        if node is not None:
+            put(node, FOCUS, "")
+        self.touch()
+
+    @property
+    def pending(self) -> LexborNode | None:
+        """The element that a dialog or a file chooser waits for."""
+        return self.document.css_first(f"[{PENDING}]")
+
+    def wait_for(self, node: LexborNode | None) -> None:
+        """Mark the element that a dialog or a file chooser waits for."""
+        before = self.pending
+        if before is not None:
+            put(before, PENDING, None)
+        if node is not None:
+            put(node, PENDING, "")
+        self.touch()
+
+    def copy(self) -> OpenPage:
+        """Return an independent copy."""
+        other = OpenPage(self.url, self.source, status=self.status, serial=self.serial)
+        other._written, other.refs = self.html, self.refs
+        return other

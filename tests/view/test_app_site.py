@@ -1,0 +1,275 @@
+"""An app as a site: real browsers see the same pages as the agent's browser in the process, over the same state, safely."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from browsers import chromium, need_chromium
+from library_app import TEMPLATES, Agent, library
+from playwright.async_api import Browser, Error, Page
+
+from simtrain.contracts.world import Variant
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
+from simtrain.values.seeding import Stream, derive
+from simtrain.view.app_site import browsing_app
+from simtrain.worlds.app.actions.acting import Acting
+from simtrain.worlds.app.actions.seen import SeenPage
+from simtrain.worlds.app.browser.browser import AppBrowser
+from simtrain.worlds.app.web.site import STYLE
+from simtrain.worlds.app.world import AppState, AppWorld
+
+MARKS = re.compile(r" \[(?:ref=\w+|active|cursor=pointer)\]")
+
+
+@pytest.fixture(scope="module")
+def program() -> str:
+    return need_chromium()
+
+
+@pytest.fixture
+async def browser(program: str) -> AsyncIterator[Browser]:
+    async with chromium(program) as browser:
+        yield browser
+
+
+def shop() -> AppWorld:
+    built = load_world(find("worlds", "shop_site")).build(Variant())
+    assert isinstance(built, AppWorld)
+    return built
+
+
+def lines(snapshot: str) -> list[str]:
+    return MARKS.sub("", snapshot).split("\n")
+
+
+def ours(state: AppState, own: AppBrowser) -> list[str]:
+    return lines(SeenPage(own.page, {STYLE: state.world.style}).snapshot())
+
+
+async def theirs(page: Page) -> list[str]:
+    return lines(await page.locator("body").aria_snapshot(mode="ai"))
+
+
+@pytest.mark.slow
+async def test_pages_are_served_with_a_policy_that_runs_no_script_of_others(tmp_path: Path) -> None:
+    state = library(tmp_path).open()
+    async with browsing_app(state) as url, httpx.AsyncClient(base_url=url) as client:
+        page = await client.get("/books/2")
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert "&lt;script&gt;" in page.text and "<script>alert" not in page.text
+        assert (await client.get("/list.txt")).headers["content-disposition"] == 'attachment; filename="list.txt"'
+        assert (await client.get("/books/%00")).status_code == 404
+        assert (await client.post("/books/1/lend", headers={"origin": "http://evil.example"})).status_code == 403
+        assert (await client.get("/", headers={"host": "evil.example"})).status_code == 421
+        assert (await client.put("/")).status_code == 405
+        # The server does not wait for the rest of a request that is too large, which a client may meet as a broken connection.
+        with suppress(httpx.TransportError):
+            large = await client.post("/desk/report", files={"report": ("a.txt", b"x" * 3_000_000)})
+            assert large.status_code == 413
+    assert state.changes() == {}
+
+
+@pytest.mark.slow
+async def test_a_served_page_and_the_agents_browser_have_one_state(tmp_path: Path) -> None:
+    state = library(tmp_path).open()
+    agent = Agent(state)
+    async with browsing_app(state) as url, httpx.AsyncClient(base_url=url, follow_redirects=True) as client:
+        await client.post("/login", data={"id": "ann", "password": "one"})
+        await client.post("/books/1/lend", headers={"referer": f"{url}books/1"})
+        agent.ask("navigate", url="https://library.example/books/1")
+        assert "Copies: 1" in agent.page()
+        # A visitor has a session of its own.
+        assert "Ann" not in agent.page() and "Ann" in (await client.get("/")).text
+
+
+@pytest.mark.full
+async def test_what_is_injected_runs_nothing_in_a_real_browser(browser: Browser, tmp_path: Path) -> None:
+    corpus = [
+        "<img src=x onerror=alert(1)>",
+        '"><script>alert(1)</script>',
+        "javascript:alert(1)",
+        "'-alert(1)-'",
+        "{{ 7 * 7 }}",
+        "<svg/onload=alert(1)>",
+        "</title><script>alert(1)</script>",
+        "<a href=javascript:alert(1)>x</a>",
+    ]
+    state = library(tmp_path).open()
+    async with browsing_app(state) as url:
+        page = await browser.new_page()
+        ran: list[str] = []
+        page.on("dialog", lambda dialog: ran.append(dialog.message))
+        for text in corpus:
+            state.execute("update books set title = :text where id = 1", {"text": text})
+            for path in ("", "books/1"):
+                await page.goto(url + path)
+                assert text in (await page.locator("main").inner_text())
+        assert ran == []
+
+
+@pytest.mark.full
+async def test_components_play_alike_in_the_process_and_in_a_real_browser(browser: Browser, tmp_path: Path) -> None:
+    world = library(tmp_path, knobs={"signed_in": "cle", "start": "/books/1"})
+    state = world.open()
+    own = state.browser
+    async with browsing_app(state) as url:
+        page = await browser.new_page()
+        await page.goto(url)
+        acting = Acting(own, {STYLE: world.style})
+        for name in ("Rename", "B", "Cancel", "A"):
+            await page.get_by_text(name, exact=True).click()
+            seen = acting.seen()
+            node = next(one for one in seen.nodes if one.name == name and one.role in ("button", "tab"))
+            acting.click(seen, seen.elements[node.element.position])
+            assert ours(state, own) == await theirs(page), name
+
+
+SCREENS = [
+    "/", "/products", "/products?q=kes&sort=price", "/products/P004", "/login", "/nowhere", "/admin", "/admin/orders",
+    "/admin/orders?status=paid&page=2", "/admin/orders/SO-00300", "/admin/products", "/admin/products/P004",
+    "/admin/transfer", "/admin/returns", "/admin/returns/RT-00001", "/admin/customers", "/admin/customers/C0001",
+    "/admin/vouchers", "/admin/reviews", "/cart", "/checkout", "/account", "/account/addresses",
+]  # fmt: skip
+
+
+@pytest.mark.full
+async def test_every_screen_of_the_shop_reads_as_playwright_reads_the_served_page(browser: Browser) -> None:
+    world = shop()
+    equal = total = 0
+    for user in ("S01", "C0001"):
+        state = world.open()
+        own = state.browser
+        context = await browser.new_context()
+        async with browsing_app(state) as url:
+            base = url.rstrip("/")
+            page = await context.new_page()
+            for token in [state.sessions.begin(user)[0]]:
+                own.cookie = token
+                await context.add_cookies([{"name": "simtrain-session", "value": token, "url": base}])
+            own_order = state.query(
+                "select id from orders where customer_id = 'C0001' and status = 'delivered' limit 1"
+            )[0]["id"]
+            line = state.query("select id from order_lines where order_id = :id limit 1", {"id": own_order})[0]["id"]
+            for path in [*SCREENS, f"/account/orders/{own_order}", f"/account/returns/{line}"]:
+                own.goto(own.origin + path)
+                await page.goto(base + path)
+                expected, found = await theirs(page), ours(state, own)
+                same = sum(one == other for one, other in zip(expected, found, strict=False))
+                equal, total = equal + same, total + max(len(expected), len(found))
+        await context.close()
+    print(f"\nlines equal: {equal} of {total}")
+    assert equal / total >= 0.99
+
+
+async def settled(page: Page, expected: Callable[[], list[str]]) -> None:
+    """Wait until a page is as expected; a page that never is fails where it is compared."""
+    for _ in range(100):
+        try:
+            if await theirs(page) == expected():
+                return
+        except Error:
+            # The page is just being replaced by the next.
+            pass
+        await page.wait_for_timeout(30)
+
+
+async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> None:
+    """Play random actions in both browsers, each over its own state, and compare rows and last page."""
+    stream = Stream(derive(seed, "sequence"))
+    mirror, served = world.open(), world.open()
+    own = mirror.browser
+    context = await browser.new_context()
+    async with browsing_app(served) as url:
+        base = "/".join(url.split("/")[:3])
+        page = await context.new_page()
+        page.on("dialog", lambda dialog: dialog.accept())
+        await page.goto(url)
+        acting = Acting(own, {STYLE: world.style})
+        done: list[str] = []
+        for _ in range(steps):
+            seen = acting.seen()
+            snapshot = seen.snapshot()
+            choices = [
+                node
+                for node in seen.nodes
+                if node.role in _ACTS and node.reachable and "[disabled]" not in node.states and node.name
+            ]
+            alike = [
+                node for node in choices if sum(one.role == node.role and one.name == node.name for one in choices) == 1
+            ]
+            node = stream.choose(alike)
+            done.append(f"{node.role} {node.name}")
+            element = seen.elements[node.element.position]
+            target = page.get_by_role(node.role, name=node.name, exact=True)
+            if node.role in ("textbox", "searchbox", "spinbutton"):
+                text = (
+                    stream.choose(["1", "2", "7"])
+                    if node.role == "spinbutton"
+                    else stream.choose(["kes", "SO-0012", "plain words that are long enough", ""])
+                )
+                acting.fill(seen, element, text)
+                await target.fill(text)
+            elif node.role == "combobox" and element.tag == "select":
+                labels = [" ".join(option.text(deep=True).split()) for option in element.css("option")]
+                label = stream.choose(labels)
+                acting.select(seen, element, [label])
+                await target.select_option(label=label)
+            elif node.role != "combobox":
+                acting.click(seen, element)
+                if own.dialog is not None:
+                    own.answer(True)
+                await target.click()
+            await settled(page, lambda: ours(mirror, own))
+            assert page.url.removeprefix(base) == own.page.url.removeprefix(own.origin), (done, snapshot)
+            assert ours(mirror, own) == await theirs(page), done
+    assert mirror.changes() == served.changes(), done
+    await context.close()
+
+
+_ACTS = frozenset(
+    {"link", "button", "checkbox", "radio", "textbox", "searchbox", "spinbutton", "combobox", "tab", "menuitem"}
+)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(15))
+async def test_random_actions_end_in_the_same_rows_and_the_same_page(browser: Browser, seed: int) -> None:
+    source = load_world(find("worlds", "shop_site"))
+    knobs = {
+        "signed_in": ("S01", "S02", "C0001")[seed % 3],
+        "start": ("/admin/orders", "/admin/reviews", "/products")[seed % 3],
+    }
+    world = source.configured(source.document, knobs, ()).build()
+    assert isinstance(world, AppWorld)
+    await played(browser, world, seed, 30)
+
+
+def test_the_script_and_the_engine_know_the_same_components() -> None:
+    from simtrain.mcp.serve.app_pages import component_script
+
+    names = {
+        "tabs",
+        "opens",
+        "dialog",
+        "close",
+        "edit",
+        "cancel",
+        "suggest",
+        "counter",
+        "check-all",
+        "dismiss",
+        "confirm",
+        "submit",
+    }
+    script = component_script()
+    for name in names:
+        camel = re.sub(r"-(\w)", lambda found: found[1].upper(), name)
+        assert f"data-{name}" in script or f"dataset.{camel}" in script, name
+    assert "data-suggest" in TEMPLATES["home.html"]

@@ -1,0 +1,120 @@
+"""The state of an app in one episode: forks, previews, partial writes, determinism, and the tools of a shared service world."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+
+from library_app import Agent, library
+
+from simtrain.public import load_scenario
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
+from simtrain.worlds.app.world import AppState, AppWorld
+
+
+def test_a_fork_has_its_own_rows_browser_and_session(tmp_path: Path) -> None:
+    agent = Agent(library(tmp_path).open())
+    agent.sign_in("ann", "one")
+    agent.ask("navigate", url="https://library.example/books/1")
+    agent.click("getByRole('button', { name: 'Lend' })")
+    page = agent.state.browser.page.html
+    fork = Agent(agent.state.fork())
+    fork.ask("handle_dialog", accept=True)
+    assert "Enjoy it." in fork.page()
+    assert agent.state.changes() == {} and agent.state.browser.page.html == page
+    assert agent.state.browser.dialog is not None
+    agent.ask("handle_dialog", accept=False)
+    agent.ask("navigate", url="https://library.example/")
+    fork.click("getByRole('button', { name: 'Sign out' })")
+    assert "Ann" in agent.page() and "Ann" not in fork.page()
+
+
+def test_a_preview_leaves_no_trace(tmp_path: Path) -> None:
+    agent = Agent(library(tmp_path, knobs={"signed_in": "ann", "start": "/books/1"}).open())
+    agent.click("getByRole('button', { name: 'Lend' })")
+    before = agent.state.browser.page.html
+    with agent.state.savepoint():
+        agent.ask("handle_dialog", accept=True)
+        assert agent.state.changes()
+    assert agent.state.changes() == {}
+    assert agent.state.browser.page.html == before and agent.state.browser.dialog is not None
+
+
+def test_statements_are_counted_and_some_of_them_carried_out(tmp_path: Path) -> None:
+    agent = Agent(library(tmp_path, knobs={"signed_in": "ann", "start": "/books/1"}).open())
+    agent.click("getByRole('button', { name: 'Lend' })")
+    accepting = agent.request("handle_dialog", accept=True)
+    assert agent.state.statements(accepting) == 2
+    reply = agent.state.partial(accepting, 1)
+    assert not reply.is_error and "Enjoy it." in agent.page()
+    assert agent.state.query("select lent_to, copies from books where id = 1") == [{"lent_to": "ann", "copies": 2}]
+
+
+def test_the_same_actions_give_the_same_bytes(tmp_path: Path) -> None:
+    world = library(tmp_path)
+
+    def played() -> list[str]:
+        agent = Agent(world.open())
+        agent.sign_in("ann", "one")
+        agent.click("getByRole('link', { name: 'Library' })")
+        return [agent.page(), agent.click("getByRole('link', { name: 'Rivers' })"), agent.page()]
+
+    assert played() == played()
+
+
+def shop() -> AppWorld:
+    built = load_world(find("worlds", "shop_site")).build()
+    assert isinstance(built, AppWorld)
+    return built
+
+
+def test_app_and_mcp_tools_share_one_database() -> None:
+    source = load_scenario("shop_site/move_order").source
+    document = source.document
+    built = source.configured(
+        document, {"tools": True, "signed_in": "S02", "start": "/admin/orders?status=paid"}, ()
+    ).build()
+    state = built.open()
+    assert isinstance(state, AppState)
+    tools = {tool.name: tool for tool in built.tools}
+    agent = Agent(state)
+    order = str(
+        state.query("select id from orders where status = 'paid' order by ordered_at desc, id desc limit 1")[0]["id"]
+    )
+    agent.click(f"getByRole('checkbox', {{ name: 'Select {order}' }})")
+    agent.click("getByRole('button', { name: 'Mark as packed' })")
+    from simtrain.contracts.request import Request
+
+    found = state.answer(Request(tools["orders.get"], {"order_id": order}, 0, 0))
+    assert '"status":"packed"' in found.text
+
+
+def test_the_shop_has_its_rows_and_opens_at_once() -> None:
+    world = shop()
+    rows = sum(int(world.query(f'select count(*) as n from "{table}"')[0]["n"]) for table in world.columns())
+    assert rows >= 600 and len(world.site.screens.patterns) >= 12
+    begun = time.process_time()
+    states = [world.open() for _ in range(200)]
+    assert (time.process_time() - begun) / 200 < 0.001
+    for state in states:
+        state.close()
+
+
+def test_open_episodes_of_the_shop_are_small() -> None:
+    world = shop()
+    world.open().browser.goto("https://fernhollow.example/products")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    states: list[AppState] = []
+    for _ in range(50):
+        state = world.open()
+        agent = Agent(state)
+        agent.ask("navigate", url="https://fernhollow.example/products/P004")
+        agent.ask("snapshot")
+        state.execute("update customers set tier = 'plus' where id = 'C0001'")
+        states.append(state)
+    # KiB; 1.5 GiB for a thousand of them.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1.5 * 1024
+    for state in states:
+        state.close()

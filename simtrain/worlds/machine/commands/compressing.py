@@ -1,7 +1,5 @@
 """gzip, bzip2, xz and their relatives: compressed files, byte for byte the same on every host."""
 
-from __future__ import annotations
-
 import bz2
 import gzip as gzip_format
 import lzma

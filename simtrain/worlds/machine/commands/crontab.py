@@ -1,7 +1,5 @@
 """crontab: the jobs of a user, as rows of the table `crontab`."""
 
-from __future__ import annotations
-
 import re
 
 from simtrain.worlds.machine.commands.options import parsed

@@ -1,7 +1,5 @@
 """journalctl: the journal of the machine, as rows of the table `journal`."""
 
-from __future__ import annotations
-
 from simtrain.values.clock import instant, stamp
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.zones import local

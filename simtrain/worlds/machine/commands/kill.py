@@ -1,7 +1,5 @@
 """kill, pkill, pgrep and killall: signals to processes, and finding them by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

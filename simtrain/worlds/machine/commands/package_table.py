@@ -1,7 +1,5 @@
 """The packages of a machine, and the index of those that can be installed."""
 
-from __future__ import annotations
-
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.versions import compare_versions
 from simtrain.worlds.machine.invocation import Invocation

@@ -1,7 +1,5 @@
 """pip: Python packages over an index that the world states."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The processes of a machine, as rows of the table `processes`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from posixpath import basename
 

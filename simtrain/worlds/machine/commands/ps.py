@@ -1,7 +1,5 @@
 """ps: lists processes as procps does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime

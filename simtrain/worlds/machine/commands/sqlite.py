@@ -1,7 +1,5 @@
 """sqlite3: the shell of SQLite over database files of the machine."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The forms in which the shell of SQLite writes rows (sqlite.org/cli.html)."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """ssh and scp: to another machine of the same world."""
 
-from __future__ import annotations
-
 from posixpath import basename
 
 from simtrain.worlds.machine.accounts import User

@@ -1,7 +1,5 @@
 """systemctl and service: the services of the machine, as rows of the table `services`."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace

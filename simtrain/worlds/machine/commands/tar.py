@@ -1,7 +1,5 @@
 """tar: makes, lists and unpacks archives as GNU's does."""
 
-from __future__ import annotations
-
 import re
 import tarfile
 from collections.abc import Sequence

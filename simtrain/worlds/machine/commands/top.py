@@ -1,7 +1,5 @@
 """top: processes by the CPU that they take, in batch mode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

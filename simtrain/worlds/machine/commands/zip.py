@@ -1,7 +1,5 @@
 """zip and unzip: archives in the format of PKZIP, as Info-ZIP's commands handle them."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """Carrying the result of a merge into the index and the working tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from simtrain.worlds.handlers.git.objects import TreeEntry

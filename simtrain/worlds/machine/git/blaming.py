@@ -1,7 +1,5 @@
 """blame and describe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 

@@ -1,7 +1,5 @@
 """branch: lists, makes, renames and deletes branches."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 
 from simtrain.contracts.handler import ToolError

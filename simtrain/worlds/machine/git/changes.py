@@ -1,7 +1,5 @@
 """add, rm, mv, clean and diff: the working tree and the index."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from simtrain.worlds.handlers.git.deltas import Delta

@@ -1,7 +1,5 @@
 """checkout and switch."""
 
-from __future__ import annotations
-
 from simtrain.worlds.handlers.git.branches import detached, shortened
 from simtrain.worlds.handlers.git.checkout import switch as switch_tree
 from simtrain.worlds.handlers.git.failure import CommandFailed

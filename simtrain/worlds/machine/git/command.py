@@ -1,7 +1,5 @@
 """The command line of git: options before the subcommand, and the table of subcommands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module

@@ -1,7 +1,5 @@
 """commit: records what is staged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

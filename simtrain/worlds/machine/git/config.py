@@ -1,7 +1,5 @@
 """Git's configuration files: sections with keys, as `git config` reads and writes them."""
 
-from __future__ import annotations
-
 import re
 
 _SECTION = re.compile(r'\s*\[([-.\w]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]\s*(.*)')

@@ -1,7 +1,5 @@
 """init and config."""
 
-from __future__ import annotations
-
 import re
 from posixpath import normpath
 

@@ -1,7 +1,5 @@
 """A repository in a `.git` folder of the machine, in git's own formats (git's Documentation/gitrepository-layout)."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone

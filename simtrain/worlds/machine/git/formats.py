@@ -1,7 +1,5 @@
 """Commits as `git log` writes them: named formats, placeholders and dates (git help log, PRETTY FORMATS)."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

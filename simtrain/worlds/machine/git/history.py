@@ -1,7 +1,5 @@
 """log, show, reflog and shortlog."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Differences in git's forms: patches, `--stat` and its relatives, and the options that choose among them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

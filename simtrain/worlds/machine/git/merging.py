@@ -1,7 +1,5 @@
 """merge, cherry-pick and revert."""
 
-from __future__ import annotations
-
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS

@@ -1,7 +1,5 @@
 """rev-parse, cat-file, ls-files and other commands close to git's storage."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from posixpath import normpath

@@ -1,7 +1,5 @@
 """push: sends commits to a remote."""
 
-from __future__ import annotations
-
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.folder import FolderRepository

@@ -1,7 +1,5 @@
 """rebase: moves commits on top of another one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from simtrain.worlds.handlers.git.objects import Commit

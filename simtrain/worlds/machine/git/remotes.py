@@ -1,7 +1,5 @@
 """clone, fetch, pull and remote: repositories elsewhere on the machine, or on another machine of the world."""
 
-from __future__ import annotations
-
 from posixpath import basename, normpath
 
 from simtrain.worlds.handlers.git.history import reachable

@@ -1,7 +1,5 @@
 """reset and restore: take changes back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from simtrain.worlds.handlers.git.objects import TreeEntry

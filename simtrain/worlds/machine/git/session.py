@@ -1,7 +1,5 @@
 """One call of git: who calls it, where, on which repository, and what it prints."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """stash: puts changes aside, and brings them back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from simtrain.worlds.handlers.git.objects import NOTHING, Commit, TreeEntry

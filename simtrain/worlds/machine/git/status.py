@@ -1,7 +1,5 @@
 """status: what is staged, changed and untracked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from simtrain.worlds.handlers.git.paths import Ignored, quoted

@@ -1,7 +1,5 @@
 """tag: lists, makes and deletes tags."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 
 from simtrain.contracts.handler import ToolError

@@ -1,7 +1,5 @@
 """Merging three states of a tree; lines are merged by libgit2, with git's own code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Which commits a log shows, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -9,7 +9,7 @@ from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.engine import Finished
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.service.database import Database, Mode
 
@@ -41,20 +41,20 @@ class TableRecords:
 def machine_of(files: Mapping[str, str | bytes] | None = None, *, name: str = "web1", owner: User = ANN) -> Machine:
     """Return a machine with users ann and bob and the files given by absolute path, which belong to `owner`."""
     moment = instant(START)
-    nodes: dict[str, Node] = {
-        path: Node("directory", mode, user, user, moment)
+    nodes: dict[str, TreeNode] = {
+        path: TreeNode("directory", mode, user, user, moment)
         for path, mode, user in (
             ("/", 0o755, "root"), ("/home", 0o755, "root"), ("/home/ann", 0o755, "ann"), ("/home/bob", 0o750, "bob"),
             ("/tmp", 0o1777, "root"), ("/etc", 0o755, "root"), ("/dev", 0o755, "root"), ("/root", 0o700, "root"),
         )
     }  # fmt: skip
-    nodes["/dev/null"] = Node("device", 0o666, "root", "root", moment)
+    nodes["/dev/null"] = TreeNode("device", 0o666, "root", "root", moment)
     for path, content in (files or {}).items():
         at = path
         while (at := at.rpartition("/")[0]) and at not in nodes:
-            nodes[at] = Node("directory", 0o755, owner.name, owner.group, moment)
+            nodes[at] = TreeNode("directory", 0o755, owner.name, owner.group, moment)
         data = content.encode() if isinstance(content, str) else content
-        nodes[path] = Node("file", 0o644, owner.name, owner.group, moment, data)
+        nodes[path] = TreeNode("file", 0o644, owner.name, owner.group, moment, data)
     return Machine(
         name,
         FileTree(BaseTree(nodes)),

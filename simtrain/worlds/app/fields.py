@@ -29,7 +29,7 @@ class Upload:
     size: int
 
 
-class Field:
+class FormField:
     """One field of a form."""
 
     def __init__(self, name: str, source: FieldSource, document: Document, place: Place) -> None:

@@ -12,7 +12,7 @@ from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import nearest
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.app.fields import Field, Upload
+from simtrain.worlds.app.fields import FormField, Upload
 from simtrain.worlds.app.routes import parameters_of
 from simtrain.worlds.app.rules import Refused, Rules, checked_sql, checked_text
 from simtrain.worlds.app.screens import VISIT
@@ -54,7 +54,7 @@ class CompiledForm:
         self.pattern = pattern
         self.source = source
         self.roles = source.roles
-        self.fields = [Field(name, one, document, (*place, "input", name)) for name, one in source.input.items()]
+        self.fields = [FormField(name, one, document, (*place, "input", name)) for name, one in source.input.items()]
         known = {*VISIT, *parameters_of(pattern), *(name for one in self.fields for name in one.bound)}
         self._lets: list[tuple[str, str]] = []
         for name, sql in source.let.items():

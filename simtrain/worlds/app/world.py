@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Protocol, Self
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
+from simtrain.files.yaml_files import Document
 from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
 from simtrain.values.types import Changes, JsonValue, Observation, ToolSpec
@@ -16,19 +18,36 @@ from simtrain.worlds.app.actions.playwright import PlaywrightTools
 from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.building import build_database, style_of
 from simtrain.worlds.app.fields import Upload
+from simtrain.worlds.app.spec import AppSpec, AppView
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
 from simtrain.worlds.app.web.sessions import VisitorSessions
-from simtrain.worlds.app.web.site import STYLE
+from simtrain.worlds.app.web.site import STYLE, AppSite
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
+from simtrain.worlds.service.source import ServiceSource
 from simtrain.worlds.service.spec import ServiceSpec
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
-if TYPE_CHECKING:
-    from simtrain.worlds.app.source import AppSource
-
-
 _SPACES: dict[str, type[ActionSpace]] = {"playwright": PlaywrightTools}
+
+
+class AppParts(Protocol):
+    """What a world is built from: the parsed file, the folder of its templates, and the service world whose database it shares."""
+
+    spec: AppSpec
+    document: Document
+    view: AppView
+    folder: Path
+    service: ServiceSource | None
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of all that the world is built from."""
+        ...
+
+    def site_over(self, database: Database) -> AppSite:
+        """Return the site over a database. Raises InputError with the place in the file."""
+        ...
 
 
 class AppWorld(ServiceWorld):
@@ -36,7 +55,7 @@ class AppWorld(ServiceWorld):
 
     kind = "app"
 
-    def __init__(self, source: AppSource, variant: Variant) -> None:
+    def __init__(self, source: AppParts, variant: Variant) -> None:
         """Build the world. Raises InputError with the place in the file."""
         spec, document = source.spec, source.document
         seed = spec.seed if variant.seed is None else variant.seed
@@ -63,7 +82,7 @@ class AppWorld(ServiceWorld):
         if source.view.signed_in is not None:
             self._check_user(source)
 
-    def _check_user(self, source: AppSource) -> None:
+    def _check_user(self, source: AppParts) -> None:
         users = source.spec.users
         if users is None:
             raise InputError("nobody can sign in here", place="signed_in")
@@ -74,7 +93,7 @@ class AppWorld(ServiceWorld):
         return AppState(self, None if changes is None else restored(self.name, self.content, changes))
 
 
-def _without_tools(source: AppSource) -> ServiceSpec:
+def _without_tools(source: AppParts) -> ServiceSpec:
     spec = source.spec
     return ServiceSpec.model_construct(
         kind="service",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 READ, WRITE, SEARCH = 4, 2, 1
 """Bits of an access: to read, to write, and to run a file or to go through a directory."""
@@ -24,7 +24,7 @@ class User:
         """Return the primary group."""
         return self.groups[0]
 
-    def may(self, access: int, node: Node) -> bool:
+    def may(self, access: int, node: TreeNode) -> bool:
         """True if the user may access a node in all ways that the bits name."""
         if self.uid == 0:
             # root reads and writes everything, but runs only what somebody may run.

@@ -19,7 +19,7 @@ from bashkit import FileSystem
 
 from simtrain.worlds.machine.binary import restored
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 CAPSULE = b"bashkit.FileSystem.v1"
 VERSION = 1
@@ -195,7 +195,7 @@ def _status(error: _ErrorPointer, action: Callable[[], None]) -> int:
     return 0
 
 
-def _fill(metadata: _Metadata, node: Node) -> None:
+def _fill(metadata: _Metadata, node: TreeNode) -> None:
     metadata.type = _TYPES[node.kind]
     # What can be read, not what a file claims: bashkit sets memory aside for it.
     metadata.size = len(node.content) or min(node.size, 1)

@@ -11,7 +11,7 @@ from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
@@ -69,7 +69,7 @@ class _Builder:
         self.place = place
         self.hosts = hosts
         self.start = instant(spec.clock.start)
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, TreeNode] = {}
 
     def build(self) -> None:
         """Fill the tables of one machine."""
@@ -137,11 +137,11 @@ class _Builder:
                 raise self._error(("files",), f"{path} has more than {largest} bytes", "let `size` claim what is more")
             self.database.run(PUT, row_of(self.name, path, node), mode=Mode.OWN)
 
-    def _put(self, path: str, node: Node) -> None:
+    def _put(self, path: str, node: TreeNode) -> None:
         above = dirname(path)
         if path != "/" and above not in self.nodes:
             owner = self.nodes[self._nearest(above)]
-            self._put(above, Node("directory", 0o755, owner.owner, owner.group, self.start))
+            self._put(above, TreeNode("directory", 0o755, owner.owner, owner.group, self.start))
         if path != "/" and self.nodes[above].kind != "directory":
             raise self._error(("files",), f"{path} lies below {above}, which is no directory")
         self.nodes[path] = node
@@ -152,7 +152,7 @@ class _Builder:
             path = dirname(path)
         return path
 
-    def _made(self, source: FileSource, place: Place) -> Iterator[tuple[str, Node]]:
+    def _made(self, source: FileSource, place: Place) -> Iterator[tuple[str, TreeNode]]:
         for row in self._rows(source.each, {}, (*place, "each")) if source.each is not None else [{}]:
             values = {**row, "host": self.name}
             path = self._text(source.path, values, (*place, "path"))
@@ -167,13 +167,16 @@ class _Builder:
             with self.document.at((*self.place, *place, "modified")):
                 moment = instant(self._text(source.modified, values, place)) if source.modified else self.start
             if source.directory:
-                yield path, Node("directory", mode, owner, group, moment)
+                yield path, TreeNode("directory", mode, owner, group, moment)
             elif source.link is not None:
                 target = self._text(source.link, values, (*place, "link"))
-                yield path, Node("link", 0o777, owner, group, moment, target=target)
+                yield path, TreeNode("link", 0o777, owner, group, moment, target=target)
             elif source.folder is not None:
                 for name, content, runs in self._folder(source.folder, (*place, "folder")):
-                    yield f"{path}/{name}", Node("file", mode | (0o111 if runs else 0), owner, group, moment, content)
+                    yield (
+                        f"{path}/{name}",
+                        TreeNode("file", mode | (0o111 if runs else 0), owner, group, moment, content),
+                    )
             else:
                 claimed = 0
                 if source.size is not None:
@@ -181,7 +184,7 @@ class _Builder:
                         size = source.size
                         claimed = byte_count(self._text(size, values, place) if isinstance(size, str) else size)
                 content = self._content(source, values, place).encode()
-                yield path, Node("file", mode, owner, group, moment, content, claimed=claimed)
+                yield path, TreeNode("file", mode, owner, group, moment, content, claimed=claimed)
 
     def _content(self, source: FileSource, values: JsonObject, place: Place) -> str:
         if source.content is not None:

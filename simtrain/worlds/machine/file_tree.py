@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import dirname
 
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 _NONE: frozenset[str] = frozenset()
 
@@ -15,7 +15,7 @@ class BaseTree:
 
     __slots__ = ("names", "nodes", "used")
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, TreeNode]) -> None:
         """Make the base of nodes by absolute path. Each directory on the way to a node must be among them."""
         self.nodes = nodes
         listed: dict[str, set[str]] = {path: set() for path, node in nodes.items() if node.kind == "directory"}
@@ -37,7 +37,7 @@ class FileTree:
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
-        self._nodes: dict[str, Node | None] = {}
+        self._nodes: dict[str, TreeNode | None] = {}
         self._names: dict[str, set[str]] = {}
         self.touched: dict[str, None] = {}
         self.used = base.used
@@ -51,7 +51,7 @@ class FileTree:
         other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
         return other
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> TreeNode | None:
         """Return the node at a path; None if there is none."""
         nodes = self._nodes
         return nodes[path] if path in nodes else self._base.nodes.get(path)
@@ -61,7 +61,7 @@ class FileTree:
         found = self._names.get(path)
         return self._base.names.get(path, _NONE) if found is None else found
 
-    def put(self, path: str, node: Node) -> None:
+    def put(self, path: str, node: TreeNode) -> None:
         """Put a node at a path, whose directory exists."""
         before = self.get(path)
         self.used += node.size - (0 if before is None else before.size)

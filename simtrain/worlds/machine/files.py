@@ -23,7 +23,7 @@ from posixpath import dirname, normpath
 from simtrain.values.clock import Clock
 from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE, User
 from simtrain.worlds.machine.file_tree import FileTree
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import problem
 
 MOST_LINKS = 40
@@ -58,7 +58,7 @@ class Files:
         """Return a path without links, `.` and `..`. Only its last part may be missing. `follow`: also follow a link at the end."""
         return self._real(path, path, follow, 0)
 
-    def node(self, path: str, *, follow: bool = True) -> Node:
+    def node(self, path: str, *, follow: bool = True) -> TreeNode:
         """Return what is at a path."""
         found = self.tree.get(self.real(path, follow=follow))
         if found is None:
@@ -108,7 +108,9 @@ class Files:
         before = self.tree.get(real)
         if before is None:
             self._may_change(real, path)
-            self._put(real, Node("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content), path)
+            self._put(
+                real, TreeNode("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content), path
+            )
             return
         if before.kind == "directory":
             raise problem(EISDIR, path)
@@ -147,7 +149,7 @@ class Files:
         if self.tree.get(real) is not None:
             raise problem(EEXIST, path)
         self._may_change(real, path)
-        self._put(real, Node("directory", mode & ~self.umask, self.user.name, self.user.group, self._now), path)
+        self._put(real, TreeNode("directory", mode & ~self.umask, self.user.name, self.user.group, self._now), path)
 
     def link(self, target: str, path: str) -> None:
         """Make a symbolic link at a path."""
@@ -155,7 +157,7 @@ class Files:
         if self.tree.get(real) is not None:
             raise problem(EEXIST, path)
         self._may_change(real, path)
-        self._put(real, Node("link", 0o777, self.user.name, self.user.group, self._now, target=target), path)
+        self._put(real, TreeNode("link", 0o777, self.user.name, self.user.group, self._now, target=target), path)
 
     def read_link(self, path: str) -> str:
         """Return the target of a symbolic link."""
@@ -280,7 +282,7 @@ class Files:
             at = next_
         return at or "/"
 
-    def _directory(self, real: str, path: str) -> Node:
+    def _directory(self, real: str, path: str) -> TreeNode:
         node = self.tree.get(real)
         if node is None:
             raise problem(ENOENT, path)
@@ -288,11 +290,11 @@ class Files:
             raise problem(ENOTDIR, path)
         return node
 
-    def _need(self, access: int, node: Node, path: str) -> None:
+    def _need(self, access: int, node: TreeNode, path: str) -> None:
         if not self.user.may(access, node):
             raise problem(EACCES, path)
 
-    def _own(self, path: str, *, follow: bool) -> tuple[str, Node]:
+    def _own(self, path: str, *, follow: bool) -> tuple[str, TreeNode]:
         real, node = self.real(path, follow=follow), self.node(path, follow=follow)
         if self.user.uid != 0 and self.user.name != node.owner:
             raise problem(EPERM, path)
@@ -312,7 +314,7 @@ class Files:
         if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
             raise problem(EROFS, path)
 
-    def _put(self, real: str, node: Node, path: str) -> None:
+    def _put(self, real: str, node: TreeNode, path: str) -> None:
         if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
             raise problem(EROFS, path)
         if len(node.content) > self.disk.largest_file:

@@ -12,7 +12,7 @@ _LETTERS: dict[Kind, str] = {"file": "-", "directory": "d", "link": "l", "device
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """One entry of the file tree. `mode` holds the permission bits only, `modified` is Unix time in seconds.
 
     `claimed` is the size that a file tells and occupies if it is more than its content: a log of 30 GB whose content is its

@@ -7,7 +7,7 @@ from bashkit import FileSystem
 
 from simtrain.worlds.machine.binary import restored
 from simtrain.worlds.machine.file_tree import FileTree
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 _FOLDER = "/dev/fd"
 
@@ -22,9 +22,9 @@ def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner
     touched = dict(tree.touched)
     made = [folder for folder in ("/dev", _FOLDER) if tree.get(folder) is None]
     for folder in made:
-        tree.put(folder, Node("directory", 0o755, "root", "root", 0.0))
+        tree.put(folder, TreeNode("directory", 0o755, "root", "root", 0.0))
     for name in names:
-        tree.put(name, Node("file", 0o600, owner, owner, 0.0, restored(engine.read_file(name))))
+        tree.put(name, TreeNode("file", 0o600, owner, owner, 0.0, restored(engine.read_file(name))))
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.service.database import Database, Mode
 
 PUT = """
@@ -22,7 +22,7 @@ _ALL = (
 )
 
 
-def row_of(host: str, path: str, node: Node) -> JsonObject:
+def row_of(host: str, path: str, node: TreeNode) -> JsonObject:
     """Return the row of a node. Content that is no text without NUL is kept in base64."""
     text: str | None = None
     coded: str | None = None
@@ -48,11 +48,11 @@ def row_of(host: str, path: str, node: Node) -> JsonObject:
     }
 
 
-def node_of(row: Mapping[str, JsonValue]) -> Node:
+def node_of(row: Mapping[str, JsonValue]) -> TreeNode:
     """Return the node of a row. Raises InputError for a time and ValueError for a mode that cannot be read."""
     content = b64decode(row["base64"]) if row["base64"] else str(row["content"] or "").encode()
     size = int(row["size"]) if row["kind"] == "file" else 0
-    return Node(
+    return TreeNode(
         row["kind"],
         int(str(row["mode"]), 8),
         str(row["owner"]),
@@ -65,7 +65,7 @@ def node_of(row: Mapping[str, JsonValue]) -> Node:
     )
 
 
-def nodes_of(database: Database, host: str) -> dict[str, Node]:
+def nodes_of(database: Database, host: str) -> dict[str, TreeNode]:
     """Return all nodes of a machine by path."""
     return {row["path"]: node_of(row) for row in database.rows(_ALL, {"host": host}, mode=Mode.OWN)}
 

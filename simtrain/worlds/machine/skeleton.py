@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 _DIRECTORIES = (
     "/", "/boot", "/dev", "/etc", "/etc/cron.d", "/etc/systemd", "/etc/systemd/system", "/home", "/media", "/mnt", "/opt",
@@ -32,20 +32,20 @@ def skeleton(
     members: Mapping[str, Sequence[str]],
     hosts: Sequence[str],
     moment: float,
-) -> Iterator[tuple[str, Node]]:
+) -> Iterator[tuple[str, TreeNode]]:
     """Yield the paths and nodes of a machine, a directory before what is in it. `hosts` are the machines of its world."""
     for path in _DIRECTORIES:
         yield path, _directory(0o755, moment)
     for path, mode in _OTHERS.items():
         yield path, _directory(mode, moment)
     for path, target in _LINKS.items():
-        yield path, Node("link", 0o777, "root", "root", moment, target=target)
+        yield path, TreeNode("link", 0o777, "root", "root", moment, target=target)
     for path in _DEVICES:
-        yield path, Node("device", 0o666, "root", "root", moment)
+        yield path, TreeNode("device", 0o666, "root", "root", moment)
     for user in users.values():
         if user.uid >= 1000:
-            yield user.home, Node("directory", 0o755, user.name, user.group, moment)
-            yield f"{user.home}/.bashrc", Node("file", 0o644, user.name, user.group, moment, _BASHRC.encode())
+            yield user.home, TreeNode("directory", 0o755, user.name, user.group, moment)
+            yield f"{user.home}/.bashrc", TreeNode("file", 0o644, user.name, user.group, moment, _BASHRC.encode())
     passwd = "".join(
         f"{user.name}:x:{user.uid}:{groups[user.group]}::{user.home}:{user.shell}\n" for user in users.values()
     )
@@ -59,8 +59,8 @@ def skeleton(
         "/etc/os-release": _RELEASE,
         "/etc/debian_version": "12.9\n",
     }.items():
-        yield path, Node("file", 0o644, "root", "root", moment, text.encode())
+        yield path, TreeNode("file", 0o644, "root", "root", moment, text.encode())
 
 
-def _directory(mode: int, moment: float) -> Node:
-    return Node("directory", mode, "root", "root", moment)
+def _directory(mode: int, moment: float) -> TreeNode:
+    return TreeNode("directory", mode, "root", "root", moment)

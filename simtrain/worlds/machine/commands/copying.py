@@ -6,7 +6,7 @@ from posixpath import basename, dirname
 from simtrain.worlds.machine.commands.ls import quoted
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _CP = {
@@ -92,7 +92,7 @@ class _Run:
         else:
             self._copy(name, place, node, top=True)
 
-    def _may_replace(self, name: str, path: str, place: str, node: Node) -> bool:
+    def _may_replace(self, name: str, path: str, place: str, node: TreeNode) -> bool:
         files, options, to = self._call.files, self._options, self._call.path(place)
         verb = "move" if self._call.name == "mv" else "copy"
         there = attempt(lambda: files.node(to))
@@ -139,7 +139,7 @@ class _Run:
     def _inside(self, name: str, place: str) -> bool:
         return f"{self._call.plain_path(place)}/".startswith(f"{self._call.plain_path(name)}/")
 
-    def _copy(self, name: str, place: str, node: Node, *, top: bool = False) -> None:
+    def _copy(self, name: str, place: str, node: TreeNode, *, top: bool = False) -> None:
         files, to = self._call.files, self._call.path(place)
         if node.kind == "directory":
             if top and self._inside(name, place):
@@ -163,14 +163,14 @@ class _Run:
             return
         self._keep(to, node)
 
-    def _content(self, path: str, to: str, node: Node) -> None:
+    def _content(self, path: str, to: str, node: TreeNode) -> None:
         files = self._call.files
         content = files.read(path)
         if self._options.has("f", "remove") and files.exists(to) and not files.may(2, to):
             files.remove(to)
         files.write(to, content, mode=node.mode & 0o777)
 
-    def _directory(self, name: str, place: str, node: Node) -> None:
+    def _directory(self, name: str, place: str, node: TreeNode) -> None:
         files, to = self._call.files, self._call.path(place)
         if not files.exists(to):
             made = attempt(lambda: files.make_directory(to, mode=node.mode | 0o700))
@@ -192,7 +192,7 @@ class _Run:
                 self._copy(inner, there, below)
         self._keep(to, node)
 
-    def _keep(self, to: str, node: Node) -> None:
+    def _keep(self, to: str, node: TreeNode) -> None:
         """Give a copy what is asked to be preserved."""
         if not self._keeps:
             return

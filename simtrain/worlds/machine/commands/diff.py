@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from posixpath import basename
 from shlex import quote
 
-from simtrain.worlds.machine.commands.diff_forms import Comparison, Form, written
+from simtrain.worlds.machine.commands.diff_forms import Comparison, DiffForm, written
 from simtrain.worlds.machine.commands.line_edits import line_edits
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.commands.zones import local
@@ -219,11 +219,11 @@ def _lines(content: bytes) -> list[bytes]:
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
-def _form(options: Options) -> Form:
+def _form(options: Options) -> DiffForm:
     style = options.last("u", "U", "c", "C", "y", "normal") or "normal"
     context = int(options.value(style) or 3) if style in ("U", "C") else 3
     names = {"u": "unified", "U": "unified", "c": "context", "C": "context", "y": "side by side", "normal": "normal"}
-    return Form(
+    return DiffForm(
         names[style],
         context=context,
         width=int(options.value("W") or 130),

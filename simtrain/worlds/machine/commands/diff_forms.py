@@ -13,7 +13,7 @@ _TAB = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class DiffForm:
     """How differences are written: `context` counts lines, `width` columns."""
 
     style: str
@@ -34,7 +34,7 @@ class Comparison:
     heads: tuple[str, str]
 
 
-def written(found: Comparison, form: Form) -> str:
+def written(found: Comparison, form: DiffForm) -> str:
     """Return the differences in a form; empty if there are none, except side by side."""
     if form.style == "side by side":
         return "".join(_side_by_side(found, form))
@@ -81,7 +81,7 @@ def hunks(edits: Sequence[LineEdit], context: int) -> Iterator[list[LineEdit]]:
         yield group
 
 
-def _unified(found: Comparison, form: Form) -> Iterator[str]:
+def _unified(found: Comparison, form: DiffForm) -> Iterator[str]:
     yield f"--- {found.heads[0]}\n+++ {found.heads[1]}\n"
     for group in hunks(found.edits, form.context):
         first, last = group[0], group[-1]
@@ -112,7 +112,7 @@ def _function(lines: Sequence[bytes], start: int) -> str:
     return ""
 
 
-def _context(found: Comparison, form: Form) -> Iterator[str]:
+def _context(found: Comparison, form: DiffForm) -> Iterator[str]:
     yield f"*** {found.heads[0]}\n--- {found.heads[1]}\n"
     for group in hunks(found.edits, form.context):
         first, last = group[0], group[-1]
@@ -140,7 +140,7 @@ def _marked(
         yield _text("  " if both is None else "! " if both else f"{sign} ", lines[place])
 
 
-def _side_by_side(found: Comparison, form: Form) -> Iterator[str]:
+def _side_by_side(found: Comparison, form: DiffForm) -> Iterator[str]:
     tab = 1 if form.expand else _TAB
     step = tab + _GUTTER
     unaligned = (form.width >> 1) + (step >> 1) + (form.width & step & 1)

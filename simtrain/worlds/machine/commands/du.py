@@ -6,7 +6,7 @@ from simtrain.worlds.machine.commands.ls import quoted
 from simtrain.worlds.machine.commands.options import Options, parsed
 from simtrain.worlds.machine.commands.sizes import blocks, human
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _LONG = {
@@ -63,7 +63,7 @@ class _Run:
             shown = str(-(-size // unit))
         return f"{shown}\t{name}" + ("\0" if options.has("0") else "\n")
 
-    def add(self, name: str, path: str, node: Node, level: int) -> int:
+    def add(self, name: str, path: str, node: TreeNode, level: int) -> int:
         size = node.size if self._options.has("b", "apparent") else blocks(node) * 1024
         if node.kind == "directory":
             names = attempt(lambda: self._call.files.names(path))

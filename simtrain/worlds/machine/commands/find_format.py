@@ -4,14 +4,14 @@ import re
 from datetime import UTC, datetime
 from posixpath import basename, dirname
 
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 _PART = re.compile(r"%([-0]?\d*)(T.|[a-zA-Z%])|\\([abfnrtv\\0])|\\(\d{3})", re.DOTALL)
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "0": "\0"}
 _LETTERS = {"file": "f", "directory": "d", "link": "l", "device": "c"}
 
 
-def formatted(shape: str, shown: str, node: Node, depth: int, start: str) -> str:
+def formatted(shape: str, shown: str, node: TreeNode, depth: int, start: str) -> str:
     """Return a file as a format says."""
     moment = datetime.fromtimestamp(node.modified, UTC)
 
@@ -29,7 +29,7 @@ def formatted(shape: str, shown: str, node: Node, depth: int, start: str) -> str
     return _PART.sub(part, shape)
 
 
-def _directive(sign: str, shown: str, node: Node, depth: int, start: str, moment: datetime) -> str:
+def _directive(sign: str, shown: str, node: TreeNode, depth: int, start: str, moment: datetime) -> str:
     if sign[0] == "T":
         if sign[1:] == "@":
             return f"{node.modified:.10f}"

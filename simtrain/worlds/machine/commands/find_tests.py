@@ -13,7 +13,7 @@ from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE
 from simtrain.worlds.machine.commands.find_format import formatted
 from simtrain.worlds.machine.commands.modes import new_mode
 from simtrain.worlds.machine.invocation import Invocation, quoted
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 DAY, MINUTE = 86_400, 60
 _TYPES = {"f": "file", "d": "directory", "l": "link", "c": "device"}
@@ -30,7 +30,7 @@ class Found:
 
     shown: str
     path: str
-    node: Node
+    node: TreeNode
     depth: int
     start: str
 

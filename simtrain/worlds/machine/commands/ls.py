@@ -11,7 +11,7 @@ from simtrain.worlds.machine.commands.sizes import blocks, human
 from simtrain.worlds.machine.commands.versions import compare_versions
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _SHORT = "aAbBcCdfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1"
@@ -36,7 +36,7 @@ class _Entry:
 
     name: str
     path: str
-    node: Node
+    node: TreeNode
 
 
 def ls(call: Invocation) -> Result:
@@ -200,14 +200,14 @@ class _Listing:
     def _links(self, entry: _Entry) -> int:
         return link_count(self._call, entry.path, entry.node)
 
-    def _size(self, node: Node) -> str:
+    def _size(self, node: TreeNode) -> str:
         if node.kind == "device":
             return "1, 3"
         if self._options.has("si"):
             return human(node.size, 1000)
         return human(node.size, 1024) if self._options.has("h") else str(node.size)
 
-    def _time(self, node: Node) -> str:
+    def _time(self, node: TreeNode) -> str:
         options, moment = self._options, local(node.modified, self._call.environment)
         style = "full-iso" if options.has("full-time") else options.value("time-style")
         if style is None:
@@ -240,7 +240,7 @@ class _Listing:
             return name + self._mark(node)
         return name + "/" if options.has("p") and node.kind == "directory" else name
 
-    def _mark(self, node: Node) -> str:
+    def _mark(self, node: TreeNode) -> str:
         if node.kind == "file" and node.mode & 0o111 and self._options.has("F"):
             return "*"
         return _MARKS.get(node.kind, "")
@@ -258,7 +258,7 @@ def inode(path: str) -> int:
     return 131_072 + crc32(path.encode("utf-8", "surrogateescape")) % 8_000_000
 
 
-def link_count(call: Invocation, path: str, node: Node) -> int:
+def link_count(call: Invocation, path: str, node: TreeNode) -> int:
     """Return the number of hard links: a directory has one for its name, one for `.` and one for each directory in it."""
     if node.kind != "directory":
         return 1

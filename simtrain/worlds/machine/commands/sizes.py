@@ -1,13 +1,13 @@
 """Sizes as commands write them: blocks of 1 KiB, and short forms such as 1.5K."""
 
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 
 _BLOCK = 4096
 _FAST_LINK = 60
 """The longest target, in bytes, that ext4 keeps in the inode."""
 
 
-def blocks(node: Node) -> int:
+def blocks(node: TreeNode) -> int:
     """Return the blocks of 1 KiB that ext4 occupies for a node."""
     if node.kind == "device" or (node.kind == "link" and node.size < _FAST_LINK):
         return 0

@@ -8,7 +8,7 @@ from simtrain.worlds.machine.commands.options import parsed, usage
 from simtrain.worlds.machine.commands.sizes import blocks
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _FIELD = re.compile(r"%([-0#+ ]*)(\d*)(?:\.(\d+))?([A-Za-z%])")
@@ -21,7 +21,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "
 class _Subject:
     name: str
     path: str
-    node: Node
+    node: TreeNode
 
 
 def stat(call: Invocation) -> Result:

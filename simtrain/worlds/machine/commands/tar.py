@@ -14,7 +14,7 @@ from simtrain.worlds.machine.commands.modes import letters_of
 from simtrain.worlds.machine.commands.options import Options, parsed
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _SHORT = "AcdrtuxvzjJaf:C:OpPkmhT:X:wWslS"
@@ -185,7 +185,7 @@ class _Run:
             for each in names:
                 self._add(archive, folder, f"{name.rstrip('/')}/{each}")
 
-    def _member(self, name: str, node: Node, content: bytes) -> tarfile.TarInfo:
+    def _member(self, name: str, node: TreeNode, content: bytes) -> tarfile.TarInfo:
         machine = self.call.machine
         member = tarfile.TarInfo(name)
         kinds = {"directory": tarfile.DIRTYPE, "link": tarfile.SYMTYPE, "device": tarfile.CHRTYPE}

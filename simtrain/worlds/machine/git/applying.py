@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.states import compared, worktree_entries
 from simtrain.worlds.machine.git.listing import stat, summary
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.three_way import Merged
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
 
@@ -15,7 +15,7 @@ _OVERWRITTEN = (
 )
 
 
-def say_changes(session: Session, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry]) -> None:
+def say_changes(session: GitSession, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry]) -> None:
     """Say which files differ between two trees, and by how many lines."""
     found = compared(session.repository, old, new)
     if found:
@@ -23,17 +23,17 @@ def say_changes(session: Session, old: Mapping[str, TreeEntry], new: Mapping[str
 
 
 def write_tree(
-    session: Session, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry], what: str, verb: str
+    session: GitSession, old: Mapping[str, TreeEntry], new: Mapping[str, TreeEntry], what: str, verb: str
 ) -> None:
-    """Make index and working tree as another tree has them. Raises Stop where that would overwrite local changes."""
+    """Make index and working tree as another tree has them. Raises GitStop where that would overwrite local changes."""
     done = Merged(stages={(path, 0): entry for path, entry in new.items()})
     done.files = {path: (entry.mode, session.repository.blob(entry.sha)) for path, entry in new.items()}
     check_local(session, old, done, what, verb)
     put_result(session, old, done)
 
 
-def check_local(session: Session, head: Mapping[str, TreeEntry], done: Merged, what: str, verb: str) -> None:
-    """Raise Stop where a merge would overwrite what is not committed."""
+def check_local(session: GitSession, head: Mapping[str, TreeEntry], done: Merged, what: str, verb: str) -> None:
+    """Raise GitStop where a merge would overwrite what is not committed."""
     repository = session.repository
     index, tree = repository.index(), worktree_entries(repository)
     touched = {path for path in {*head, *done.files} if _entry(done, path) != head.get(path)}
@@ -43,10 +43,10 @@ def check_local(session: Session, head: Mapping[str, TreeEntry], done: Merged, w
         if path in head and (index.get(path) != head[path] or tree.get(path) not in (index.get(path), None))
     )
     if local:
-        raise Stop(_OVERWRITTEN.format(what, "\n".join(f"\t{path}" for path in local), verb), 1)
+        raise GitStop(_OVERWRITTEN.format(what, "\n".join(f"\t{path}" for path in local), verb), 1)
     loose = sorted(path for path in touched if path not in head and path in tree and path not in index)
     if loose:
-        raise Stop(
+        raise GitStop(
             "error: The following untracked working tree files would be overwritten by {}:\n{}\n"
             "Please move or remove them before you {}.\nAborting".format(
                 what, "\n".join(f"\t{path}" for path in loose), verb
@@ -59,7 +59,7 @@ def _entry(done: Merged, path: str) -> TreeEntry | None:
     return done.stages.get((path, 0))
 
 
-def put_result(session: Session, head: Mapping[str, TreeEntry], done: Merged) -> None:
+def put_result(session: GitSession, head: Mapping[str, TreeEntry], done: Merged) -> None:
     """Write the result of a merge into the index and the working tree; what it leaves as it was stays untouched."""
     repository = session.repository
     before = repository.index()
@@ -76,7 +76,7 @@ def put_result(session: Session, head: Mapping[str, TreeEntry], done: Merged) ->
     repository.put_stages(stages)
 
 
-def back_to(session: Session, sha: str) -> None:
+def back_to(session: GitSession, sha: str) -> None:
     """Make index and working tree as a commit has them, and forget what was in progress."""
     repository = session.repository
     files = repository.files(repository.commit(sha).tree)
@@ -88,7 +88,7 @@ def back_to(session: Session, sha: str) -> None:
         repository.drop(name)
 
 
-def carry_over(session: Session, sha: str, *, back: bool, names: tuple[str, str], what: str) -> Merged:
+def carry_over(session: GitSession, sha: str, *, back: bool, names: tuple[str, str], what: str) -> Merged:
     """Carry the change of a commit, or its reverse, over to HEAD."""
     repository = session.repository
     commit = repository.commit(sha)

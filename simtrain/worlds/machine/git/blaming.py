@@ -8,11 +8,11 @@ from simtrain.worlds.handlers.git.deltas import lines_of
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.repository import TAGS
 from simtrain.worlds.machine.git.formats import date_text
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.walking import Range, commits
 
 
-def blame(session: Session) -> None:
+def blame(session: GitSession) -> None:
     """Show who last changed each line of a file."""
     words = [word for word in session.words if word not in ("--", "-w", "-M", "-C")]
     lines_asked = None
@@ -22,7 +22,7 @@ def blame(session: Session) -> None:
         del words[at : at + 2]
     names = [word for word in words if not word.startswith("-")]
     if not names:
-        raise Stop("usage: git blame [<options>] [<rev-opts>] [<rev>] [--] <file>", 129)
+        raise GitStop("usage: git blame [<options>] [<rev-opts>] [<rev>] [--] <file>", 129)
     path = session.paths([names[-1]])[0]
     revision = names[0] if len(names) > 1 else None
     repository = session.repository
@@ -30,7 +30,7 @@ def blame(session: Session) -> None:
     content = repository.worktree().get(path, ("", b""))[1] if revision is None else None
     files = repository.files(repository.commit(start).tree)
     if path not in files:
-        raise Stop(f"fatal: no such path '{path}' in HEAD")
+        raise GitStop(f"fatal: no such path '{path}' in HEAD")
     if content is None:
         content = repository.blob(files[path].sha)
     owners = _owners(session, start, path, lines_of(content))
@@ -56,7 +56,7 @@ def blame(session: Session) -> None:
         session.say(f"{sha_text} ({name.ljust(wide)} {when} {str(number).rjust(digits)}) {text}")
 
 
-def _owners(session: Session, start: str, path: str, lines: Sequence[bytes]) -> list[str | None]:
+def _owners(session: GitSession, start: str, path: str, lines: Sequence[bytes]) -> list[str | None]:
     repository = session.repository
     owners: list[str | None] = [None] * len(lines)
     entry = repository.files(repository.commit(start).tree)[path]
@@ -96,7 +96,7 @@ def _kept(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
     return found
 
 
-def describe(session: Session) -> None:
+def describe(session: GitSession) -> None:
     """Name a commit after the nearest tag."""
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
@@ -129,5 +129,5 @@ def describe(session: Session) -> None:
             if "--tags" in flags or not any(ref.startswith(TAGS) for ref in repository.refs())
             else f"No annotated tags can describe '{start}'.\nHowever, there were unannotated tags: try --tags."
         )
-        raise Stop(f"fatal: {why}")
-    raise Stop(f"fatal: No tags can describe '{start}'.\nTry --always, or create some tags.")
+        raise GitStop(f"fatal: {why}")
+    raise GitStop(f"fatal: No tags can describe '{start}'.\nTry --always, or create some tags.")

@@ -8,14 +8,14 @@ from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.handlers.git.revisions import full_name
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _LISTING = {
     "-l", "--list", "-a", "-r", "--all", "--remotes", "-v", "-vv", "--contains", "--merged", "--no-merged",
 }  # fmt: skip
 
 
-def branch(session: Session) -> None:
+def branch(session: GitSession) -> None:
     """List, make, rename and delete branches."""
     flags = [word for word in session.words if word.startswith("-") and word != "-"]
     names = [word for word in session.words if not word.startswith("-") or word == "-"]
@@ -35,13 +35,13 @@ def branch(session: Session) -> None:
         session.repository.configure(f"branch.{short}.merge", None)
     elif names and not has & _LISTING and not any(flag.startswith(("--contains", "--merged")) for flag in flags):
         if len(names) > 2:
-            raise Stop("usage: git branch [<options>] [-r | -a] [--merged] [--no-merged]", 129)
+            raise GitStop("usage: git branch [<options>] [-r | -a] [--merged] [--no-merged]", 129)
         make_branch(session, names[0], names[1] if len(names) > 1 else "HEAD", force=bool(has & {"-f", "--force"}))
     else:
         _list(session, has, names)
 
 
-def _list(session: Session, has: set[str], names: list[str]) -> None:
+def _list(session: GitSession, has: set[str], names: list[str]) -> None:
     repository = session.repository
     kind = "all" if has & {"-a", "--all"} else "remote" if has & {"-r", "--remotes"} else "local"
     wanted = unwanted = None
@@ -66,7 +66,7 @@ def _list(session: Session, has: set[str], names: list[str]) -> None:
     session.output += [f"{line}\n" for line in lines]
 
 
-def _with_commits(session: Session, lines: list[str], *, upstreams: bool) -> list[str]:
+def _with_commits(session: GitSession, lines: list[str], *, upstreams: bool) -> list[str]:
     repository = session.repository
     wide = max((len(line[2:].partition(" -> ")[0]) for line in lines), default=0)
     found: list[str] = []
@@ -83,18 +83,18 @@ def _with_commits(session: Session, lines: list[str], *, upstreams: bool) -> lis
     return found
 
 
-def make_branch(session: Session, name: str, start: str, *, force: bool = False) -> None:
-    """Make a branch at a revision. Raises Stop for a name that is taken or no name."""
+def make_branch(session: GitSession, name: str, start: str, *, force: bool = False) -> None:
+    """Make a branch at a revision. Raises GitStop for a name that is taken or no name."""
     repository = session.repository
     ref = HEADS + name
     _check(name, ref)
     if repository.ref(ref) and not force:
-        raise Stop(f"fatal: A branch named '{name}' already exists.")
+        raise GitStop(f"fatal: A branch named '{name}' already exists.")
     if session.head is None and start == "HEAD":
-        raise Stop(f"fatal: Not a valid object name: '{session.branch}'.")
+        raise GitStop(f"fatal: Not a valid object name: '{session.branch}'.")
     found = session.maybe(start)
     if found is None or found.kind != "commit":
-        raise Stop(f"fatal: Not a valid object name: '{start}'.")
+        raise GitStop(f"fatal: Not a valid object name: '{start}'.")
     old = repository.ref(ref)
     repository.set_ref(ref, found.sha)
     repository.note(
@@ -109,12 +109,12 @@ def _check(name: str, ref: str) -> None:
     try:
         check_name(ref)
     except ToolError:
-        raise Stop(f"fatal: '{name}' is not a valid branch name") from None
+        raise GitStop(f"fatal: '{name}' is not a valid branch name") from None
     if name.startswith("-") or name == "HEAD":
-        raise Stop(f"fatal: '{name}' is not a valid branch name")
+        raise GitStop(f"fatal: '{name}' is not a valid branch name")
 
 
-def _delete(session: Session, names: list[str], *, force: bool) -> None:
+def _delete(session: GitSession, names: list[str], *, force: bool) -> None:
     repository = session.repository
     for name in names:
         ref = HEADS + name
@@ -137,15 +137,15 @@ def _delete(session: Session, names: list[str], *, force: bool) -> None:
         session.say(f"Deleted branch {name} (was {repository.abbreviated(sha)}).")
 
 
-def _rename(session: Session, names: list[str], *, force: bool) -> None:
+def _rename(session: GitSession, names: list[str], *, force: bool) -> None:
     repository = session.repository
     old, new = (names[0], names[1]) if len(names) > 1 else (session.branch or "", names[0])
     sha = repository.ref(HEADS + old)
     _check(new, HEADS + new)
     if sha is None and repository.head != HEADS + old:
-        raise Stop(f"fatal: No branch named '{old}'.")
+        raise GitStop(f"fatal: No branch named '{old}'.")
     if repository.ref(HEADS + new) and not force:
-        raise Stop(f"fatal: A branch named '{new}' already exists.")
+        raise GitStop(f"fatal: A branch named '{new}' already exists.")
     log = repository.text(f"logs/{HEADS}{old}")
     if sha is not None:
         repository.remove_ref(HEADS + old)
@@ -163,12 +163,12 @@ def _rename(session: Session, names: list[str], *, force: bool) -> None:
         repository.set_head(HEADS + new)
 
 
-def _set_upstream(session: Session, flags: list[str], names: list[str]) -> None:
+def _set_upstream(session: GitSession, flags: list[str], names: list[str]) -> None:
     given = next((flag.partition("=")[2] for flag in flags if flag.startswith("--set-upstream-to=")), None)
     rest = list(names)
     upstream = given or (rest.pop(0) if rest else "")
     short = rest[0] if rest else session.branch or ""
     if session.repository.ref(REMOTES + upstream) is None:
-        raise Stop(f"fatal: the requested upstream branch '{upstream}' does not exist")
+        raise GitStop(f"fatal: the requested upstream branch '{upstream}' does not exist")
     session.repository.set_upstream(HEADS + short, REMOTES + upstream)
     session.say(f"branch '{short}' set up to track '{upstream}'.")

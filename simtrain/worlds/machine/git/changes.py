@@ -9,10 +9,10 @@ from simtrain.worlds.handlers.git.states import against_worktree, compared, work
 from simtrain.worlds.handlers.git.status import untracked_files
 from simtrain.worlds.machine.git.listing import Wish, written
 from simtrain.worlds.machine.git.resetting import head_files
-from simtrain.worlds.machine.git.session import Session, Stop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 
 
-def add(session: Session) -> None:
+def add(session: GitSession) -> None:
     """Stage files."""
     flags = {word for word in session.words if word.startswith("-") and word != "--"}
     names = [word for word in session.words if not word.startswith("-")]
@@ -31,7 +31,7 @@ def add(session: Session) -> None:
         "--intent-to-add",
     }:
         kind = "option" if flag.startswith("--") else "switch"
-        raise Stop(f"error: unknown {kind} `{flag.lstrip('-')}'\nusage: git add [<options>] [--] <pathspec>...", 129)
+        raise GitStop(f"error: unknown {kind} `{flag.lstrip('-')}'\nusage: git add [<options>] [--] <pathspec>...", 129)
     everything, update = bool(flags & {"-A", "--all"}), bool(flags & {"-u", "--update"})
     if not names and not everything and not update:
         session.warn(
@@ -54,7 +54,7 @@ def add(session: Session) -> None:
         if not found and spec and not update:
             below = matching(list(tree), [spec])
             if not below and not session.call.files.is_directory(f"{repository.path}/{spec}"):
-                raise Stop(f"fatal: pathspec '{name}' did not match any files")
+                raise GitStop(f"fatal: pathspec '{name}' did not match any files")
             refused += [ignored.cause(below[0]) or spec] if below else []
         chosen.update(dict.fromkeys(found))
     changes: dict[str, TreeEntry | None] = {}
@@ -73,10 +73,10 @@ def add(session: Session) -> None:
             "hint: Use -f if you really want to add them.\nhint: Turn this message off by running\n"
             'hint: "git config advice.addIgnoredFile false"'
         )
-        raise Stop(f"The following paths are ignored by one of your .gitignore files:\n{listed}\n{hint}", 1)
+        raise GitStop(f"The following paths are ignored by one of your .gitignore files:\n{listed}\n{hint}", 1)
 
 
-def remove(session: Session) -> None:
+def remove(session: GitSession) -> None:
     """Remove files from the index and the working tree (git rm)."""
     flags = {
         letter for word in session.words if word.startswith("-") and not word.startswith("--") for letter in word[1:]
@@ -84,7 +84,7 @@ def remove(session: Session) -> None:
     cached, quiet = "--cached" in session.words, "q" in flags or "--quiet" in session.words
     names = [word for word in session.words if not word.startswith("-")]
     if not names:
-        raise Stop("fatal: No pathspec was given. Which files should I remove?", 128)
+        raise GitStop("fatal: No pathspec was given. Which files should I remove?", 128)
     repository = session.repository
     index, tree = repository.index(), worktree_entries(repository)
     head = head_files(session)
@@ -92,9 +92,9 @@ def remove(session: Session) -> None:
     for name, spec in zip(names, session.paths(names), strict=True):
         found = matching(list(index), [spec])
         if not found:
-            raise Stop(f"fatal: pathspec '{name}' did not match any files")
+            raise GitStop(f"fatal: pathspec '{name}' did not match any files")
         if spec not in index and "r" not in flags and not any(letter in spec for letter in "*?["):
-            raise Stop(f"fatal: not removing '{name}' recursively without -r")
+            raise GitStop(f"fatal: not removing '{name}' recursively without -r")
         removed.update(dict.fromkeys(found))
     if "f" not in flags and "--force" not in session.words:
         _check_removable(removed, index, tree, head, cached=cached)
@@ -118,36 +118,36 @@ def _check_removable(
         stage = head.get(path) != index[path]
         if cached:
             if local and stage:
-                raise Stop(
+                raise GitStop(
                     "error: the following file has staged content different from both the\nfile and the HEAD:\n"
                     f"    {path}\n(use -f to force removal)",
                     1,
                 )
         elif stage:
-            raise Stop(
+            raise GitStop(
                 f"error: the following file has changes staged in the index:\n    {path}\n"
                 "(use --cached to keep the file, or -f to force removal)",
                 1,
             )
         elif local:
-            raise Stop(
+            raise GitStop(
                 f"error: the following file has local modifications:\n    {path}\n(use --cached to keep the file, or -f to force removal)",
                 1,
             )
 
 
-def move(session: Session) -> None:
+def move(session: GitSession) -> None:
     """Move files in the index and the working tree (git mv)."""
     names = [word for word in session.words if not word.startswith("-")]
     force = "-f" in session.words or "--force" in session.words
     if len(names) < 2:
-        raise Stop("usage: git mv [<options>] <source>... <destination>", 129)
+        raise GitStop("usage: git mv [<options>] <source>... <destination>", 129)
     repository = session.repository
     *sources, target = session.paths(names)
     files = session.call.files
     into = files.is_directory(f"{repository.path}/{target}")
     if len(sources) > 1 and not into:
-        raise Stop(f"fatal: destination '{names[-1]}' is not a directory")
+        raise GitStop(f"fatal: destination '{names[-1]}' is not a directory")
     for name, source in zip(names[:-1], sources, strict=True):
         place = f"{target}/{source.rpartition('/')[2]}".lstrip("/") if into else target
         index = repository.index()
@@ -155,15 +155,15 @@ def move(session: Session) -> None:
         if not moved:
             exists = files.exists(f"{repository.path}/{source}")
             why = "not under version control" if exists else "bad source"
-            raise Stop(f"fatal: {why}, source={name}, destination={place}")
+            raise GitStop(f"fatal: {why}, source={name}, destination={place}")
         if files.exists(f"{repository.path}/{place}") and not force:
-            raise Stop(f"fatal: destination exists, source={name}, destination={place}")
+            raise GitStop(f"fatal: destination exists, source={name}, destination={place}")
         files.rename(f"{repository.path}/{source}", f"{repository.path}/{place}")
         changes: dict[str, TreeEntry | None] = dict.fromkeys(moved)
         repository.stage(changes | {place + path[len(source) :]: index[path] for path in moved})
 
 
-def clean(session: Session) -> None:
+def clean(session: GitSession) -> None:
     """Remove untracked files."""
     letters = {
         letter_ for word in session.words if word.startswith("-") and not word.startswith("--") for letter_ in word[1:]
@@ -171,7 +171,7 @@ def clean(session: Session) -> None:
     names = [word for word in session.words if not word.startswith("-")]
     dry = "n" in letters or "--dry-run" in session.words
     if "f" not in letters and not dry and "--force" not in session.words:
-        raise Stop("fatal: clean.requireForce defaults to true and neither -i, -n, nor -f given; refusing to clean")
+        raise GitStop("fatal: clean.requireForce defaults to true and neither -i, -n, nor -f given; refusing to clean")
     repository = session.repository
     found = untracked_files(repository)
     if "x" in letters:
@@ -187,13 +187,13 @@ def clean(session: Session) -> None:
             session.call.files.remove(f"{repository.path}/{path.rstrip('/')}", recursive=True)
 
 
-def diff(session: Session) -> None:
+def diff(session: GitSession) -> None:
     """Show differences: working tree, index, commits."""
     wish, names, paths = Wish(), list[str](), list[str]()
     cached = quiet = code = False
     words = list(session.words)
     if "--no-index" in words:
-        raise Stop("error: Could not access '--no-index'", 128)
+        raise GitStop("error: Could not access '--no-index'", 128)
     while words:
         word = words.pop(0)
         if word == "--":
@@ -206,7 +206,7 @@ def diff(session: Session) -> None:
         elif word.startswith("-") and wish.take(word, words):
             continue
         elif word.startswith("-"):
-            raise Stop(f"error: invalid option: {word}", 129)
+            raise GitStop(f"error: invalid option: {word}", 129)
         elif not paths and (".." in word or session.maybe(word) is not None):
             names.append(word)
         else:
@@ -223,7 +223,7 @@ def diff(session: Session) -> None:
         session.output.append(written(session, found, wish, specs=specs))
 
 
-def compared_states(session: Session, names: Sequence[str], *, cached: bool) -> list[Delta]:
+def compared_states(session: GitSession, names: Sequence[str], *, cached: bool) -> list[Delta]:
     """Return the differences between two commits, a commit and the index or working tree, or index and working tree."""
     from simtrain.worlds.machine.git.walking import merge_bases
 

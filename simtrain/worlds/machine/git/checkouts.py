@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.git.status import tracked_remote
 from simtrain.worlds.machine.git.branches import make_branch
 from simtrain.worlds.machine.git.listing import letter
 from simtrain.worlds.machine.git.resetting import restore_paths
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _ADVICE = """Note: switching to '{0}'.
 
@@ -31,7 +31,7 @@ Turn off this advice by setting config variable advice.detachedHead to false
 """
 
 
-def checkout(session: Session) -> None:
+def checkout(session: GitSession) -> None:
     """Switch branches, or restore files."""
     words = list(session.words)
     quiet = _take(words, "-q", "--quiet")
@@ -49,7 +49,7 @@ def checkout(session: Session) -> None:
         if flag in words:
             at = words.index(flag)
             if at + 1 >= len(words):
-                raise Stop(f"error: switch `{flag[1]}' requires a value", 129)
+                raise GitStop(f"error: switch `{flag[1]}' requires a value", 129)
             name = words[at + 1]
             rest = words[:at] + words[at + 2 :]
             create(session, name, rest[0] if rest else "HEAD", force=flag == "-B", quiet=quiet)
@@ -62,7 +62,9 @@ def checkout(session: Session) -> None:
     unknown = [word for word in words if word.startswith("-") and word != "-"]
     if unknown:
         kind = "option" if unknown[0].startswith("--") else "switch"
-        raise Stop(f"error: unknown {kind} `{unknown[0].lstrip('-')}'\nusage: git checkout [<options>] <branch>", 129)
+        raise GitStop(
+            f"error: unknown {kind} `{unknown[0].lstrip('-')}'\nusage: git checkout [<options>] <branch>", 129
+        )
     if not words:
         return
     first = words[0]
@@ -81,7 +83,7 @@ def checkout(session: Session) -> None:
     _restore(session, None, words, side, quiet=quiet)
 
 
-def switch(session: Session) -> None:
+def switch(session: GitSession) -> None:
     """Switch branches."""
     words = list(session.words)
     quiet = _take(words, "-q", "--quiet")
@@ -90,31 +92,31 @@ def switch(session: Session) -> None:
         if flag in words:
             at = words.index(flag)
             if at + 1 >= len(words):
-                raise Stop(f"error: switch `{flag[1]}' requires a value", 129)
+                raise GitStop(f"error: switch `{flag[1]}' requires a value", 129)
             name = words[at + 1]
             rest = words[:at] + words[at + 2 :]
             create(session, name, rest[0] if rest else "HEAD", force=flag in ("-C", "--force-create"), quiet=quiet)
             return
     detach = _take(words, "--detach", "-d")
     if not words:
-        raise Stop("fatal: missing branch or commit argument")
+        raise GitStop("fatal: missing branch or commit argument")
     name = words[0]
     repository = session.repository
     if session.maybe(name) is None:
         remote = _remote_branch(session, name)
         if remote is None:
-            raise Stop(f"fatal: invalid reference: {name}")
+            raise GitStop(f"fatal: invalid reference: {name}")
         make_branch(session, name, remote)
     elif repository.ref(HEADS + name) is None and name != "-" and not detach:
         kind = "tag" if repository.ref(TAGS + name) else "remote branch" if repository.ref(REMOTES + name) else "commit"
-        raise Stop(
+        raise GitStop(
             f"fatal: a branch is expected, got {kind} '{name}'\n"
             "hint: If you want to detach HEAD at the commit, try again with the --detach option."
         )
     go(session, name, quiet=quiet, force=force, detach=detach)
 
 
-def create(session: Session, name: str, start: str, *, force: bool, quiet: bool) -> None:
+def create(session: GitSession, name: str, start: str, *, force: bool, quiet: bool) -> None:
     """Make a branch and switch to it."""
     repository = session.repository
     existed = repository.ref(HEADS + name) is not None
@@ -123,22 +125,22 @@ def create(session: Session, name: str, start: str, *, force: bool, quiet: bool)
         session.warn(f"Switched to a new branch '{name}'")
         return
     if session.maybe(start) is None:
-        raise Stop(f"fatal: '{start}' is not a commit and a branch '{name}' cannot be created from it")
+        raise GitStop(f"fatal: '{start}' is not a commit and a branch '{name}' cannot be created from it")
     make_branch(session, name, start, force=force)
     go(session, name, quiet=True)
     if not quiet:
         session.warn(f"Reset branch '{name}'" if existed else f"Switched to a new branch '{name}'")
 
 
-def go(session: Session, name: str, *, quiet: bool = False, force: bool = False, detach: bool = False) -> None:
+def go(session: GitSession, name: str, *, quiet: bool = False, force: bool = False, detach: bool = False) -> None:
     """Check out a branch or a commit, and say so."""
     repository = session.repository
     if repository.conflicts() and not force:
         listed = "\n".join(f"{path}: needs merge" for path in sorted(repository.conflicts()))
-        raise Stop(f"{listed}\nerror: you need to resolve your current index first", 1)
+        raise GitStop(f"{listed}\nerror: you need to resolve your current index first", 1)
     target = earlier_checkout(repository, 1) if name == "-" else name
     if target is None:
-        raise Stop("error: pathspec '-' did not match any file(s) known to git", 1)
+        raise GitStop("error: pathspec '-' did not match any file(s) known to git", 1)
     found = session.object(target)
     before_branch, before = session.branch, session.head
     was = detached(repository) if before_branch is None and before else ""
@@ -150,7 +152,7 @@ def go(session: Session, name: str, *, quiet: bool = False, force: bool = False,
     try:
         switch_tree(repository, wanted, Object("commit", found.sha), at=session.reflog_time)
     except CommandFailed as error:
-        raise Stop(error.stderr, error.status) from None
+        raise GitStop(error.stderr, error.status) from None
     if quiet:
         return
     changed = against_worktree(repository, repository.files(repository.commit(found.sha).tree))
@@ -172,7 +174,7 @@ def go(session: Session, name: str, *, quiet: bool = False, force: bool = False,
         _say_tracking(session)
 
 
-def _say_tracking(session: Session) -> None:
+def _say_tracking(session: GitSession) -> None:
     found = tracked_remote(session.repository)
     if found is None:
         return
@@ -197,14 +199,14 @@ def _say_tracking(session: Session) -> None:
         session.say(f"Your branch is up to date with '{name}'.")
 
 
-def _restore(session: Session, source: str | None, names: list[str], side: int | None, *, quiet: bool) -> None:
+def _restore(session: GitSession, source: str | None, names: list[str], side: int | None, *, quiet: bool) -> None:
     count = restore_paths(session, names, source=source, index=source is not None, tree=True, side=side)
     if not quiet:
         where = f"{session.repository.abbreviated(session.object(source).sha)}" if source else "the index"
         session.warn(f"Updated {count} path{'s' if count != 1 else ''} from {where}")
 
 
-def _remote_branch(session: Session, name: str) -> str | None:
+def _remote_branch(session: GitSession, name: str) -> str | None:
     """Return the one remote branch with a name."""
     repository = session.repository
     found = [

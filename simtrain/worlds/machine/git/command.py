@@ -8,7 +8,7 @@ from posixpath import normpath
 from simtrain.contracts.handler import ToolError
 from simtrain.worlds.handlers.git.failure import CommandFailed
 from simtrain.worlds.machine.binary import as_text
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import problem_text
 
@@ -57,13 +57,13 @@ def git(call: Invocation) -> Result:
     name = words.pop(0)
     if name == "version":
         return Result(f"{VERSION}\n")
-    session = Session(call, directory, words, settings)
+    session = GitSession(call, directory, words, settings)
     function = _function(session, name)
     if function is None:
         return _unknown(name)
     try:
         function(session)
-    except Stop as stop:
+    except GitStop as stop:
         if stop.text:
             session.warn(stop.text)
         session.code = stop.code
@@ -80,7 +80,7 @@ def git(call: Invocation) -> Result:
     return Result(output, "".join(session.errors), session.code)
 
 
-def _function(session: Session, name: str) -> Callable[[Session], None] | None:
+def _function(session: GitSession, name: str) -> Callable[[GitSession], None] | None:
     address = SUBCOMMANDS.get(name)
     if address is None:
         try:

@@ -8,11 +8,11 @@ from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.listing import shortstat, summary
 from simtrain.worlds.machine.git.resetting import next_word
-from simtrain.worlds.machine.git.session import Session, Stop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.status import long_status
 
 
-def commit(session: Session) -> None:
+def commit(session: GitSession) -> None:
     """Record what is staged."""
     asked = _CommitRequest(session)
     repository = session.repository
@@ -28,7 +28,7 @@ def commit(session: Session) -> None:
     if repository.conflicts():
         listed = "\n".join(f"U\t{path}" for path in sorted(repository.conflicts()))
         session.say(listed)
-        raise Stop(
+        raise GitStop(
             "error: Committing is not possible because you have unmerged files.\n"
             "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
             "hint: as appropriate to mark resolution and make a commit.\n"
@@ -44,7 +44,7 @@ def commit(session: Session) -> None:
     base = repository.commit(parents[0]).tree if parents else EMPTY_TREE
     tree_id = repository.keep_tree(repository.index())
     if asked.amend and old is None:
-        raise Stop("fatal: You have nothing to amend.")
+        raise GitStop("fatal: You have nothing to amend.")
     unchanged = (
         tree_id == base
         and not merging
@@ -53,7 +53,7 @@ def commit(session: Session) -> None:
     )
     if unchanged and not asked.amend:
         session.output.append(long_status(session))
-        raise Stop("", 1)
+        raise GitStop("", 1)
     message = asked.message
     if message is None:
         held = repository.text("MERGE_MSG")
@@ -61,12 +61,12 @@ def commit(session: Session) -> None:
         if message is not None and held is not None and not asked.amend:
             message = "\n".join(line for line in message.splitlines() if not line.startswith("#"))
     if message is None:
-        raise Stop(
+        raise GitStop(
             "error: Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option.", 1
         )
     message = cleaned(message)
     if not message and not asked.empty_message:
-        raise Stop("Aborting commit due to empty commit message.", 1)
+        raise GitStop("Aborting commit due to empty commit message.", 1)
     author = old.author if asked.amend and old and not asked.reset_author else session.signature("AUTHOR")
     picked = (repository.text("CHERRY_PICK_HEAD") or "").strip()
     if picked and not asked.amend:
@@ -97,7 +97,7 @@ def commit(session: Session) -> None:
         report_commit(session, sha, dated=asked.amend or bool(asked.date))
 
 
-def report_commit(session: Session, sha: str, *, dated: bool = False) -> None:
+def report_commit(session: GitSession, sha: str, *, dated: bool = False) -> None:
     """Say what was committed: branch, id, subject, and a sum of the changes."""
     repository = session.repository
     made = repository.commit(sha)
@@ -127,7 +127,7 @@ def cleaned(message: str) -> str:
 
 
 class _CommitRequest:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: GitSession) -> None:
         self.all = self.amend = self.empty = self.quiet = self.reset_author = self.empty_message = False
         self.author: str | None = None
         self.date: str | None = None
@@ -179,7 +179,7 @@ class _CommitRequest:
             "--only",
             "--include",
         ):
-            raise Stop(f"error: unknown option `{word[2:]}'\nusage: git commit [<options>] [--] <pathspec>...", 129)
+            raise GitStop(f"error: unknown option `{word[2:]}'\nusage: git commit [<options>] [--] <pathspec>...", 129)
 
     def _letters(self, letters: str, words: list[str], parts: list[str]) -> None:
         for place, letter_ in enumerate(letters):
@@ -191,16 +191,18 @@ class _CommitRequest:
             elif letter_ == "q":
                 self.quiet = True
             elif letter_ not in "nvso":
-                raise Stop(f"error: unknown switch `{letter_}'\nusage: git commit [<options>] [--] <pathspec>...", 129)
+                raise GitStop(
+                    f"error: unknown switch `{letter_}'\nusage: git commit [<options>] [--] <pathspec>...", 129
+                )
 
 
-def _stage_paths(session: Session, names: Sequence[str]) -> None:
+def _stage_paths(session: GitSession, names: Sequence[str]) -> None:
     repository = session.repository
     index, tree = repository.index(), repository.worktree()
     for name, spec in zip(names, session.paths(names), strict=True):
         found = matching(list(index), [spec])
         if not found:
-            raise Stop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
+            raise GitStop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
         repository.stage(
             {
                 path: TreeEntry(tree[path][0], repository.keep_blob(tree[path][1])) if path in tree else None

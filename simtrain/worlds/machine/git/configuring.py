@@ -6,7 +6,7 @@ from posixpath import normpath
 from simtrain.worlds.handlers.git.repository import HEADS
 from simtrain.worlds.machine.git.config import changed_config, parsed_config
 from simtrain.worlds.machine.git.folder import FolderRepository
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _BRANCH_HINT = """hint: Using 'master' as the name for the initial branch. This default branch name
 hint: is subject to change. To configure the initial branch name to use in all
@@ -20,7 +20,7 @@ hint:
 hint: \tgit branch -m <name>"""
 
 
-def init(session: Session) -> None:
+def init(session: GitSession) -> None:
     """Make an empty repository."""
     words, names, branch, quiet, bare = list(session.words), list[str](), None, False, False
     while words:
@@ -34,7 +34,7 @@ def init(session: Session) -> None:
         elif word == "--bare":
             bare = True
         elif word.startswith("-"):
-            raise Stop(
+            raise GitStop(
                 f"error: unknown option `{word.lstrip('-')}'\nusage: git init [-q | --quiet] [--bare] [--template=<template-directory>]",
                 129,
             )
@@ -70,7 +70,7 @@ def init(session: Session) -> None:
         )
 
 
-def config(session: Session) -> None:
+def config(session: GitSession) -> None:
     """Read and set the configuration."""
     words = list(session.words)
     flags = {word for word in words if word.startswith("-")}
@@ -83,10 +83,10 @@ def config(session: Session) -> None:
         session.output += [f"{key}={value}\n" for key, value in found]
         return
     if not rest:
-        raise Stop("usage: git config [<options>]", 129)
+        raise GitStop("usage: git config [<options>]", 129)
     key = rest[0]
     if "." not in key:
-        raise Stop(f"error: key does not contain a section: {key}", 1)
+        raise GitStop(f"error: key does not contain a section: {key}", 1)
     section, _, name = key.rpartition(".")
     normal = (
         section.partition(".")[0].lower()
@@ -104,14 +104,14 @@ def config(session: Session) -> None:
     else:
         value = dict(parsed_config(session.user_config())).get(normal) if outer else session.setting(normal)
         if value is None:
-            raise Stop("", 1)
+            raise GitStop("", 1)
         session.say(value)
 
 
-def _set(session: Session, key: str, value: str | None, *, outer: bool, known: str) -> None:
+def _set(session: GitSession, key: str, value: str | None, *, outer: bool, known: str) -> None:
     text = session.user_config() if outer else session.repository.text("config") or ""
     if value is None and known not in dict(parsed_config(text)):
-        raise Stop("", 5)
+        raise GitStop("", 5)
     changed = changed_config(text, key, value)
     if outer:
         session.call.files.write(session.user_config_path, changed.encode())

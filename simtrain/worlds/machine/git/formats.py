@@ -6,7 +6,7 @@ from datetime import datetime
 from simtrain.worlds.handlers.git.branches import shortened
 from simtrain.worlds.handlers.git.objects import Commit, Signature
 from simtrain.worlds.handlers.git.repository import HEADS, TAGS
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _PLACE = re.compile(
     r"%(?:x([0-9a-fA-F]{2})|C\([^)]*\)|C(?:red|green|blue|reset|yellow)"
@@ -32,7 +32,7 @@ def date_text(who: Signature, style: str, now: float) -> str:
         "raw": f"{who.seconds} {when:%z}", "local": f"{when:%a %b} {when.day} {when:%H:%M:%S %Y}",
     }  # fmt: skip
     if style not in styles:
-        raise Stop(f"fatal: unknown date format {style}")
+        raise GitStop(f"fatal: unknown date format {style}")
     return styles[style]
 
 
@@ -57,11 +57,11 @@ def relative(when: datetime, now: float) -> str:
     return f"{text} ago"
 
 
-class Writer:
+class CommitWriter:
     """Writes commits in one format."""
 
     def __init__(
-        self, session: Session, form: str, *, date: str = "default", short_ids: bool = False, decorate: bool = False
+        self, session: GitSession, form: str, *, date: str = "default", short_ids: bool = False, decorate: bool = False
     ) -> None:
         self._session = session
         self._date = date
@@ -78,7 +78,7 @@ class Writer:
         elif form in _NAMED:
             self.form, self.custom = form, False
         else:
-            raise Stop(f"fatal: invalid --pretty format: {form}")
+            raise GitStop(f"fatal: invalid --pretty format: {form}")
         self._names: dict[str, list[str]] | None = None
 
     @property

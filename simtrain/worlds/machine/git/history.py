@@ -8,9 +8,9 @@ from simtrain.worlds.handlers.git.objects import EMPTY_TREE
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import compared
-from simtrain.worlds.machine.git.formats import Writer, date_text
+from simtrain.worlds.machine.git.formats import CommitWriter, date_text
 from simtrain.worlds.machine.git.listing import Wish, written
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.walking import Graph, Range, commits, in_graph_order, touching
 
 _AMBIGUOUS = (
@@ -22,7 +22,7 @@ _AMBIGUOUS = (
 class _Request:
     """What is asked of a log."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: GitSession) -> None:
         self.session = session
         self.range = Range()
         self.wish = Wish()
@@ -83,7 +83,7 @@ class _Request:
             ):
                 continue
             elif word.startswith("-"):
-                raise Stop(f"fatal: unrecognized argument: {word}")
+                raise GitStop(f"fatal: unrecognized argument: {word}")
             else:
                 self._revision_or_path(word)
         self.date = self.texts.get("--date", self.date)
@@ -101,8 +101,8 @@ class _Request:
         path = session.paths([word])[0]
         if not session.call.files.exists(f"{session.repository.path}/{path}", follow=False):
             if session.head is None:
-                raise Stop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
-            raise Stop(_AMBIGUOUS.format(word))
+                raise GitStop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
+            raise GitStop(_AMBIGUOUS.format(word))
         self.specs.append(path)
 
     def chosen(self) -> list[str]:
@@ -182,9 +182,9 @@ class _Request:
         before = repository.commit(commit.parents[0]).tree if commit.parents else EMPTY_TREE
         return compared(repository, repository.files(before), repository.files(commit.tree))
 
-    def writer(self) -> Writer:
+    def writer(self) -> CommitWriter:
         decorate = "--decorate" in self.flags
-        return Writer(
+        return CommitWriter(
             self.session, self.form, date=self.date, short_ids="--abbrev-commit" in self.flags, decorate=decorate
         )
 
@@ -202,13 +202,13 @@ def regular(text: str) -> str:
     return re.sub(r"\\?([+?|(){}])", lambda found: found[1] if found[0][0] == "\\" else "\\" + found[1], text)
 
 
-def _seconds(session: Session, text: str) -> int:
+def _seconds(session: GitSession, text: str) -> int:
     from simtrain.worlds.handlers.git.dates import seconds_at
 
     return seconds_at(text, session.now)
 
 
-def log(session: Session) -> None:
+def log(session: GitSession) -> None:
     """Show commits."""
     asked = _Request(session)
     writer = asked.writer()
@@ -236,7 +236,7 @@ def log(session: Session) -> None:
         session.output.append("\n")
 
 
-def _graph(session: Session, asked: _Request, writer: Writer, found: Sequence[str]) -> None:
+def _graph(session: GitSession, asked: _Request, writer: CommitWriter, found: Sequence[str]) -> None:
     graph = Graph(session.repository, found)
     for number, sha in enumerate(found):
         first, rows, further = graph.rows(sha)
@@ -256,14 +256,14 @@ def _graph(session: Session, asked: _Request, writer: Writer, found: Sequence[st
             session.say(row)
 
 
-def show(session: Session) -> None:
+def show(session: GitSession) -> None:
     """Show commits with their differences, tags, folders and files."""
     asked = _Request(session)
     repository = session.repository
     writer = asked.writer()
     names = asked.objects or ["HEAD"]
     if session.head is None and names == ["HEAD"]:
-        raise Stop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
+        raise GitStop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
     for number, name in enumerate(names):
         ranged = ".." in name
         found = None if ranged else session.object(name)
@@ -289,7 +289,7 @@ def show(session: Session) -> None:
             _show_commit(session, asked, writer, sha)
 
 
-def _show_commit(session: Session, asked: _Request, writer: Writer, sha: str) -> None:
+def _show_commit(session: GitSession, asked: _Request, writer: CommitWriter, sha: str) -> None:
     text = writer.text(sha)
     session.output.append(text)
     merge = len(session.repository.commit(sha).parents) > 1
@@ -299,7 +299,7 @@ def _show_commit(session: Session, asked: _Request, writer: Writer, sha: str) ->
         session.output.append(gap + body)
 
 
-def reflog(session: Session) -> None:
+def reflog(session: GitSession) -> None:
     """Show where HEAD, or a branch, has been."""
     words = [word for word in session.words if word not in ("show", "-q")]
     most = next((int(word.lstrip("-n")) for word in words if re.fullmatch(r"-n?\d+", word)), None)
@@ -309,13 +309,13 @@ def reflog(session: Session) -> None:
     name = names[0] if names else "HEAD"
     ref = "HEAD" if name == "HEAD" else full_name(session.repository, name)
     if ref is None:
-        raise Stop(_AMBIGUOUS.format(name))
+        raise GitStop(_AMBIGUOUS.format(name))
     entries = session.repository.log(ref)
     for number, entry in enumerate(entries[:most] if most else entries):
         session.say(f"{session.repository.abbreviated(entry['new'])} {name}@{{{number}}}: {entry['message']}")
 
 
-def shortlog(session: Session) -> None:
+def shortlog(session: GitSession) -> None:
     """Show who made how many commits, or their subjects by person."""
     flags = {word for word in session.words if word.startswith("-")}
     letters = {letter for flag in flags if not flag.startswith("--") for letter in flag[1:]}

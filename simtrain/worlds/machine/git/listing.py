@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from simtrain.worlds.handlers.git.deltas import Delta, is_binary, lines_of
 from simtrain.worlds.handlers.git.patch import edits, patch
 from simtrain.worlds.handlers.git.paths import quoted
-from simtrain.worlds.machine.git.session import Session, matching
+from simtrain.worlds.machine.git.session import GitSession, matching
 
 _FORMS = {
     "-p": "patch", "-u": "patch", "--patch": "patch", "--stat": "stat", "--numstat": "numstat",
@@ -48,7 +48,7 @@ class Wish:
 
 
 def written(
-    session: Session, found: Sequence[Delta], wish: Wish, *, default: str = "patch", specs: Sequence[str] = ()
+    session: GitSession, found: Sequence[Delta], wish: Wish, *, default: str = "patch", specs: Sequence[str] = ()
 ) -> str:
     """Return differences in all forms that are asked for."""
     chosen = set(matching([delta.path for delta in found], specs))

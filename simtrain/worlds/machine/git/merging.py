@@ -5,13 +5,13 @@ from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.applying import back_to, carry_over, check_local, put_result, say_changes, write_tree
 from simtrain.worlds.machine.git.committing import cleaned, report_commit
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
 
-def merge(session: Session) -> None:
+def merge(session: GitSession) -> None:
     """Join another line of history into the branch."""
     words, message, names = list(session.words), None, list[str]()
     flags: set[str] = set()
@@ -30,30 +30,30 @@ def merge(session: Session) -> None:
     repository = session.repository
     if "--abort" in flags:
         if repository.text("MERGE_HEAD") is None:
-            raise Stop("fatal: There is no merge to abort (MERGE_HEAD missing).")
+            raise GitStop("fatal: There is no merge to abort (MERGE_HEAD missing).")
         back_to(session, session.head or "")
         return
     if "--continue" in flags:
         _conclude_merge(session)
         return
     if repository.text("MERGE_HEAD") is not None:
-        raise Stop(
+        raise GitStop(
             "error: Merging is not possible because you have unmerged files.\n"
             "hint: Fix them up in the work tree, and then use 'git add/rm <file>'\n"
             "hint: as appropriate to mark resolution and make a commit.\n"
             "fatal: Exiting because of an unresolved conflict."
         )
     if not names:
-        raise Stop("fatal: No remote for the current branch.", 128)
+        raise GitStop("fatal: No remote for the current branch.", 128)
     name = names[0]
     found = session.maybe(name)
     if found is None:
-        raise Stop(f"merge: {name} - not something we can merge", 1)
+        raise GitStop(f"merge: {name} - not something we can merge", 1)
     merge_commit(session, name, session.commit_id(name), message, flags)
 
 
 def merge_commit(
-    session: Session, name: str, theirs: str, message: str | None, flags: set[str], *, what: str | None = None
+    session: GitSession, name: str, theirs: str, message: str | None, flags: set[str], *, what: str | None = None
 ) -> None:
     """Merge a commit into HEAD."""
     repository, head = session.repository, session.head
@@ -78,7 +78,7 @@ def merge_commit(
             say_changes(session, files[head], files[theirs])
         return
     if "--ff-only" in flags:
-        raise Stop(
+        raise GitStop(
             "hint: Diverging branches can't be fast-forwarded, you need to either:\nhint:\n"
             "hint: \tgit merge --no-ff\nhint:\nhint: or:\nhint:\nhint: \tgit rebase\nhint:\n"
             'hint: Disable this message with "git config advice.diverging false"\n'
@@ -86,7 +86,7 @@ def merge_commit(
         )
     bases = merge_bases(repository, head, theirs)
     if not bases and "--allow-unrelated-histories" not in flags:
-        raise Stop("fatal: refusing to merge unrelated histories")
+        raise GitStop("fatal: refusing to merge unrelated histories")
     base = repository.files(repository.commit(bases[0]).tree) if bases else {}
     done = merge_trees(repository, base, files[head], files[theirs], names=("HEAD", name))
     check_local(session, files[head], done, "merge", "merge")
@@ -119,7 +119,7 @@ def merge_commit(
         say_changes(session, files[head], repository.files(tree))
 
 
-def _merge_message(session: Session, name: str, what: str | None) -> str:
+def _merge_message(session: GitSession, name: str, what: str | None) -> str:
     repository = session.repository
     if what is None:
         kind = (
@@ -136,33 +136,33 @@ def _merge_message(session: Session, name: str, what: str | None) -> str:
     return f"Merge {what}{into}"
 
 
-def _conclude_merge(session: Session) -> None:
+def _conclude_merge(session: GitSession) -> None:
     from simtrain.worlds.machine.git.committing import commit
 
     if session.repository.text("MERGE_HEAD") is None:
-        raise Stop("fatal: There is no merge in progress (MERGE_HEAD missing).")
+        raise GitStop("fatal: There is no merge in progress (MERGE_HEAD missing).")
     session.words = ["--no-edit"]
     commit(session)
 
 
-def cherry_pick(session: Session) -> None:
+def cherry_pick(session: GitSession) -> None:
     """Make the changes of other commits here as well."""
     _pick(session, "cherry-pick")
 
 
-def revert(session: Session) -> None:
+def revert(session: GitSession) -> None:
     """Undo commits by new ones."""
     _pick(session, "revert")
 
 
-def _pick(session: Session, verb: str) -> None:
+def _pick(session: GitSession, verb: str) -> None:
     repository = session.repository
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
     mark = "CHERRY_PICK_HEAD" if verb == "cherry-pick" else "REVERT_HEAD"
     if flags & {"--abort", "--quit", "--skip"}:
         if repository.text(mark) is None:
-            raise Stop(f"error: no cherry-pick or revert in progress\nfatal: {verb} failed")
+            raise GitStop(f"error: no cherry-pick or revert in progress\nfatal: {verb} failed")
         back_to(session, session.head or "")
         return
     if "--continue" in flags:
@@ -172,25 +172,25 @@ def _pick(session: Session, verb: str) -> None:
         commit(session)
         return
     if not names:
-        raise Stop(f"usage: git {verb} [--edit] [-n] [-m <parent-number>] [-s] [-x] [--ff] <commit>...", 129)
+        raise GitStop(f"usage: git {verb} [--edit] [-n] [-m <parent-number>] [-s] [-x] [--ff] <commit>...", 129)
     for name in names:
         picked = Range()
         if ".." in name and picked.take(session, name):
             chosen = list(reversed(commits(session, picked)))
         else:
             if session.maybe(name) is None:
-                raise Stop(f"fatal: bad revision '{name}'")
+                raise GitStop(f"fatal: bad revision '{name}'")
             chosen = [session.commit_id(name)]
         for sha in chosen:
             if not _pick_one(session, sha, verb, mark, flags):
                 return
 
 
-def _pick_one(session: Session, sha: str, verb: str, mark: str, flags: set[str]) -> bool:
+def _pick_one(session: GitSession, sha: str, verb: str, mark: str, flags: set[str]) -> bool:
     repository = session.repository
     commit = repository.commit(sha)
     if len(commit.parents) > 1:
-        raise Stop(f"error: commit {sha} is a merge but no -m option was given.\nfatal: {verb} failed")
+        raise GitStop(f"error: commit {sha} is a merge but no -m option was given.\nfatal: {verb} failed")
     short, subject = repository.abbreviated(sha), commit.message.partition("\n")[0]
     names = ("HEAD", f"{short} ({subject})" if verb == "cherry-pick" else f"parent of {short} ({subject})")
     done = carry_over(session, sha, back=verb == "revert", names=names, what=verb)

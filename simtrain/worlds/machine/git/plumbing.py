@@ -10,7 +10,7 @@ from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import HEADS, TAGS
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import worktree_entries
-from simtrain.worlds.machine.git.session import Session, Stop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
 _PLACES = {
@@ -19,7 +19,7 @@ _PLACES = {
 }  # fmt: skip
 
 
-def rev_parse(session: Session) -> None:
+def rev_parse(session: GitSession) -> None:
     """Print what revisions, and questions about the repository, lead to."""
     short = abbreviated = verify = quiet = False
     for word in session.words:
@@ -53,7 +53,7 @@ def rev_parse(session: Session) -> None:
             _say_id(session, word, short=short, verify=verify, quiet=quiet)
 
 
-def _say_short_ref(session: Session, word: str) -> None:
+def _say_short_ref(session: GitSession, word: str) -> None:
     repository = session.repository
     if word in ("HEAD", "@"):
         session.say(session.branch or "HEAD")
@@ -62,7 +62,7 @@ def _say_short_ref(session: Session, word: str) -> None:
         name = word.partition("@")[0]
         upstream = repository.upstream(HEADS + name if name else repository.head)
         if upstream is None:
-            raise Stop(f"fatal: no upstream configured for branch '{name or session.branch}'")
+            raise GitStop(f"fatal: no upstream configured for branch '{name or session.branch}'")
         session.say(shortened(upstream))
         return
     ref = full_name(repository, word)
@@ -70,7 +70,7 @@ def _say_short_ref(session: Session, word: str) -> None:
     session.say(shortened(ref) if ref else "")
 
 
-def _say_id(session: Session, word: str, *, short: bool, verify: bool, quiet: bool) -> None:
+def _say_id(session: GitSession, word: str, *, short: bool, verify: bool, quiet: bool) -> None:
     repository = session.repository
     if ".." in word:
         asked = Range()
@@ -81,9 +81,9 @@ def _say_id(session: Session, word: str, *, short: bool, verify: bool, quiet: bo
     found = session.maybe(word)
     if found is None:
         if quiet:
-            raise Stop("", 1)
+            raise GitStop("", 1)
         if verify:
-            raise Stop("fatal: Needed a single revision")
+            raise GitStop("fatal: Needed a single revision")
         session.say(word)
         session.object(word)
         return
@@ -92,7 +92,7 @@ def _say_id(session: Session, word: str, *, short: bool, verify: bool, quiet: bo
     session.say(repository.abbreviated(sha or found.sha) if short else sha or found.sha)
 
 
-def rev_list(session: Session) -> None:
+def rev_list(session: GitSession) -> None:
     """List commits by their ids."""
     asked, count, most, behind = Range(), False, None, list[str]()
     for place, word in enumerate(session.words):
@@ -110,7 +110,7 @@ def rev_list(session: Session) -> None:
         elif not asked.take(session, word):
             session.object(word)
     if not asked.wanted:
-        raise Stop("usage: git rev-list [<options>] <commit>... [--] [<path>...]", 129)
+        raise GitStop("usage: git rev-list [<options>] <commit>... [--] [<path>...]", 129)
     found = commits(session, asked)
     if behind:
         from simtrain.worlds.machine.git.walking import touching
@@ -124,16 +124,16 @@ def rev_list(session: Session) -> None:
     session.output += [f"{len(found)}\n"] if count else [f"{sha}\n" for sha in found]
 
 
-def cat_file(session: Session) -> None:
+def cat_file(session: GitSession) -> None:
     """Show an object: its type (-t), size (-s), content (-p), or whether it is there (-e)."""
     if len(session.words) != 2:
-        raise Stop("usage: git cat-file <type> <object>", 129)
+        raise GitStop("usage: git cat-file <type> <object>", 129)
     flag, name = session.words
     repository = session.repository
     ref = full_name(repository, name)
     found = session.maybe(name)
     if found is None:
-        raise Stop("" if flag == "-e" else f"fatal: Not a valid object name {name}", 1 if flag == "-e" else 128)
+        raise GitStop("" if flag == "-e" else f"fatal: Not a valid object name {name}", 1 if flag == "-e" else 128)
     sha = (repository.ref(ref) if ref and not set("^~:") & set(name) else None) or found.sha
     kind = repository.kind(sha) or "blob"
     if flag == "-t":
@@ -147,7 +147,7 @@ def cat_file(session: Session) -> None:
 
 
 def _say_tree(
-    session: Session, entries: Mapping[str, TreeEntry], prefix: str = "", *, names_only: bool = False
+    session: GitSession, entries: Mapping[str, TreeEntry], prefix: str = "", *, names_only: bool = False
 ) -> None:
     for name, entry in entries.items():
         kind = "tree" if entry.mode == FOLDER else "commit" if entry.mode == "160000" else "blob"
@@ -155,16 +155,16 @@ def _say_tree(
         session.say(shown if names_only else f"{entry.mode.rjust(6, '0')} {kind} {entry.sha}\t{shown}")
 
 
-def ls_tree(session: Session) -> None:
+def ls_tree(session: GitSession) -> None:
     """List a tree of a commit."""
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
     if not names:
-        raise Stop("usage: git ls-tree [<options>] <tree-ish> [<path>...]", 129)
+        raise GitStop("usage: git ls-tree [<options>] <tree-ish> [<path>...]", 129)
     repository = session.repository
     found = session.maybe(names[0])
     if found is None:
-        raise Stop(f"fatal: Not a valid object name {names[0]}")
+        raise GitStop(f"fatal: Not a valid object name {names[0]}")
     tree = repository.commit(found.sha).tree if found.kind == "commit" else found.sha
     only = bool(flags & {"--name-only", "--name-status"})
     if "-r" in flags:
@@ -189,7 +189,7 @@ def ls_tree(session: Session) -> None:
                 _say_tree(session, {name.rstrip("/"): repository.tree(above.sha)[last]}, names_only=only)
 
 
-def ls_files(session: Session) -> None:
+def ls_files(session: GitSession) -> None:
     """List files of the index, or (-o) those that are in none."""
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
@@ -215,19 +215,19 @@ def ls_files(session: Session) -> None:
         found += [path for path, _ in sorted(repository.stages())]
     chosen = matching(found, specs)
     if "--error-unmatch" in flags and names and not chosen:
-        raise Stop(
+        raise GitStop(
             f"error: pathspec '{names[0]}' did not match any file(s) known to git\nDid you forget to 'git add'?", 1
         )
     end = "\0" if "-z" in flags else "\n"
     session.output += [f"{quoted(session.relative(path)) if end != chr(0) else path}{end}" for path in chosen]
 
 
-def grep(session: Session) -> None:
+def grep(session: GitSession) -> None:
     """Search the files of the index."""
     letters = {one for word in session.words if re.fullmatch("-[a-zA-Z]+", word) for one in word[1:]}
     words = [word for word in session.words if not word.startswith("-")]
     if not words:
-        raise Stop("fatal: no pattern given")
+        raise GitStop("fatal: no pattern given")
     repository = session.repository
     pattern, rest = words[0], words[1:]
     from simtrain.worlds.machine.git.history import regular
@@ -267,26 +267,26 @@ def grep(session: Session) -> None:
     session.code = 0 if found else 1
 
 
-def merge_base(session: Session) -> None:
+def merge_base(session: GitSession) -> None:
     """Print the best common ancestor of two commits."""
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
     if len(names) < 2:
-        raise Stop("usage: git merge-base [-a | --all] <commit> <commit>...", 129)
+        raise GitStop("usage: git merge-base [-a | --all] <commit> <commit>...", 129)
     for name in names:
         if session.maybe(name) is None:
-            raise Stop(f"fatal: Not a valid object name {name}")
+            raise GitStop(f"fatal: Not a valid object name {name}")
     one, other = session.commit_id(names[0]), session.commit_id(names[1])
     found = merge_bases(session.repository, one, other)
     if "--is-ancestor" in flags:
         session.code = 0 if found == [one] else 1
         return
     if not found:
-        raise Stop("", 1)
+        raise GitStop("", 1)
     session.output += [f"{sha}\n" for sha in (found if flags & {"-a", "--all"} else found[:1])]
 
 
-def show_ref(session: Session) -> None:
+def show_ref(session: GitSession) -> None:
     """List refs with what they point at."""
     flags = set(session.words)
     kinds = [prefix for flag, prefix in (("--heads", HEADS), ("--tags", TAGS)) if flag in flags]
@@ -301,7 +301,7 @@ def show_ref(session: Session) -> None:
     session.code = 0 if found else 1
 
 
-def symbolic_ref(session: Session) -> None:
+def symbolic_ref(session: GitSession) -> None:
     """Print or set the branch that HEAD stands for."""
     names = [word for word in session.words if not word.startswith("-")]
     if len(names) > 1:
@@ -309,11 +309,11 @@ def symbolic_ref(session: Session) -> None:
         return
     head = session.repository.head
     if not head.startswith("refs/"):
-        raise Stop(f"fatal: ref {names[0] if names else 'HEAD'} is not a symbolic ref")
+        raise GitStop(f"fatal: ref {names[0] if names else 'HEAD'} is not a symbolic ref")
     session.say(shortened(head) if "--short" in session.words else head)
 
 
-def hash_object(session: Session) -> None:
+def hash_object(session: GitSession) -> None:
     """Print the id that a file's content has as an object, and with -w store it."""
     names = [word for word in session.words if not word.startswith("-")]
     contents = [session.call.files.read(normpath(f"{session.directory}/{name}")) for name in names]
@@ -323,7 +323,7 @@ def hash_object(session: Session) -> None:
         session.say(session.repository.keep_blob(content) if "-w" in session.words else blob_id(content))
 
 
-def check_ignore(session: Session) -> None:
+def check_ignore(session: GitSession) -> None:
     """Print those of some paths that .gitignore excludes."""
     names = [word for word in session.words if not word.startswith("-")]
     ignored = Ignored(session.repository.worktree())
@@ -332,30 +332,30 @@ def check_ignore(session: Session) -> None:
     session.code = 0 if found else 1
 
 
-def worktree(session: Session) -> None:
+def worktree(session: GitSession) -> None:
     """List the working tree of the repository; there is only one."""
     if session.words[:1] != ["list"]:
-        raise Stop("usage: git worktree list [-v | --porcelain [-z]]", 129)
+        raise GitStop("usage: git worktree list [-v | --porcelain [-z]]", 129)
     sha = session.head or NOTHING
     session.say(
         f"{session.repository.path}  {sha[:7]} {f'[{session.branch}]' if session.branch else '(detached HEAD)'}"
     )
 
 
-def apply(session: Session) -> None:
+def apply(session: GitSession) -> None:
     """Apply a patch to the working tree."""
     names = [word for word in session.words if not word.startswith("-")]
     known = {"--check", "--stat", "-R", "--reverse", "--index", "--3way", "-v", "--verbose", "-p1", "-3", "--cached"}
     for word in session.words:
         if word.startswith("-") and word not in known:
-            raise Stop(f"error: unknown option `{word.lstrip('-')}'", 129)
+            raise GitStop(f"error: unknown option `{word.lstrip('-')}'", 129)
     texts = [
         session.call.files.read(normpath(f"{session.directory}/{name}")).decode("utf-8", "surrogateescape")
         for name in names
     ]
     text = "".join(texts) if names else session.call.stdin or ""
     if not text.strip() or ("@@ -" not in text and "diff --git" not in text):
-        raise Stop('error: No valid patches in input (allow with "--allow-empty")')
+        raise GitStop('error: No valid patches in input (allow with "--allow-empty")')
     words = ["patch", "-p1", "-s", "-f", "--no-backup-if-mismatch", "-F", "0"] + (
         ["-R"] if {"-R", "--reverse"} & set(session.words) else []
     )
@@ -365,7 +365,7 @@ def apply(session: Session) -> None:
         place = next(
             (line.split()[1].lstrip("-").partition(",")[0] for line in text.splitlines() if line.startswith("@@")), "1"
         )
-        raise Stop(f"error: patch failed: {name}:{place}\nerror: {name}: patch does not apply", 1)
+        raise GitStop(f"error: patch failed: {name}:{place}\nerror: {name}: patch does not apply", 1)
     if "--check" not in session.words:
         session.call.run(" ".join(words), stdin=text, directory=session.repository.path)
         if {"--index", "--cached"} & set(session.words):

@@ -4,17 +4,17 @@ from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.remotes import address_of, copy_objects, opened, remotes
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 
-def push(session: Session) -> None:
+def push(session: GitSession) -> None:
     """Send commits to a remote."""
     repository = session.repository
     flags = {word for word in session.words if word.startswith("-")}
     names = [word for word in session.words if not word.startswith("-")]
     known = remotes(repository)
     if not known and not names:
-        raise Stop(
+        raise GitStop(
             "fatal: No configured push destination.\n"
             "Either specify the URL from the command-line or configure a remote repository using\n\n"
             "    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n"
@@ -23,13 +23,13 @@ def push(session: Session) -> None:
     name = names[0] if names else repository.setting(f"branch.{branch}.remote") or "origin"
     if len(names) < 2 and not flags & {"--all", "--tags"}:
         if branch is None:
-            raise Stop(
+            raise GitStop(
                 "fatal: You are not currently on a branch.\n"
                 "To push the history leading to the current (detached HEAD)\nstate now, use\n\n"
                 "    git push origin HEAD:<name-of-remote-branch>\n"
             )
         if repository.upstream(repository.head) is None and not flags & {"-u", "--set-upstream"}:
-            raise Stop(
+            raise GitStop(
                 f"fatal: The current branch {branch} has no upstream branch.\n"
                 "To push the current branch and set the remote as upstream, use\n\n"
                 f"    git push --set-upstream {name} {branch}\n\n"
@@ -80,7 +80,7 @@ def push(session: Session) -> None:
         session.code = 1
 
 
-def _planned(session: Session, spec: str) -> tuple[str | None, str, bool]:
+def _planned(session: GitSession, spec: str) -> tuple[str | None, str, bool]:
     """Return what is sent (None to delete), the ref it goes to, and whether by force."""
     repository = session.repository
     forced, text = spec.startswith("+"), spec.lstrip("+")
@@ -89,7 +89,7 @@ def _planned(session: Session, spec: str) -> tuple[str | None, str, bool]:
         return None, place if place.startswith("refs/") else HEADS + place, forced
     found = session.maybe(source)
     if found is None:
-        raise Stop(
+        raise GitStop(
             f"error: src refspec {source} does not match any\nerror: failed to push some refs to '{address_of(session, 'origin')}'",
             1,
         )
@@ -101,7 +101,7 @@ def _planned(session: Session, spec: str) -> tuple[str | None, str, bool]:
 
 
 def _push_one(
-    session: Session, target: FolderRepository, name: str, source: str | None, ref: str, *, force: bool
+    session: GitSession, target: FolderRepository, name: str, source: str | None, ref: str, *, force: bool
 ) -> tuple[str, bool]:
     repository = session.repository
     old, short = target.ref(ref), ref.partition("/")[2].partition("/")[2]

@@ -6,11 +6,11 @@ from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS
 from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.machine.git.applying import back_to, carry_over, write_tree
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
 
-def rebase(session: Session) -> None:
+def rebase(session: GitSession) -> None:
     """Move the commits of the branch on top of another commit."""
     repository = session.repository
     words, onto_name, names = list(session.words), None, list[str]()
@@ -27,9 +27,9 @@ def rebase(session: Session) -> None:
         _go_on_rebasing(session, flags)
         return
     if flags & {"-i", "--interactive"}:
-        raise Stop("error: Terminal is dumb, but EDITOR unset", 1)
+        raise GitStop("error: Terminal is dumb, but EDITOR unset", 1)
     if repository.text("rebase-merge/onto") is not None:
-        raise Stop(
+        raise GitStop(
             "fatal: It seems that there is already a rebase-merge directory, and\n"
             "I wonder if you are in the middle of another rebase.  If that is the\ncase, please try\n"
             "\tgit rebase (--continue | --abort | --skip)\nIf that is not the case, please\n"
@@ -40,7 +40,7 @@ def rebase(session: Session) -> None:
     if upstream_name is None:
         ref = repository.upstream(repository.head)
         if ref is None:
-            raise Stop(
+            raise GitStop(
                 "There is no tracking information for the current branch.\n"
                 "Please specify which branch you want to rebase against.\nSee git-rebase(1) for details.\n\n"
                 "    git rebase '<branch>'\n",
@@ -48,7 +48,7 @@ def rebase(session: Session) -> None:
             )
         upstream_name = ref
     if session.maybe(upstream_name) is None:
-        raise Stop(f"fatal: invalid upstream '{upstream_name}'")
+        raise GitStop(f"fatal: invalid upstream '{upstream_name}'")
     _check_clean(session, "rebase")
     upstream = session.commit_id(upstream_name)
     onto = session.commit_id(onto_name) if onto_name else upstream
@@ -81,7 +81,7 @@ def rebase(session: Session) -> None:
     _rebase_on(session, todo, len(todo), quiet=bool(flags & {"-q", "--quiet"}))
 
 
-def _check_clean(session: Session, verb: str) -> None:
+def _check_clean(session: GitSession, verb: str) -> None:
     repository = session.repository
     index, tree = repository.index(), worktree_entries(repository)
     head = repository.files(repository.commit(session.head).tree) if session.head else {}
@@ -89,10 +89,10 @@ def _check_clean(session: Session, verb: str) -> None:
     if unstaged or index != head:
         first = "You have unstaged changes." if unstaged else "Your index contains uncommitted changes."
         extra = "\nerror: additionally, your index contains uncommitted changes." if unstaged and index != head else ""
-        raise Stop(f"error: cannot {verb}: {first}{extra}\nerror: Please commit or stash them.", 1)
+        raise GitStop(f"error: cannot {verb}: {first}{extra}\nerror: Please commit or stash them.", 1)
 
 
-def _rebase_on(session: Session, todo: Sequence[str], total: int, *, quiet: bool) -> None:
+def _rebase_on(session: GitSession, todo: Sequence[str], total: int, *, quiet: bool) -> None:
     repository = session.repository
     waiting = list(todo)
     while waiting:
@@ -139,7 +139,7 @@ def _rebase_on(session: Session, todo: Sequence[str], total: int, *, quiet: bool
         session.warn(f"Successfully rebased and updated {branch}.")
 
 
-def _record_picked(session: Session, commit: Commit) -> None:
+def _record_picked(session: GitSession, commit: Commit) -> None:
     repository = session.repository
     tree = repository.keep_tree(repository.index())
     if tree == repository.commit(session.head or "").tree:
@@ -148,10 +148,10 @@ def _record_picked(session: Session, commit: Commit) -> None:
     session.move(repository.keep_commit(made), f"rebase (pick): {commit.message.partition(chr(10))[0]}")
 
 
-def _go_on_rebasing(session: Session, flags: set[str]) -> None:
+def _go_on_rebasing(session: GitSession, flags: set[str]) -> None:
     repository = session.repository
     if repository.text("rebase-merge/onto") is None:
-        raise Stop("fatal: No rebase in progress?")
+        raise GitStop("fatal: No rebase in progress?")
     branch, old = ((repository.text(f"rebase-merge/{name}") or "").strip() for name in ("head-name", "orig-head"))
     if "--abort" in flags:
         back_to(session, old)
@@ -163,7 +163,7 @@ def _go_on_rebasing(session: Session, flags: set[str]) -> None:
         back_to(session, session.head or "")
     else:
         if repository.conflicts():
-            raise Stop("error: Committing is not possible because you have unmerged files.", 1)
+            raise GitStop("error: Committing is not possible because you have unmerged files.", 1)
         _record_picked(session, repository.commit(stopped))
     repository.drop("MERGE_MSG")
     todo = [

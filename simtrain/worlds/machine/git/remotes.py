@@ -9,7 +9,7 @@ from simtrain.worlds.machine.git.config import parsed_config, without_section
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.git.merging import merge_commit
 from simtrain.worlds.machine.git.rebasing import rebase
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _UNREACHABLE = (
     "fatal: Could not read from remote repository.\n\n"
@@ -17,23 +17,23 @@ _UNREACHABLE = (
 )
 
 
-def opened(session: Session, url: str) -> FolderRepository:
-    """Return the repository at a path, `file://` address, or `user@machine:path`. Raises Stop where there is none."""
+def opened(session: GitSession, url: str) -> FolderRepository:
+    """Return the repository at a path, `file://` address, or `user@machine:path`. Raises GitStop where there is none."""
     call = session.call
     files = call.files
     path = url.removeprefix("file://")
     if "://" in path:
         host = path.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0]
-        raise Stop(f"fatal: unable to access '{url}': Could not resolve host: {host}")
+        raise GitStop(f"fatal: unable to access '{url}': Could not resolve host: {host}")
     if ":" in path and "/" not in path.partition(":")[0]:
         where, _, path = path.partition(":")
         user_name, at, host = where.rpartition("@")
         machine = call.machine.peers.get(host)
         if machine is None:
-            raise Stop(f"ssh: Could not resolve hostname {host}: Name or service not known\n{_UNREACHABLE}")
+            raise GitStop(f"ssh: Could not resolve hostname {host}: Name or service not known\n{_UNREACHABLE}")
         user = machine.users.get(user_name if at else call.user.name)
         if user is None:
-            raise Stop(f"{user_name}@{host}: Permission denied (publickey).\n{_UNREACHABLE}")
+            raise GitStop(f"{user_name}@{host}: Permission denied (publickey).\n{_UNREACHABLE}")
         files = machine.files(user)
         path = path if path.startswith("/") else f"{user.home}/{path}"
     full = normpath(f"{session.directory}/{path}" if not path.startswith("/") else path)
@@ -42,7 +42,7 @@ def opened(session: Session, url: str) -> FolderRepository:
             return FolderRepository(files, place)
         if files.exists(f"{place}/HEAD") and files.exists(f"{place}/objects"):
             return FolderRepository(files, place, folder=place)
-    raise Stop(f"fatal: '{url}' does not appear to be a git repository\n{_UNREACHABLE}")
+    raise GitStop(f"fatal: '{url}' does not appear to be a git repository\n{_UNREACHABLE}")
 
 
 def copy_objects(source: FolderRepository, target: FolderRepository) -> None:
@@ -57,7 +57,7 @@ def copy_objects(source: FolderRepository, target: FolderRepository) -> None:
             target.disk.write(place, source.disk.read(path), mode=0o444)
 
 
-def clone(session: Session) -> None:
+def clone(session: GitSession) -> None:
     """Copy a repository."""
     words, names, branch = list(session.words), list[str](), None
     flags: set[str] = set()
@@ -75,7 +75,7 @@ def clone(session: Session) -> None:
         else:
             names.append(word)
     if not names:
-        raise Stop("fatal: You must specify a repository to clone.", 129)
+        raise GitStop("fatal: You must specify a repository to clone.", 129)
     url = names[0]
     bare = bool(flags & {"--bare", "--mirror"})
     plain = basename(url.rstrip("/").removesuffix("/.git")).rpartition(":")[2].removesuffix(".git")
@@ -83,12 +83,12 @@ def clone(session: Session) -> None:
     path = normpath(f"{session.directory}/{name}") if not name.startswith("/") else name
     files = session.call.files
     if files.exists(path) and (not files.is_directory(path) or files.names(path)):
-        raise Stop(f"fatal: destination path '{name}' already exists and is not an empty directory.")
+        raise GitStop(f"fatal: destination path '{name}' already exists and is not an empty directory.")
     try:
         source = opened(session, url)
-    except Stop as stop:
+    except GitStop as stop:
         missing = "does not appear" in stop.text and ":" not in url
-        raise Stop(f"fatal: repository '{url}' does not exist" if missing else stop.text) from None
+        raise GitStop(f"fatal: repository '{url}' does not exist" if missing else stop.text) from None
     if not flags & {"-q", "--quiet"}:
         session.warn(f"Cloning into {'bare repository ' if bare else ''}'{name}'...")
     target = FolderRepository(files, path, folder=path if bare else None)
@@ -113,7 +113,7 @@ def clone(session: Session) -> None:
         target.put_text(f"{REMOTES}{origin}/HEAD", f"{SYMBOLIC}{REMOTES}{origin}/{source.head.removeprefix(HEADS)}\n")
     sha = source.ref(HEADS + chosen) if chosen else source.ref("HEAD")
     if branch and sha is None:
-        raise Stop(
+        raise GitStop(
             f"warning: Could not find remote branch {branch} to clone.\nfatal: Remote branch {branch} not found in upstream {origin}"
         )
     if sha is None:
@@ -142,7 +142,7 @@ def remotes(repository: FolderRepository) -> dict[str, str]:
     return found
 
 
-def remote(session: Session) -> None:
+def remote(session: GitSession) -> None:
     """List, add, rename and remove remotes."""
     repository = session.repository
     known = remotes(repository)
@@ -157,14 +157,14 @@ def remote(session: Session) -> None:
     action, *rest = words
     if action == "add" and len(rest) == 2:
         if rest[0] in known:
-            raise Stop(f"error: remote {rest[0]} already exists.", 3)
+            raise GitStop(f"error: remote {rest[0]} already exists.", 3)
         repository.configure(f"remote.{rest[0]}.url", rest[1])
         repository.configure(f"remote.{rest[0]}.fetch", f"+refs/heads/*:refs/remotes/{rest[0]}/*")
         return
     if action not in ("remove", "rm", "rename", "get-url", "set-url", "prune", "update", "show") or not rest:
-        raise Stop(f"error: Unknown subcommand: {action}\nusage: git remote [-v | --verbose]", 129)
+        raise GitStop(f"error: Unknown subcommand: {action}\nusage: git remote [-v | --verbose]", 129)
     if rest[0] not in known:
-        raise Stop(f"error: No such remote{': ' if action in ('remove', 'rm', 'rename') else ' '}'{rest[0]}'", 2)
+        raise GitStop(f"error: No such remote{': ' if action in ('remove', 'rm', 'rename') else ' '}'{rest[0]}'", 2)
     if action == "get-url":
         session.say(known[rest[0]])
     elif action == "set-url" and len(rest) > 1:
@@ -182,13 +182,13 @@ def remote(session: Session) -> None:
             repository.configure(f"remote.{rest[1]}.fetch", f"+refs/heads/*:refs/remotes/{rest[1]}/*")
 
 
-def address_of(session: Session, name: str) -> str:
+def address_of(session: GitSession, name: str) -> str:
     """Return the address of a remote; a name that is no remote is an address itself."""
     known = remotes(session.repository)
     return known.get(name, name)
 
 
-def fetch(session: Session) -> None:
+def fetch(session: GitSession) -> None:
     """Bring the branches of a remote."""
     names = [word for word in session.words if not word.startswith("-")]
     own = session.repository.setting(f"branch.{session.branch}.remote")
@@ -196,11 +196,11 @@ def fetch(session: Session) -> None:
     if name not in remotes(session.repository) and not names:
         if not remotes(session.repository):
             return
-        raise Stop(f"fatal: '{name}' does not appear to be a git repository\n{_UNREACHABLE}")
+        raise GitStop(f"fatal: '{name}' does not appear to be a git repository\n{_UNREACHABLE}")
     _fetch(session, name, prune=bool({"-p", "--prune"} & set(session.words)))
 
 
-def _fetch(session: Session, name: str, *, prune: bool = False) -> None:
+def _fetch(session: GitSession, name: str, *, prune: bool = False) -> None:
     repository = session.repository
     url = address_of(session, name)
     source = opened(session, url)
@@ -245,7 +245,7 @@ def _fetch(session: Session, name: str, *, prune: bool = False) -> None:
             session.warn(line)
 
 
-def pull(session: Session) -> None:
+def pull(session: GitSession) -> None:
     """Fetch, and join what came into the branch."""
     repository = session.repository
     flags = {word for word in session.words if word.startswith("-")}
@@ -253,13 +253,13 @@ def pull(session: Session) -> None:
     upstream = repository.upstream(repository.head)
     if not names and upstream is None:
         if not remotes(repository):
-            raise Stop(
+            raise GitStop(
                 "fatal: No remote repository specified.  Please, specify either a URL or a\n"
                 "remote name from which new revisions should be fetched.",
                 1,
             )
         remote_name = next(iter(remotes(repository)))
-        raise Stop(
+        raise GitStop(
             "There is no tracking information for the current branch.\n"
             "Please specify which branch you want to merge with.\nSee git-pull(1) for details.\n\n"
             "    git pull <remote> <branch>\n\n"
@@ -274,7 +274,7 @@ def pull(session: Session) -> None:
     ref = f"{REMOTES}{name}/{branch}"
     theirs = repository.ref(ref)
     if theirs is None:
-        raise Stop(f"fatal: couldn't find remote ref {branch}", 1)
+        raise GitStop(f"fatal: couldn't find remote ref {branch}", 1)
     head = session.head
     if head and theirs not in reachable(repository, head) and head not in reachable(repository, theirs):
         chosen = (
@@ -283,7 +283,7 @@ def pull(session: Session) -> None:
             or session.setting("pull.ff")
         )
         if not chosen:
-            raise Stop(
+            raise GitStop(
                 "hint: You have divergent branches and need to specify how to reconcile them.\n"
                 "hint: You can do so by running one of the following commands sometime before\n"
                 "hint: your next pull:\nhint:\nhint:   git config pull.rebase false  # merge\n"
@@ -299,5 +299,5 @@ def pull(session: Session) -> None:
             rebase(session)
             return
         if "--ff-only" in flags or session.setting("pull.ff") == "only":
-            raise Stop("fatal: Not possible to fast-forward, aborting.")
+            raise GitStop("fatal: Not possible to fast-forward, aborting.")
     merge_commit(session, f"{name}/{branch}", theirs, None, flags, what=f"branch '{branch}' of {url}")

@@ -5,24 +5,24 @@ from collections.abc import Mapping, Sequence
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.states import against_worktree, worktree_entries
 from simtrain.worlds.machine.git.listing import letter
-from simtrain.worlds.machine.git.session import Session, Stop, matching
+from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 
 
 def next_word(words: list[str], option: str) -> str:
-    """Take the value of an option. Raises Stop where there is none."""
+    """Take the value of an option. Raises GitStop where there is none."""
     if not words:
         kind = "option" if option.startswith("--") else "switch"
-        raise Stop(f"error: {kind} `{option.lstrip('-')}' requires a value", 129)
+        raise GitStop(f"error: {kind} `{option.lstrip('-')}' requires a value", 129)
     return words.pop(0)
 
 
-def head_files(session: Session) -> Mapping[str, TreeEntry]:
+def head_files(session: GitSession) -> Mapping[str, TreeEntry]:
     """Return the files of the commit at HEAD; none before the first commit."""
     head = session.head
     return session.repository.files(session.repository.commit(head).tree) if head else {}
 
 
-def reset(session: Session) -> None:
+def reset(session: GitSession) -> None:
     """Move the branch to a commit (--soft, --mixed, --hard), or take back what is staged."""
     repository = session.repository
     words = list(session.words)
@@ -33,7 +33,7 @@ def reset(session: Session) -> None:
     rest = [word for word in front if not word.startswith("-")]
     unknown = [word for word in front if word.startswith("-") and word not in (*modes, "-q", "--quiet", "--no-refresh")]
     if unknown:
-        raise Stop(f"error: unknown option `{unknown[0].lstrip('-')}'", 129)
+        raise GitStop(f"error: unknown option `{unknown[0].lstrip('-')}'", 129)
     target = (
         rest.pop(0)
         if rest and session.maybe(rest[0]) is not None and session.object(rest[0]).kind == "commit"
@@ -53,7 +53,7 @@ def reset(session: Session) -> None:
     files = repository.files(repository.commit(sha).tree) if sha else {}
     if paths:
         if modes and modes[0] != "--mixed":
-            raise Stop(f"fatal: Cannot do {modes[0][2:]} reset with paths.")
+            raise GitStop(f"fatal: Cannot do {modes[0][2:]} reset with paths.")
         chosen = matching(list({**repository.index(), **files, **repository.conflicts()}), session.paths(paths))
         repository.stage({path: files.get(path) for path in chosen})
         _say_unstaged(session, quiet)
@@ -83,14 +83,14 @@ def reset(session: Session) -> None:
         _say_unstaged(session, quiet)
 
 
-def _say_unstaged(session: Session, quiet: bool) -> None:
+def _say_unstaged(session: GitSession, quiet: bool) -> None:
     found = against_worktree(session.repository, session.repository.index())
     if found and not quiet:
         session.say("Unstaged changes after reset:")
         session.output += [f"{letter(delta)}\t{session.relative(delta.path)}\n" for delta in found]
 
 
-def restore(session: Session) -> None:
+def restore(session: GitSession) -> None:
     """Restore files of the working tree or the index (git restore)."""
     words, source = list(session.words), None
     names: list[str] = []
@@ -106,11 +106,11 @@ def restore(session: Session) -> None:
         elif word in ("--staged", "-S", "--worktree", "-W", "-q", "--quiet", "--ours", "--theirs"):
             flags.add(word)
         elif word.startswith("-"):
-            raise Stop(f"error: unknown option `{word.lstrip('-')}'", 129)
+            raise GitStop(f"error: unknown option `{word.lstrip('-')}'", 129)
         else:
             names.append(word)
     if not names:
-        raise Stop("fatal: you must specify path(s) to restore")
+        raise GitStop("fatal: you must specify path(s) to restore")
     index_too = bool(flags & {"--staged", "-S"})
     restore_paths(
         session,
@@ -123,9 +123,9 @@ def restore(session: Session) -> None:
 
 
 def restore_paths(
-    session: Session, names: Sequence[str], *, source: str | None, index: bool, tree: bool, side: int | None = None
+    session: GitSession, names: Sequence[str], *, source: str | None, index: bool, tree: bool, side: int | None = None
 ) -> int:
-    """Restore paths from a commit, or from the index, and return how many were restored. Raises Stop for an unknown path."""
+    """Restore paths from a commit, or from the index, and return how many were restored. Raises GitStop for an unknown path."""
     repository = session.repository
     conflicts = repository.conflicts()
     files: Mapping[str, TreeEntry]
@@ -142,8 +142,8 @@ def restore_paths(
         chosen = matching(list({**files, **(now if index else {})}), [spec])
         if not chosen:
             if spec in conflicts:
-                raise Stop(f"error: path '{name}' is unmerged", 1)
-            raise Stop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
+                raise GitStop(f"error: path '{name}' is unmerged", 1)
+            raise GitStop(f"error: pathspec '{name}' did not match any file(s) known to git", 1)
         if index:
             repository.stage({path: files.get(path) for path in chosen})
         if tree:

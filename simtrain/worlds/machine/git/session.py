@@ -27,7 +27,7 @@ _STRANGER = (
 )
 
 
-class Stop(Exception):
+class GitStop(Exception):
     """Ends the call with an exit code, after a text on stderr."""
 
     def __init__(self, text: str = "", code: int = 128) -> None:
@@ -36,7 +36,7 @@ class Stop(Exception):
 
 
 @dataclass(slots=True)
-class Session:
+class GitSession:
     """A call in progress. `words` are the arguments behind the subcommand, `prefix` the folder within the working tree."""
 
     call: Invocation
@@ -58,7 +58,7 @@ class Session:
 
     @property
     def repository(self) -> FolderRepository:
-        """Return the repository around the working directory. Raises Stop if there is none."""
+        """Return the repository around the working directory. Raises GitStop if there is none."""
         if self._repository is None:
             at = normpath(self.directory)
             while not self.call.files.exists(f"{at.rstrip('/')}/.git/HEAD"):
@@ -68,7 +68,7 @@ class Session:
                     self._repository = FolderRepository(self.call.files, at, folder=at)
                     return self._repository
                 if at == "/":
-                    raise Stop("fatal: not a git repository (or any of the parent directories): .git")
+                    raise GitStop("fatal: not a git repository (or any of the parent directories): .git")
                 at = dirname(at)
             self._repository = FolderRepository(self.call.files, at)
             self._repository.by = self._committer_or_none()
@@ -91,7 +91,7 @@ class Session:
             return self.settings[key]
         try:
             own = self.repository.setting(key)
-        except Stop:
+        except GitStop:
             own = None
         if own is not None:
             return own
@@ -121,13 +121,13 @@ class Session:
         return name, mail
 
     def signature(self, role: str) -> Signature:
-        """Return the AUTHOR or COMMITTER of what the call makes. Raises Stop for an unknown one."""
+        """Return the AUTHOR or COMMITTER of what the call makes. Raises GitStop for an unknown one."""
         name, mail = self._person(role)
         if not name or not mail:
             kind = "Author" if role == "AUTHOR" else "Committer"
             host = self.call.machine.name
             why = f"fatal: unable to auto-detect email address (got '{self.call.user.name}@{host}.(none)')"
-            raise Stop(f"{kind} identity unknown\n{_STRANGER}\n{why}")
+            raise GitStop(f"{kind} identity unknown\n{_STRANGER}\n{why}")
         return Signature(name, mail, self.date(self.call.environment.get(f"GIT_{role}_DATE")))
 
     def _committer_or_none(self) -> Signature:
@@ -136,7 +136,7 @@ class Session:
         return Signature(*who, self.date(self.call.environment.get("GIT_COMMITTER_DATE")))
 
     def date(self, text: str | None) -> str:
-        """Return a date that was given, as ISO 8601; now without one. Raises Stop for a text that is none."""
+        """Return a date that was given, as ISO 8601; now without one. Raises GitStop for a text that is none."""
         if not text:
             return self.now
         raw = re.fullmatch(r"@?(\d{9,}) ([+-]\d{4})", text)
@@ -156,7 +156,7 @@ class Session:
         try:
             seconds = moment_of(text, now=self.call.now, zone=zone)
         except NoDate:
-            raise Stop(f"fatal: invalid date format: {text}") from None
+            raise GitStop(f"fatal: invalid date format: {text}") from None
         return datetime.fromtimestamp(int(seconds), zone).isoformat()
 
     @property
@@ -167,10 +167,10 @@ class Session:
     # Revisions.
 
     def object(self, name: str) -> Object:
-        """Return what a revision leads to. Raises Stop in git's words."""
+        """Return what a revision leads to. Raises GitStop in git's words."""
         found = self.maybe(name)
         if found is None:
-            raise Stop(_UNKNOWN.format(name))
+            raise GitStop(_UNKNOWN.format(name))
         return found
 
     def maybe(self, name: str) -> Object | None:
@@ -195,10 +195,10 @@ class Session:
         return found if self.repository.kind(found.sha) else None
 
     def commit_id(self, name: str) -> str:
-        """Return the id of the commit that a revision leads to. Raises Stop."""
+        """Return the id of the commit that a revision leads to. Raises GitStop."""
         found = self.object(name)
         if found.kind != "commit":
-            raise Stop(f"error: object {found.sha} is a {found.kind}, not a commit\nfatal: bad revision '{name}'")
+            raise GitStop(f"error: object {found.sha} is a {found.kind}, not a commit\nfatal: bad revision '{name}'")
         return found.sha
 
     def commit(self, name: str) -> Commit:
@@ -229,7 +229,7 @@ class Session:
     # Paths.
 
     def paths(self, names: Sequence[str]) -> list[str]:
-        """Return names on the command line as paths from the root of the working tree. Raises Stop for one outside it."""
+        """Return names on the command line as paths from the root of the working tree. Raises GitStop for one outside it."""
         root = self.repository.path
         found: list[str] = []
         for name in names:
@@ -240,7 +240,7 @@ class Session:
                 else normpath(name)
             )
             if full != root and not full.startswith(f"{root.rstrip('/')}/"):
-                raise Stop(f"fatal: {name}: '{name}' is outside repository at '{root}'")
+                raise GitStop(f"fatal: {name}: '{name}' is outside repository at '{root}'")
             found.append(full[len(root.rstrip("/")) :].strip("/"))
         return found
 

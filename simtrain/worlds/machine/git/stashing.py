@@ -5,31 +5,31 @@ from collections.abc import Callable
 from simtrain.worlds.handlers.git.objects import NOTHING, Commit, TreeEntry
 from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.applying import back_to, check_local, put_result
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
 
 
-def stash(session: Session) -> None:
+def stash(session: GitSession) -> None:
     """Put changes aside, and bring them back."""
     words = session.words
     action = words[0] if words and not words[0].startswith("-") else "push"
     rest = words[1:] if words and not words[0].startswith("-") else words
-    actions: dict[str, Callable[[Session, list[str]], None]] = {
+    actions: dict[str, Callable[[GitSession, list[str]], None]] = {
         "push": _stash_push, "save": _stash_push, "pop": _stash_pop, "apply": _stash_pop, "list": _stash_list,
         "drop": _stash_drop, "show": _stash_show, "clear": _stash_clear,
     }  # fmt: skip
     if action not in actions:
-        raise Stop(f"fatal: subcommand wasn't specified; 'push' can't be assumed due to unexpected token '{action}'")
+        raise GitStop(f"fatal: subcommand wasn't specified; 'push' can't be assumed due to unexpected token '{action}'")
     session.words = words
     actions[action](session, rest)
 
 
-def _stashes(session: Session) -> list[str]:
+def _stashes(session: GitSession) -> list[str]:
     return [entry["new"] for entry in session.repository.log("refs/stash")]
 
 
-def _stash_push(session: Session, rest: list[str]) -> None:
+def _stash_push(session: GitSession, rest: list[str]) -> None:
     repository = session.repository
     message = None
     if "-m" in rest:
@@ -38,7 +38,7 @@ def _stash_push(session: Session, rest: list[str]) -> None:
         message = " ".join(word for word in rest if not word.startswith("-"))
     head = session.head
     if head is None:
-        raise Stop("You do not have the initial commit yet", 1)
+        raise GitStop("You do not have the initial commit yet", 1)
     index, tree = repository.index(), repository.worktree()
     kept = repository.files(repository.commit(head).tree)
     everything = bool({"-u", "--include-untracked", "-a", "--all"} & set(rest))
@@ -67,20 +67,20 @@ def _stash_push(session: Session, rest: list[str]) -> None:
         session.say(f"Saved working directory and index state {text}")
 
 
-def _stash_number(session: Session, rest: list[str]) -> int:
+def _stash_number(session: GitSession, rest: list[str]) -> int:
     names = [word for word in rest if not word.startswith("-")]
     text = names[0].removeprefix("stash@{").removesuffix("}") if names else "0"
     if not text.isdigit():
-        raise Stop(f"error: {names[0]} is not a valid reference", 1)
+        raise GitStop(f"error: {names[0]} is not a valid reference", 1)
     count = len(_stashes(session))
     if not count:
-        raise Stop("No stash entries found.", 1)
+        raise GitStop("No stash entries found.", 1)
     if int(text) >= count:
-        raise Stop(f"error: stash@{{{text}}} is not a valid reference", 1)
+        raise GitStop(f"error: stash@{{{text}}} is not a valid reference", 1)
     return int(text)
 
 
-def _stash_pop(session: Session, rest: list[str]) -> None:
+def _stash_pop(session: GitSession, rest: list[str]) -> None:
     repository = session.repository
     number = _stash_number(session, rest)
     sha = _stashes(session)[number]
@@ -110,7 +110,7 @@ def _stash_pop(session: Session, rest: list[str]) -> None:
         _forget(session, number, quiet=quiet)
 
 
-def _forget(session: Session, number: int, *, quiet: bool = False) -> None:
+def _forget(session: GitSession, number: int, *, quiet: bool = False) -> None:
     repository = session.repository
     sha = _stashes(session)[number]
     lines = (repository.text("logs/refs/stash") or "").splitlines()
@@ -125,19 +125,19 @@ def _forget(session: Session, number: int, *, quiet: bool = False) -> None:
         session.say(f"Dropped refs/stash@{{{number}}} ({sha})")
 
 
-def _stash_drop(session: Session, rest: list[str]) -> None:
+def _stash_drop(session: GitSession, rest: list[str]) -> None:
     number = _stash_number(session, rest)
     _forget(session, number)
     if not [word for word in rest if not word.startswith("-")]:
         session.output[-1] = session.output[-1].replace("refs/stash@", "refs/stash@")
 
 
-def _stash_list(session: Session, rest: list[str]) -> None:
+def _stash_list(session: GitSession, rest: list[str]) -> None:
     for number, entry in enumerate(session.repository.log("refs/stash")):
         session.say(f"stash@{{{number}}}: {entry['message']}")
 
 
-def _stash_show(session: Session, rest: list[str]) -> None:
+def _stash_show(session: GitSession, rest: list[str]) -> None:
     from simtrain.worlds.machine.git.listing import Wish, written
 
     repository = session.repository
@@ -150,6 +150,6 @@ def _stash_show(session: Session, rest: list[str]) -> None:
     session.output.append(written(session, found, wish, default="stat"))
 
 
-def _stash_clear(session: Session, rest: list[str]) -> None:
+def _stash_clear(session: GitSession, rest: list[str]) -> None:
     session.repository.drop("refs/stash")
     session.repository.drop("logs/refs/stash")

@@ -7,7 +7,7 @@ from simtrain.worlds.handlers.git.states import against_worktree, staged
 from simtrain.worlds.handlers.git.status import status as status_text
 from simtrain.worlds.handlers.git.status import tracked_remote, untracked_files
 from simtrain.worlds.machine.git.listing import letter
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _CONFLICTS: dict[tuple[int, ...], tuple[str, str]] = {
     (1, 2, 3): ("both modified", "UU"), (2, 3): ("both added", "AA"), (1, 2): ("deleted by them", "UD"),
@@ -15,7 +15,7 @@ _CONFLICTS: dict[tuple[int, ...], tuple[str, str]] = {
 }  # fmt: skip
 
 
-def status(session: Session) -> None:
+def status(session: GitSession) -> None:
     """Show what is staged, changed and untracked."""
     words = session.words
     short = any(word in ("-s", "--short", "-sb", "-bs", "--porcelain", "--porcelain=v1") for word in words)
@@ -23,7 +23,7 @@ def status(session: Session) -> None:
              "-u", "--untracked-files=no", "--untracked-files=all", "--untracked-files", "--ignored", "--show-stash", "-z"}  # fmt: skip
     for word in words:
         if word.startswith("-") and word not in known and word != "--":
-            raise Stop(
+            raise GitStop(
                 f"error: unknown {'switch' if not word.startswith('--') else 'option'} `{word.lstrip('-')}'\n"
                 "usage: git status [<options>] [--] [<pathspec>...]",
                 129,
@@ -40,7 +40,7 @@ def status(session: Session) -> None:
     session.output.append(long_status(session, untracked=not hidden))
 
 
-def long_status(session: Session, *, untracked: bool = True) -> str:
+def long_status(session: GitSession, *, untracked: bool = True) -> str:
     """Return the text of `git status`."""
     repository = session.repository
     conflicts = repository.conflicts()
@@ -58,7 +58,7 @@ def long_status(session: Session, *, untracked: bool = True) -> str:
     )
 
 
-def _notes(session: Session, conflicts: bool) -> list[str]:
+def _notes(session: GitSession, conflicts: bool) -> list[str]:
     """Return what git says of a merge, rebase or pick that is not finished."""
     repository = session.repository
     if repository.text("MERGE_HEAD") is not None:
@@ -105,7 +105,7 @@ def _notes(session: Session, conflicts: bool) -> list[str]:
     return []
 
 
-def _short_branch(session: Session) -> str:
+def _short_branch(session: GitSession) -> str:
     repository, branch = session.repository, session.branch
     if branch is None:
         return "## HEAD (no branch)"
@@ -119,7 +119,9 @@ def _short_branch(session: Session) -> str:
     return f"## {branch}...{name}" + (f" [{', '.join(parts)}]" if parts else "")
 
 
-def short_status(session: Session, *, untracked: bool = True, full: bool = False, relative: bool = True) -> list[str]:
+def short_status(
+    session: GitSession, *, untracked: bool = True, full: bool = False, relative: bool = True
+) -> list[str]:
     """Return the lines of `git status --short`."""
     repository = session.repository
     conflicts = repository.conflicts()

@@ -7,10 +7,10 @@ from simtrain.worlds.handlers.git.branches import check_name, shortened
 from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import NOTHING, Tag
 from simtrain.worlds.handlers.git.repository import TAGS
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 
-def tag(session: Session) -> None:
+def tag(session: GitSession) -> None:
     """List, make and delete tags."""
     repository = session.repository
     words, messages, names = list(session.words), list[str](), list[str]()
@@ -54,17 +54,17 @@ def tag(session: Session) -> None:
     try:
         check_name(TAGS + name)
     except ToolError:
-        raise Stop(f"fatal: '{name}' is not a valid tag name.") from None
+        raise GitStop(f"fatal: '{name}' is not a valid tag name.") from None
     old = repository.ref(TAGS + name)
     if old and not flags & {"-f", "--force"}:
-        raise Stop(f"fatal: tag '{name}' already exists")
+        raise GitStop(f"fatal: tag '{name}' already exists")
     found = session.maybe(start)
     if found is None:
-        raise Stop(f"fatal: Failed to resolve '{start}' as a valid ref.")
+        raise GitStop(f"fatal: Failed to resolve '{start}' as a valid ref.")
     sha = found.sha
     if flags & {"-a", "--annotate"}:
         if not messages:
-            raise Stop(
+            raise GitStop(
                 "error: Terminal is dumb, but EDITOR unset\nPlease supply the message using either -m or -F option.", 1
             )
         sha = repository.keep_tag(Tag(sha, name, session.signature("COMMITTER"), "\n\n".join(messages) + "\n"))
@@ -73,7 +73,7 @@ def tag(session: Session) -> None:
         session.say(f"Updated tag '{name}' (was {repository.abbreviated(old)})")
 
 
-def _list_tags(session: Session, flags: set[str], patterns: list[str]) -> None:
+def _list_tags(session: GitSession, flags: set[str], patterns: list[str]) -> None:
     repository = session.repository
     found = [ref for ref in repository.refs() if ref.startswith(TAGS)]
     if "--contains" in flags or "--points-at" in flags:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from simtrain.worlds.handlers.git.history import ancestry, reachable
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.folder import FolderRepository
-from simtrain.worlds.machine.git.session import Session, Stop
+from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class Range:
     wanted: list[str] = field(default_factory=list[str])
     unwanted: list[str] = field(default_factory=list[str])
 
-    def take(self, session: Session, word: str) -> bool:
+    def take(self, session: GitSession, word: str) -> bool:
         """Add a revision or range (`a..b`, `a...b`, `^a`); return whether it is one."""
         if word.startswith("^"):
             self.unwanted.append(session.commit_id(word[1:]))
@@ -41,7 +41,7 @@ class Range:
         self.wanted.append(session.commit_id(word))
         return True
 
-    def take_refs(self, session: Session, kind: str) -> None:
+    def take_refs(self, session: GitSession, kind: str) -> None:
         """Add all refs, or all branches, remotes or tags."""
         repository = session.repository
         prefix = {"--all": "refs/", "--branches": HEADS, "--remotes": REMOTES, "--tags": TAGS}[kind]
@@ -53,12 +53,12 @@ class Range:
             self.wanted.append(session.head)
 
 
-def commits(session: Session, asked: Range) -> list[str]:
-    """Return the commits of a range by date, the youngest first. Raises Stop where there are none yet."""
+def commits(session: GitSession, asked: Range) -> list[str]:
+    """Return the commits of a range by date, the youngest first. Raises GitStop where there are none yet."""
     repository = session.repository
     starts = asked.wanted or ([session.head] if session.head else [])
     if not starts:
-        raise Stop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
+        raise GitStop(f"fatal: your current branch '{session.branch}' does not have any commits yet")
     hidden: set[str] = set()
     for sha in asked.unwanted:
         hidden |= reachable(repository, sha)
@@ -98,7 +98,7 @@ def merge_bases(repository: FolderRepository, one: str, other: str) -> list[str]
     return found
 
 
-def touching(session: Session, found: Iterable[str], specs: Sequence[str]) -> list[str]:
+def touching(session: GitSession, found: Iterable[str], specs: Sequence[str]) -> list[str]:
     """Return the commits that change one of some paths. Merges that agree with a parent there are left out."""
     from simtrain.worlds.machine.git.session import matching
 

@@ -11,7 +11,7 @@ from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
-from simtrain.worlds.machine.nodes import Node
+from simtrain.worlds.machine.nodes import TreeNode
 from tests.support.machines import TableRecords
 from tests.worlds.machine.differential.entries import MOMENT, Entry, Tree
 from tests.worlds.machine.differential.real_bash import ENVIRONMENT, Outcome
@@ -19,21 +19,21 @@ from tests.worlds.machine.differential.real_bash import ENVIRONMENT, Outcome
 NOW = "2026-11-26T08:00:00Z"
 
 
-def nodes(tree: Tree, home: Path, owner: str, group: str) -> dict[str, Node]:
+def nodes(tree: Tree, home: Path, owner: str, group: str) -> dict[str, TreeNode]:
     """Return the files as nodes by absolute path."""
 
-    def directory() -> Node:
-        return Node("directory", 0o755, owner, group, MOMENT)
+    def directory() -> TreeNode:
+        return TreeNode("directory", 0o755, owner, group, MOMENT)
 
     found = {str(above): directory() for above in [*reversed(home.parents), home]}
     found |= {place: directory() for place in ("/dev", "/etc", "/tmp", "/usr", "/usr/bin", "/bin", "/root", "/home")}
-    found["/dev/null"] = Node("device", 0o666, "root", "root", MOMENT)
+    found["/dev/null"] = TreeNode("device", 0o666, "root", "root", MOMENT)
     found |= {f"{home}/{folder}": directory() for folder in tree.all_folders()}
     for path, content in tree.contents().items():
         mode = 0o755 if path in tree.executable else 0o644
-        found[f"{home}/{path}"] = Node("file", mode, owner, group, MOMENT, content)
+        found[f"{home}/{path}"] = TreeNode("file", mode, owner, group, MOMENT, content)
     for path, target in tree.links.items():
-        found[f"{home}/{path}"] = Node("link", 0o777, owner, group, MOMENT, target=target)
+        found[f"{home}/{path}"] = TreeNode("link", 0o777, owner, group, MOMENT, target=target)
     return found
 
 

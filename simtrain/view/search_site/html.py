@@ -10,7 +10,7 @@ from simtrain.view.search_site.looks import classes, look_of, spoken_date
 from simtrain.view.search_site.prose import Local, prose
 from simtrain.worlds.search.engine.tokens import tokens
 from simtrain.worlds.search.engine.web import Site
-from simtrain.worlds.search.toolsets.tool import Result
+from simtrain.worlds.search.toolsets.tool import EngineResult
 
 SEARCH: Final = "/-/search"
 """The path of the search page, on every host."""
@@ -75,7 +75,7 @@ def article(
     return f"<h1>{escape(title)}</h1>{line}{prose(markdown, url=url, local=local, posts=posts)}"
 
 
-def results(query: str, found: Sequence[Result], *, offset: int, more: str | None, local: Local) -> str:
+def results(query: str, found: Sequence[EngineResult], *, offset: int, more: str | None, local: Local) -> str:
     """Return the HTML of a page of search results."""
     if not query:
         return "<h1>Search</h1><p>Type some words above; <code>site:</code> and a name keep to one site.</p>"
@@ -91,7 +91,7 @@ def results(query: str, found: Sequence[Result], *, offset: int, more: str | Non
     return f'<h1>{escape(query)}</h1><p class="dateline">{span}</p><ol class="results">{items}</ol>{after}'
 
 
-def _result(one: Result, words: frozenset[str], local: Local) -> str:
+def _result(one: EngineResult, words: frozenset[str], local: Local) -> str:
     day = f'<time datetime="{escape(one.date)}">{spoken_date(one.date)}</time> · ' if one.date else ""
     return (
         f'<li class="result"><cite><b>{escape(one.site)}</b> {escape(one.url)}</cite>'

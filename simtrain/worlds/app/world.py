@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -40,7 +41,7 @@ class AppParts(Protocol):
     folder: Path
     service: ServiceSource | None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Return the digest of all that the world is built from."""
         ...

@@ -1,6 +1,6 @@
 """The files of process substitution, `<(...)`: the engine keeps them outside the machine's tree."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from bashkit import FileSystem
@@ -13,7 +13,7 @@ _FOLDER = "/dev/fd"
 
 
 @contextmanager
-def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner: str) -> Iterator[None]:
+def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner: str) -> Generator[None]:
     """Let a command of ours read those of its arguments that are pipes of the engine, and take them away afterwards."""
     names = [word for word in arguments if word.startswith(f"{_FOLDER}/") and engine.exists(word)]
     if not names:

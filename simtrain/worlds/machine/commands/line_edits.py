@@ -132,8 +132,7 @@ def _middle(
 
 def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
     """Move each run of changes so that it joins its neighbours, or lies beside changes of the other text, or else as far down as it can."""
-    place: int = 0
-    across: int = 0
+    place = across = 0
     count = changed.count
     while True:
         while place < count and not changed[place]:
@@ -143,23 +142,15 @@ def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
             place += 1
         if place == count:
             return
-        start: int = place
+        start = place
         while changed[place]:
             place += 1
         while other[across]:
             across += 1
         while True:
-            length: int = place - start
-            while start and lines[start - 1] == lines[place - 1]:
-                start, place = start - 1, place - 1
-                changed.set(start, True)
-                changed.set(place, False)
-                while changed[start - 1]:
-                    start -= 1
-                across -= 1
-                while other[across]:
-                    across -= 1
-            beside: int = place if other[across - 1] else count
+            length = place - start
+            start, place, across = _moved_up(lines, changed, other, start, place, across)
+            beside = place if other[across - 1] else count
             while place != count and lines[start] == lines[place]:
                 changed.set(start, False)
                 changed.set(place, True)
@@ -179,6 +170,22 @@ def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
             across -= 1
             while other[across]:
                 across -= 1
+
+
+def _moved_up(
+    lines: Sequence[Hashable], changed: _Flags, other: _Flags, start: int, place: int, across: int
+) -> tuple[int, int, int]:
+    """Move a run of changes as far up as it can go, joining those above; return where it starts, where it ends, and the place in the other."""
+    while start and lines[start - 1] == lines[place - 1]:
+        start, place = start - 1, place - 1
+        changed.set(start, True)
+        changed.set(place, False)
+        while changed[start - 1]:
+            start -= 1
+        across -= 1
+        while other[across]:
+            across -= 1
+    return start, place, across
 
 
 def _collected(gone: _Flags, come: _Flags) -> list[LineEdit]:

@@ -28,7 +28,7 @@ class _Store(pygit2.OdbBackend):
     """Objects for libgit2, in memory."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]
         self.held: dict[str, tuple[int, bytes]] = {}
 
     def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:

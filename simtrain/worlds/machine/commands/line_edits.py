@@ -175,7 +175,7 @@ def _shift(lines: Sequence[Hashable], changed: _Flags, other: _Flags) -> None:
 def _moved_up(
     lines: Sequence[Hashable], changed: _Flags, other: _Flags, start: int, place: int, across: int
 ) -> tuple[int, int, int]:
-    """Move a run of changes as far up as it can go, joining those above; return where it starts, where it ends, and the place in the other."""
+    """Move a run of changes up as far as it goes, joined with those above; return its start, its end, and the place in the other text."""
     while start and lines[start - 1] == lines[place - 1]:
         start, place = start - 1, place - 1
         changed.set(start, True)

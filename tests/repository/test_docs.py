@@ -389,6 +389,11 @@ def test_the_app_of_its_page_is_proved(tmp_path: Path) -> None:
     assert "lending/lend_book  yes" in simtrain("validate", "lending/lend_book", folder=tmp_path)
 
 
+def test_the_machine_of_its_page_is_proved(tmp_path: Path) -> None:
+    write(tmp_path, *blocks("yaml", page="machines.md"))
+    assert "shed/highest  yes" in simtrain("validate", "shed/highest", folder=tmp_path)
+
+
 def test_no_block_of_yaml_is_forgotten() -> None:
     """Every block is tried by a test above, or says that it is a fragment."""
     assert {block.page.name for block in blocks("yaml")} <= {
@@ -397,6 +402,7 @@ def test_no_block_of_yaml_is_forgotten() -> None:
         "worlds.md",
         "curricula.md",
         "fiction.md",
+        "machines.md",
         "scenarios.md",
         "perturbations.md",
         "plugins.md",

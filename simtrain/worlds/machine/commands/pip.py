@@ -14,6 +14,9 @@ _REQUIREMENT = re.compile(
 
 _CLAUSE = re.compile(r"(==|>=|<=|~=|!=|<|>)\s*([\w.*]+)")
 
+_WITH_VALUE = frozenset({"i", "index-url", "extra-index-url", "t", "target", "timeout", "retries"})
+"""Options that the next word belongs to."""
+
 
 def pip(call: Invocation) -> Result:
     """Install, list, show and remove Python packages."""
@@ -151,7 +154,7 @@ def _pip_install(call: Invocation, words: Sequence[str], *, quiet: bool) -> Resu
                 wanted += _parts(line.partition("#")[0])[:1]
         elif word in ("-U", "--upgrade"):
             upgrade = True
-        elif word in ("-i", "--index-url", "--extra-index-url", "-t", "--target", "--timeout", "--retries") and rest:
+        elif word.startswith("-") and word.lstrip("-") in _WITH_VALUE and rest:
             rest.pop(0)
         elif not word.startswith("-"):
             wanted += _parts(word)[:1]

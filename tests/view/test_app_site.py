@@ -170,7 +170,7 @@ async def test_every_screen_of_the_shop_reads_as_playwright_reads_the_served_pag
 
 async def settled(page: Page, expected: Callable[[], list[str]]) -> None:
     """Wait until a page is as expected; a page that never is fails where it is compared."""
-    for _ in range(100):
+    for _ in range(400):
         try:
             if await theirs(page) == expected():
                 return
@@ -227,9 +227,11 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> No
                     own.answer(True)
                 await target.click()
             await settled(page, lambda: ours(mirror, own))
-            assert page.url.removeprefix(base) == own.page.url.removeprefix(own.origin), (done, snapshot)
+            assert page.url.removeprefix(base) == own.page.url.removeprefix(own.origin), done
             assert ours(mirror, own) == await theirs(page), done
-    assert mirror.changes() == served.changes(), done
+    # What a real browser downloads lies on its own disk, not in the world's file store.
+    rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}
+    assert rows == served.changes(), done
     await context.close()
 
 

@@ -166,19 +166,6 @@ class CommandSource(FileModel):
         return self
 
 
-class PageSource(FileModel):
-    """What a port of a machine answers to a request over HTTP."""
-
-    host: str = "localhost"
-    port: int = Field(default=80, ge=1, le=65535)
-    path: str = "/"
-    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
-    status: int = Field(default=200, ge=100, le=599)
-    type: str = "text/plain"
-    body: str = Field(default="", description="Jinja: `rows`, `query`, `data`, `now`.")
-    sql: str | None = Field(default=None, description="SELECT whose rows the body finds under `rows`.")
-
-
 class LimitsSource(FileModel):
     """Limits of one call: seconds of virtual time, and characters of output that the agent is shown."""
 
@@ -201,7 +188,6 @@ class MachineSpec(HostSource, ServiceSpec):
         default_factory=dict[str, HostSource], description="Further machines by host name, reached by ssh."
     )
     commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
-    pages: list[PageSource] = Field(default_factory=list[PageSource])
     index: dict[Literal["apt", "pip"], dict[str, str]] = Field(
         default_factory=dict[Literal["apt", "pip"], dict[str, str]],
         description="What can be installed: manager, name, version.",

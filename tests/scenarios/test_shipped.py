@@ -21,6 +21,8 @@ pytestmark = pytest.mark.slow
 # Questions over search worlds have tests of their own: test_shipped_search_worlds.
 FAMILIES = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})
+# Machines have one tool and refuse as a shell does; apps refuse at their forms (tests/worlds/app).
+SERVICES = [name for name in PLAYED if name not in ("terminal", "shop_site")]
 CASES = None if os.environ.get("SIMTRAIN_FULL") else 5
 
 
@@ -66,7 +68,12 @@ def test_there_are_enough_families_and_cases() -> None:
 
 
 def test_no_two_families_have_the_same_sequence_of_calls() -> None:
-    sequences = Counter(tuple(step.call for step in plan(name).calls()) for name in FAMILIES)
+    # What a shell or a browser is told makes the sequence; there an impossible twin may try what its twin does.
+    sequences = Counter(
+        tuple(step.call if world(name).kind == "service" else str(step) for step in plan(name).calls())
+        for name in FAMILIES
+        if world(name).kind == "service" or not family(name).spec.impossible
+    )
     assert [sequence for sequence, count in sequences.items() if count > 1] == []
 
 
@@ -92,7 +99,7 @@ def test_impossible_families_have_a_twin_with_the_same_wording() -> None:
         assert not twin.spec.impossible and twin.spec.prompt == family(name).spec.prompt
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", SERVICES)
 def test_every_world_has_the_size_that_it_should(name: str) -> None:
     inside = [family for family in FAMILIES if family.startswith(f"{name}/")]
     built = world(inside[0])
@@ -101,7 +108,7 @@ def test_every_world_has_the_size_that_it_should(name: str) -> None:
     assert len(rows) >= 4 and 200 <= sum(rows.values()) <= 2000
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", SERVICES)
 def test_at_least_five_refusals_of_every_world_are_met(name: str) -> None:
     met = set[str]().union(*(proof(family).rules for family in FAMILIES if family.startswith(f"{name}/")))
     assert len(met & set(world(next(family for family in FAMILIES if family.startswith(f"{name}/"))).rules)) >= 5

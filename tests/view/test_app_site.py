@@ -195,7 +195,7 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> No
         done: list[str] = []
         for _ in range(steps):
             seen = acting.seen()
-            snapshot = seen.snapshot()
+            seen.snapshot()
             choices = [
                 node
                 for node in seen.nodes

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from simtrain.values.clock import Clock, instant
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_shell import BashkitShell
-from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
@@ -47,7 +46,6 @@ def run(entry: Entry, tree: Tree, home: Path) -> Outcome:
         FileTree(BaseTree(nodes(tree, home, owner, group))),
         Clock(start=instant(NOW), per_step=0.0),
         TableRecords(),
-        commands(),
         BashkitShell,
         users={owner: user},
         groups={group: os.getgid()},

@@ -28,7 +28,7 @@ _FILTERS = (
     "tojson", "trim", "unique", "upper",
 )  # fmt: skip
 # Methods that read; none of them changes a value or makes a text much longer.
-_METHODS = frozenset(
+READING_METHODS = frozenset(
     {
         "count",
         "endswith",
@@ -95,7 +95,7 @@ class _Sandbox(ChargedSandbox):
         return super().call_binop(context, operator, left, right)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        return getattr(obj, "__name__", "") in _METHODS and isinstance(
+        return getattr(obj, "__name__", "") in READING_METHODS and isinstance(
             getattr(obj, "__self__", None), str | list | dict
         )
 

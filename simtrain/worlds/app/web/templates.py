@@ -12,6 +12,7 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.runtime import BlockReference, LoopContext, Macro
 
 from simtrain.files.template_budget import UNREADABLE, ChargedSandbox, TooMuch, allow, written
+from simtrain.files.templates import READING_METHODS
 from simtrain.values.errors import InputError, SimulatorFault, nearest
 
 MOST_SOURCE = 60_000
@@ -33,23 +34,6 @@ _FILTERS = (
     "rejectattr", "reverse", "round", "select", "selectattr", "sort", "string", "title", "trim", "unique", "upper",
     "batch", "groupby", "truncate", "wordcount",
 )  # fmt: skip
-_METHODS = frozenset(
-    {
-        "count",
-        "endswith",
-        "get",
-        "index",
-        "items",
-        "keys",
-        "lower",
-        "split",
-        "startswith",
-        "strip",
-        "title",
-        "upper",
-        "values",
-    }
-)
 _RENDERING = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError, NameError)
 
 
@@ -82,7 +66,7 @@ class _Sandbox(ChargedSandbox):
     def is_safe_callable(self, obj: Any) -> bool:
         if isinstance(obj, Callable | Macro | BlockReference | LoopContext):
             return True
-        return getattr(obj, "__name__", "") in _METHODS and isinstance(
+        return getattr(obj, "__name__", "") in READING_METHODS and isinstance(
             getattr(obj, "__self__", None), str | list | dict
         )
 

@@ -15,7 +15,7 @@ simtrain: the file in the folder of its kind, and the line in
 simtrain/plugins.py. Nothing that is there is overwritten.
 
 KIND is perturbation, grader, exporter, agent, domain, world_model, paradigm,
-transport, argument_style or handler.
+transport, sandbox, argument_style or handler.
 
 \b
 Examples:

@@ -133,7 +133,7 @@ class MachineState(ServiceState):
 
     def takes_time(self, request: Request) -> bool:
         # A script may run for seconds, and the engine lets other threads run meanwhile.
-        return request.tool.name == NAME or super().takes_time(request)
+        return not self._trials if request.tool.name == NAME else super().takes_time(request)
 
     def statements(self, request: Request) -> int:
         return 0 if request.tool.name == NAME else super().statements(request)
@@ -224,7 +224,7 @@ class MachineState(ServiceState):
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
-        with self._lock:
+        with self.on_trial():
             before = self.fork()
             try:
                 yield

@@ -24,7 +24,7 @@ class ForkedState(WorldState):
     base, so that other episodes need not wait for the base meanwhile.
     """
 
-    __slots__ = ("_backwards", "_base", "_content", "_held", "_lock", "_log", "_own", "clock", "version")
+    __slots__ = ("_backwards", "_base", "_content", "_held", "_lock", "_log", "_own", "_trials", "clock", "version")
 
     def __init__(self, base: Database, content: bytes, *, clock: Clock, backwards: bool, own: Database | None) -> None:
         """`own` is a database that was already written to. `backwards` reverses the order of rows wherever SQL leaves it open."""
@@ -37,6 +37,7 @@ class ForkedState(WorldState):
         self._backwards = backwards
         self._own = own
         self._log = ChangeLog()
+        self._trials = 0
         # Weak: rows are kept only as long as somebody may still ask for them.
         self._held: ref[HeldRows] | None = None
 
@@ -53,8 +54,18 @@ class ForkedState(WorldState):
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
-        with self._lock, self._undone():
+        with self.on_trial(), self._undone():
             yield
+
+    @contextmanager
+    def on_trial(self) -> Generator[None]:
+        """Hold the lock for a block whose writes are undone. No call `takes_time` in it: another thread would wait forever."""
+        with self._lock:
+            self._trials += 1
+            try:
+                yield
+            finally:
+                self._trials -= 1
 
     @contextmanager
     def _undone(self) -> Generator[None]:
@@ -98,7 +109,7 @@ class ForkedState(WorldState):
         with self._lock:
             other = copy(self)
             # A fork may run in another thread, and nobody holds its rows yet.
-            other._lock, other._held = RLock(), None
+            other._lock, other._held, other._trials = RLock(), None, 0
             # The base is never written to, so the fork shares it. Only the episode's own database is copied.
             other._base, other._log, other.clock = self._base.view(), self._log.copy(), copy(self.clock)
             if self._own is not None:

@@ -151,7 +151,7 @@ class ServiceState(ForkedState):
                 return tool.failed(error, request.arguments)
 
     def takes_time(self, request: Request) -> bool:
-        return self.world.compiled[request.tool.name].takes_time
+        return not self._trials and self.world.compiled[request.tool.name].takes_time
 
     def _run(self, tool: CompiledTool, arguments: JsonObject) -> Observation:
         # Preconditions run before the fork: a call that is refused costs no copy of the database.

@@ -8,6 +8,8 @@ from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.errors import InputError
 from simtrain.values.types import Observation
+from simtrain.world_models.domains.terminal import TerminalDomain
+from simtrain.world_models.embedded import Embedded
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState, MachineWorld
 
@@ -107,6 +109,16 @@ def test_a_savepoint_undoes_files_rows_and_the_shell() -> None:
         assert state.query("select count(*) as n from files where path = '/srv/notes/one.txt'") == [{"n": 0}]
     assert type_in(state, "pwd; cat one.txt; note one").text == "/srv/notes\nfirst\nfirst"
     assert state.changes() == {}
+
+
+async def test_a_command_within_a_savepoint_is_answered_and_undone() -> None:
+    state = world().open()
+    tools = state.world.tools
+    async with Embedded().session(domain=TerminalDomain(), world=state, tools=tools) as answer:
+        with state.savepoint():
+            said = await answer(Request(tools[0], {"command": "echo new > /srv/notes/one.txt && cat /srv/link"}, 0, 0))
+            assert said.text == "new"
+    assert (state.changes(), type_in(state, "cat /srv/link").text) == ({}, "first")
 
 
 def test_an_episode_is_opened_again_from_its_changes() -> None:

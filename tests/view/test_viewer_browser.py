@@ -67,8 +67,11 @@ async def url(runs: Path) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def tab(browser: Browser) -> AsyncIterator[Page]:
-    """A page on which every error of a script and every refusal of the content security policy fails the test."""
+async def tab(browser: Browser, url: str) -> AsyncIterator[Page]:
+    """A page on which every error of a script and every refusal of the content security policy fails the test.
+
+    It is closed before the server of `url` ends: a page that asks how far a run is would be refused.
+    """
     page = await browser.new_page(viewport={"width": 1280, "height": 900})
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -13,7 +13,8 @@ from simtrain.values.errors import InputError
 
 if TYPE_CHECKING:
     from simtrain.contracts.scenario import Scenario
-    from simtrain.mcp.serve.listening import Door, Listening
+    from simtrain.mcp.serve.listening import Door
+    from simtrain.mcp.serve.ports import Listening
     from simtrain.runs.episode_host import HostOptions
     from simtrain.values.types import JsonObject
 
@@ -117,8 +118,9 @@ def command(
     """Load everything, then serve until Ctrl-C (or the end of standard input)."""
     import asyncio
 
-    from simtrain.mcp.serve.listening import LOOPBACK, Listening
-    from simtrain.mcp_wire.http_server import MAX_BODY
+    from simtrain.mcp.serve.guard import LOOPBACK
+    from simtrain.mcp.serve.ports import Listening
+    from simtrain.mcp_wire.validation import MAX_BODY
     from simtrain.runs.episode_host import HostOptions
 
     _refuse_idle_options(server, control_file, write_config, stdio=stdio, controlled=control_port >= 0 and not stdio)
@@ -265,7 +267,8 @@ async def _on_http(
 
     from simtrain.mcp.serve.address_files import client_config, control_file
     from simtrain.mcp.serve.addresses import server_urls
-    from simtrain.mcp.serve.listening import bind, listen
+    from simtrain.mcp.serve.listening import listen
+    from simtrain.mcp.serve.ports import bind
     from simtrain.mcp.serve.session import AGENT, open_session
     from simtrain.runs.sessions import SESSION
 

@@ -12,10 +12,7 @@ from mcp_types import JSONRPCMessage
 from simtrain.mcp_wire.frames import encode_frame
 from simtrain.mcp_wire.sdk_server import build_server
 from simtrain.mcp_wire.sessions import ProtocolSessions
-from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies, flaw
-
-MAX_BODY = 4 * 1024 * 1024
-"""Largest request body in bytes, by default."""
+from simtrain.mcp_wire.validation import ARRIVAL, MAX_BODY, WholeBodies, flaw
 
 RETRY = 500
 """Milliseconds after which a client should reopen a closed stream."""

@@ -14,6 +14,9 @@ from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 ARRIVAL = 30.0
 """Seconds for a request to arrive completely."""
 
+MAX_BODY = 4 * 1024 * 1024
+"""Largest request body in bytes, by default."""
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.pages.templates import style
 from simtrain.mcp.serve.guard import HostGuard
-from simtrain.mcp.serve.listening import Listening, bind, served
+from simtrain.mcp.serve.ports import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.runs.notes import MARKS, read_notes, write_note
 from simtrain.runs.trajectory_files import failures

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from simtrain.mcp.serve.app_pages import OneApp
 from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
-from simtrain.mcp.serve.listening import Listening, bind, served
+from simtrain.mcp.serve.ports import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
 from simtrain.worlds.app.world import AppState
 

@@ -26,7 +26,7 @@ from serving_bakery import bakery_scenario, serving
 from simtrain.cli import main
 from simtrain.contracts.trajectory import trajectory_of
 from simtrain.mcp.serve.control import PROTOCOL
-from simtrain.mcp.serve.listening import Listening
+from simtrain.mcp.serve.ports import Listening
 from simtrain.runs.episode_host import HostOptions
 from simtrain.values.version import VERSION
 

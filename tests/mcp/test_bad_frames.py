@@ -20,7 +20,7 @@ from bakery import WORLD
 from raw_http import fetch, opened
 from serving_bakery import SHELF, free_bakery, serving
 
-from simtrain.mcp.serve.listening import Listening
+from simtrain.mcp.serve.ports import Listening
 from simtrain.mcp.serve.targets import load_target
 from simtrain.runs.run_folder import read_run
 from simtrain.testing import FakeOpenAI, Say

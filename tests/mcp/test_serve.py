@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from serving_bakery import bakery_scenario, free_bakery, serving
 
-from simtrain.mcp.serve.listening import Listening
+from simtrain.mcp.serve.ports import Listening
 from simtrain.mcp.serve.targets import load_target
 from simtrain.runs.episode_host import HostOptions
 from simtrain.runs.run_folder import read_run

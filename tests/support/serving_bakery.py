@@ -12,7 +12,8 @@ import httpx
 from bakery import WORLD, write_files
 
 from simtrain.contracts.scenario import Scenario
-from simtrain.mcp.serve.listening import Door, Listening, listen
+from simtrain.mcp.serve.listening import Door, listen
+from simtrain.mcp.serve.ports import Listening
 from simtrain.mcp.serve.session import ServingSession, open_session
 from simtrain.mcp.serve.targets import load_target
 from simtrain.runs.episode_host import HostOptions

@@ -18,8 +18,7 @@ from starlette.routing import Route
 from simtrain.agents.answers import spoken
 from simtrain.mcp.serve.guard import HostGuard, bearer, same
 from simtrain.mcp.serve.session import ServingSession
-from simtrain.mcp_wire.http_server import MAX_BODY
-from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.mcp_wire.validation import ARRIVAL, MAX_BODY, WholeBodies
 from simtrain.runs.episode_host import EpisodeCall
 from simtrain.runs.held_episode import HeldEpisode
 from simtrain.values.errors import InputError, ModelFault, SimtrainError, SimulatorFault

@@ -21,7 +21,8 @@ from simtrain.contracts.trajectory import Stop, Trajectory, record_name
 from simtrain.mcp.serve.address_files import control_file
 from simtrain.mcp.serve.agent_program import Command, Ended, run_program
 from simtrain.mcp.serve.episode_queue import Counter
-from simtrain.mcp.serve.listening import Door, Listening, listen
+from simtrain.mcp.serve.listening import Door, listen
+from simtrain.mcp.serve.ports import Listening
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp.serve.wire_tools import servers_of
 from simtrain.runs.episode_host import EpisodeHost, HostOptions

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from simtrain.mcp.serve.listening import Door, Listening, listen
+from simtrain.mcp.serve.listening import Door, listen
+from simtrain.mcp.serve.ports import Listening
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.runs.episode_host import EpisodeHost
 from simtrain.runs.sessions import Sessions

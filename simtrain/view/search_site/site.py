@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from simtrain.mcp.serve.guard import LOOPBACK
-from simtrain.mcp.serve.listening import Listening, bind, served
+from simtrain.mcp.serve.ports import Listening, bind, served
 from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.view.search_site import html
 from simtrain.view.search_site.looks import classes, spoken_date, style

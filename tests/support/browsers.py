@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, async_playwright
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, async_playwright
 from playwright.sync_api import sync_playwright
 
 
@@ -34,3 +35,9 @@ async def chromium(program: str) -> AsyncIterator[Browser]:
         )
         yield browser
         await browser.close()
+
+
+async def accessibility_faults(tab: Page) -> list[tuple[str, str]]:
+    """What axe-core finds on a page that is serious or critical: the rule, and the first element."""
+    found = (await Axe().run(tab)).response["violations"]
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]

@@ -10,8 +10,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
-from browsers import chromium, need_chromium
+from browsers import accessibility_faults, chromium, need_chromium
 from playwright.async_api import Browser, Page
 
 from simtrain.public import load_scenarios, run
@@ -168,26 +167,21 @@ async def test_a_checker_of_accessibility_finds_nothing_serious(
     for path in pages:
         reply = await tab.goto(url + path)
         assert reply is not None
-        assert await serious(tab) == [], path
+        assert await accessibility_faults(tab) == [], path
         await tab.keyboard.press("?")
-        assert await serious(tab) == [], f"{path}, with the list of keys"
+        assert await accessibility_faults(tab) == [], f"{path}, with the list of keys"
     async with viewing(RunShelf([drilled])) as other:
         for path in ("figures/drill", "failures/drill"):
             await tab.goto(other + path)
-            assert await serious(tab) == [], path
+            assert await accessibility_faults(tab) == [], path
         await tab.goto(f"{other}run/drill?q=fired=*")
         for number in range(3):
             await tab.locator("tbody a").nth(number).click()
             await tab.locator(".step.fault").first.wait_for()
-            assert await serious(tab) == [], "a perturbed episode"
+            assert await accessibility_faults(tab) == [], "a perturbed episode"
             await tab.go_back()
         await tab.goto((drilled / "drill.html").as_uri())
-        assert await serious(tab) == [], "the page of a drill"
-
-
-async def serious(tab: Page) -> list[tuple[str, str]]:
-    found = (await Axe().run(tab)).response["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert await accessibility_faults(tab) == [], "the page of a drill"
 
 
 @pytest.mark.parametrize("width", [360, 820, 1600])

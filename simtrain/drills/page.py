@@ -1,19 +1,17 @@
 """The report of a drill as one HTML page: no script, no external resources, all text of agents and worlds escaped."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
-from simtrain.contracts.trajectory import Trajectory
 from simtrain.drills.aftermath import REACTIONS, Reaction
 from simtrain.drills.charts import ChartRow, aftermath, forest, recovery, severity_curve
+from simtrain.drills.delays import delays
 from simtrain.drills.measures import Measures, Share, identical_words
 from simtrain.drills.report import ArmReport, FamilyReport, Report, RunReport, worst
 from simtrain.files.jsonl import write_whole
 from simtrain.files.pages.templates import style, templates
 from simtrain.values.arm import CLEAN
-from simtrain.values.clock import instant
 from simtrain.values.types import encode
 
 NONE = "-"
@@ -253,25 +251,6 @@ def _range(share: Share) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:+.1f}".replace("-", "−")
-
-
-def delays(trajectory: Trajectory) -> dict[int, str]:
-    """Return a note for each step that took longer on the virtual clock than its call alone would have."""
-    steps, ended = trajectory.steps, trajectory.world.ended
-    moments = [instant(step.clock) for step in steps] + ([instant(ended)] if ended else [])
-    gaps = {step.index: later - earlier for step, (earlier, later) in zip(steps, pairwise(moments), strict=False)}
-    late = {step.index for step in steps if any("clock" in event.changed for event in step.events)}
-    # The clock advances by the usual time before every call but the first, and not at all before the end of the episode.
-    usual = min((gap for index, gap in gaps.items() if index not in late and index + 1 < len(steps)), default=None)
-    found: dict[int, str] = {}
-    for index in late & gaps.keys():
-        if index + 1 == len(steps):
-            found[index] = f"took {gaps[index]:,.0f} s longer"
-        elif usual is None:
-            found[index] = f"{gaps[index]:,.0f} s until the next call"
-        else:
-            found[index] = f"took {gaps[index] - usual:,.0f} s longer"
-    return found
 
 
 def cut(text: str) -> str:

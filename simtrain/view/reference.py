@@ -7,9 +7,7 @@ from pathlib import Path
 
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import Trajectory
-from simtrain.runs.replay import played
 from simtrain.runs.run_folder import read_facts
-from simtrain.scenarios.load import load_scenario_file, paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import encode
 
@@ -43,6 +41,10 @@ def _found(run: Path, case: _Case) -> tuple[Trajectory | None, str]:
 
 def reference_of(run: Path, trajectory: Trajectory) -> Trajectory:
     """Return the case of a trajectory as the oracle plays it. Raises InputError if the scenario is missing or has other cases now."""
+    # Imported on use: what plays episodes takes longer to import than the viewer takes to show its first page.
+    from simtrain.runs.replay import played
+    from simtrain.scenarios.load import paradigm_of
+
     scenario = _scenario(run, trajectory.scenario, trajectory.world.seed)
     for episode in paradigm_of(scenario).episodes(scenario, seed=trajectory.seed, attempts=1):
         # By its parameters: an arm that plays a part of the cases numbers them anew.
@@ -64,4 +66,6 @@ def _scenario(run: Path, name: str, world_seed: int) -> Scenario:
 
 @lru_cache(maxsize=64)
 def _loaded(file: Path, name: str) -> Scenario:
+    from simtrain.scenarios.load import load_scenario_file
+
     return load_scenario_file(file, name)

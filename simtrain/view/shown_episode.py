@@ -8,7 +8,7 @@ import orjson
 from simtrain.contracts.domain import Domain
 from simtrain.contracts.drawing import Drawing, TextDrawing
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
-from simtrain.drills.page import delays
+from simtrain.drills.delays import delays
 from simtrain.values.types import Change, JsonValue
 from simtrain.view.word_diff import Stretch, word_diff
 

@@ -1,9 +1,10 @@
-"""Pages as agents read them (accessibility trees as text, Playwright's form), for plans that read values from them."""
+"""Pages as agents read them (accessibility trees as text), for plans that read values from them."""
 
 import re
 
 _MARK = re.compile(r" \[(?:ref=\w+|cursor=pointer|active)\]")
 _LINE = re.compile(r'- (?P<role>[a-z]+)(?: "(?P<name>(?:[^"\\]|\\.)*)")?(?: \[[^\]]*\])*(?::(?: (?P<text>.*))?)?$')
+_BID = re.compile(r"\[(?P<bid>\w+)\] (?P<node>.*)")
 _CELLS = frozenset({"cell", "rowheader", "columnheader", "gridcell"})
 
 
@@ -37,6 +38,13 @@ def table_rows(text: str) -> list[list[str]]:
         elif cell >= 0:
             rows[-1][-1] = f"{rows[-1][-1]} {_said(found)}".strip()
     return rows
+
+
+def bid(text: str, node: str) -> str:
+    """Return the bid of the first node in BrowserGym's form whose line begins so, such as `button 'Save'`; empty if there is none."""
+    lines = (line.strip() for line in text.split("\n"))
+    found = (_BID.match(line) for line in lines)
+    return next((one["bid"] for one in found if one is not None and one["node"].startswith(node)), "")
 
 
 def _said(line: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.exceptions import SecurityError
 from jinja2.meta import find_undeclared_variables
 
-from simtrain.files.page_outlines import table_rows, without_refs
+from simtrain.files.page_outlines import bid, table_rows, without_refs
 from simtrain.files.template_budget import UNREADABLE, ChargedSandbox, TooMuch, allow, paid, written
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue, encode, is_list, is_object
@@ -68,6 +68,7 @@ class _Sandbox(ChargedSandbox):
             "tojson": paid(_tojson),
             "table_rows": paid(table_rows),
             "without_refs": paid(without_refs),
+            "bid": paid(bid),
         }
         super().__init__(_FILTERS, own, undefined=StrictUndefined, keep_trailing_newline=False)
         # `range` and `lipsum` build large values from nothing.

@@ -145,8 +145,8 @@ class AppSpec(TablesSpec):
 class AppView(FileModel):
     """The knobs of an app that a scenario sets with `world: {use: NAME, with: {...}}`."""
 
-    actions: Literal["playwright"] = Field(
-        default="playwright", description="The tools, and the form of pages: those of Playwright MCP."
+    actions: Literal["playwright", "browsergym"] = Field(
+        default="playwright", description="The tools, and the form of pages: those of Playwright MCP, or of BrowserGym."
     )
     signed_in: JsonValue = Field(default=None, description="The id of the user who is signed in from the start.")
     start: str | None = Field(default=None, description="The address of the first page; the app's own if left out.")

@@ -15,6 +15,7 @@ from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
 from simtrain.values.types import Changes, JsonValue, Observation, ToolSpec
 from simtrain.worlds.app.actions.action_space import ActionSpace
+from simtrain.worlds.app.actions.browsergym import BrowserGymActions
 from simtrain.worlds.app.actions.playwright import PlaywrightTools
 from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.building import build_database, style_of
@@ -29,7 +30,7 @@ from simtrain.worlds.service.source import ServiceSource
 from simtrain.worlds.service.spec import ServiceSpec
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
-_SPACES: dict[str, type[ActionSpace]] = {"playwright": PlaywrightTools}
+_SPACES: dict[str, type[ActionSpace]] = {"playwright": PlaywrightTools, "browsergym": BrowserGymActions}
 
 
 class AppParts(Protocol):

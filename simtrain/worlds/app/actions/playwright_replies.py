@@ -99,16 +99,23 @@ def strict_violation(seen: SeenPage, shown: str, found: list[LexborNode]) -> str
     return "\n".join([head, *lines, *more, "", "Call log:", f"  - waiting for {shown}", ""])
 
 
-def timed_out(action: str, shown: str, node: LexborNode, reason: str) -> str:
-    """Return the error for an action that the server gave up waiting for, or refused at once."""
+def timed_out(
+    action: str, shown: str, node: LexborNode, reason: str, *, caller: str = "browserBackend.callTool", wait: int = 5000
+) -> str:
+    """Return the error for an action that Playwright gave up waiting for after `wait` milliseconds, or refused at once."""
     log = [f"  - waiting for {shown}", f"    - locator resolved to {outline(node)}", f"  - attempting {action} action"]
     if reason.startswith(("element is", "did not find")):
-        ready = {"fill": "visible, enabled and editable", "select option": "visible and enabled"}
+        ready = {
+            "fill": "visible, enabled and editable",
+            "clear": "visible, enabled and editable",
+            "select option": "visible and enabled",
+            "select_option": "visible and enabled",
+        }
         waits = ready.get(action, "visible, enabled and stable")
         log += [f"    2 × waiting for element to be {waits}", f"      - {reason}", f"    - retrying {action} action"]
-        head = "TimeoutError: browserBackend.callTool: Timeout 5000ms exceeded."
+        head = f"TimeoutError: {caller}: Timeout {wait}ms exceeded."
     else:
-        head = f"Error: browserBackend.callTool: Error: {reason[:1].upper()}{reason[1:]}"
+        head = f"Error: {caller}: Error: {reason[:1].upper()}{reason[1:]}"
     return "\n".join([head, "Call log:", *log, ""])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -383,6 +384,25 @@ def test_a_starter_is_proved_and_runs(typed: Typed, tmp_path: Path, monkeypatch:
         assert first.startswith("# yaml-language-server: $schema=")
         assert named.resolve() == (tmp_path / "mine" / "schemas" / f"{kind}.schema.json")
         assert jsonschema_rs.validator_for(json.loads(named.read_text())).is_valid(read_document(Path(file)).data)
+
+
+@pytest.mark.parametrize(("kind", "page"), [("machine", "machines.md"), ("app", "apps.md")])
+def test_a_starter_of_another_kind_is_what_its_page_of_the_docs_proves(
+    kind: str, page: str, typed: Typed, tmp_path: Path
+) -> None:
+    code, out, _ = typed("init", "mine", "--kind", kind, "--json")
+    assert code == 0
+    shown = re.findall(r"```\w+ file=(\S+)\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    written = {str(Path(line).relative_to("mine")) for line in json.loads(out) if "schemas" not in line}
+    assert len(shown) > 1 and {name for name, _ in shown} == written
+    for name, text in shown:
+        head, _, rest = (tmp_path / "mine" / name).read_text().partition("\n")
+        if name.endswith(".yaml"):
+            schema = (tmp_path / "mine" / name).parent / head.partition("$schema=")[2]
+            known = jsonschema_rs.validator_for(json.loads(schema.read_text()))
+            assert rest == text and known.is_valid(read_document(tmp_path / "mine" / name).data)
+        else:
+            assert f"{head}\n{rest}" == text
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from browsers import chromium, need_chromium
 from library_app import TEMPLATES, Agent, library
 from playwright.async_api import Browser, Error, Page
 
+from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
 from simtrain.values.seeding import Stream, derive
 from simtrain.view.app_site import browsing_app
+from simtrain.worlds.app.accessibility.chromium_tree import MARKED
 from simtrain.worlds.app.actions.acting import Acting
 from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser.browser import AppBrowser
@@ -251,6 +253,64 @@ async def test_random_actions_end_in_the_same_rows_and_the_same_page(browser: Br
     world = source.configured(source.document, knobs, ()).build()
     assert isinstance(world, AppWorld)
     await played(browser, world, seed, 30)
+
+
+MARK = """tags => {
+  window.marked ??= 0;
+  for (const one of document.querySelectorAll("*"))
+    if (tags.includes(one.localName) && !one.dataset.bid) one.dataset.bid = window.marked++;
+}"""
+"""Marks elements as browsergym-core does: numbers in document order, which stay; new elements get the next ones."""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(6))
+async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(browser: Browser, seed: int) -> None:
+    source = load_world(find("worlds", "shop_site"))
+    knobs = {"signed_in": ("S01", "C0001")[seed % 2], "start": ("/admin/orders", "/products")[seed % 2]}
+    world = source.configured(source.document, {**knobs, "actions": "browsergym"}, ()).build()
+    assert isinstance(world, AppWorld)
+    tools = {tool.name: tool for tool in world.tools}
+    stream, mirror, served = Stream(derive(seed, "bids")), world.open(), world.open()
+    done: list[tuple[str, dict[str, str]]] = []
+
+    def act(action: str, **arguments: str) -> str:
+        done.append((action, arguments))
+        reply = mirror.answer(Request(tools[action], arguments, 0, 0))
+        assert not reply.is_error, done
+        return reply.text
+
+    text = act("noop")
+    async with browsing_app(served) as url:
+        base = "/".join(url.split("/")[:3])
+        page = await browser.new_page()
+        # Nobody listens to dialogs: Playwright dismisses them.
+        await page.goto(url)
+        for _ in range(25):
+            await page.evaluate(MARK, sorted(MARKED))
+            bid, role = stream.choose(
+                re.findall(r"\[(\d+)\] (link|button|checkbox|radio|textbox|combobox|searchbox) '[^']", text)
+            )
+            target = page.locator(f'[data-bid="{bid}"]')
+            tag = await target.evaluate("one => one.localName")
+            if role in ("textbox", "searchbox") or (role == "combobox" and tag == "input"):
+                typed = stream.choose(["kes", "SO-0012", "plain words that are long enough", ""])
+                text = act("fill", bid=bid, value=typed)
+                await target.fill(typed)
+            elif role == "combobox":
+                labels = await target.locator("option").all_inner_texts()
+                label = stream.choose([" ".join(one.split()) for one in labels])
+                text = act("select_option", bid=bid, options=label)
+                await target.select_option(label=label)
+            elif await target.is_enabled():
+                text = act("click", bid=bid)
+                await target.click()
+            await settled(page, lambda: ours(mirror, mirror.browser))
+            assert page.url.removeprefix(base) == mirror.browser.page.url.removeprefix(mirror.browser.origin), done
+            assert ours(mirror, mirror.browser) == await theirs(page), done
+        await page.close()
+    rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}
+    assert rows == served.changes(), done
 
 
 def test_the_script_and_the_engine_know_the_same_components() -> None:

@@ -6,6 +6,8 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
@@ -18,12 +20,15 @@ from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
+from simtrain.worlds.machine.python_scripts import script_names
 
 MOST_COMMANDS = 50_000
 """Most commands of one script: what loops longer is taken to loop for ever."""
 MOST_MEMORY = 256_000_000
 LONGEST = 20.0
 """Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
+# Where what a command prints may go elsewhere than to the terminal.
+_DIVERTED = re.compile(r"[|>`]|\$\(")
 _STDIN = "_stdin"
 _CANCELLED = "cancelled"
 
@@ -48,7 +53,10 @@ _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
-    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "user")
+    __slots__ = (
+        "_bash", "_bound", "_code", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state", "_stopped",
+        "user",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -68,8 +76,11 @@ class BashkitShell:
         self._environment = environment
         self._state = state
         self._bash: Bash | None = None
+        self._bound: Callable[[Command], Callable[[BuiltinContext], BuiltinResult]] | None = None
         self._code = 0
-        self._ran = False
+        self._ran = self._stopped = False
+        self._late: Result | None = None
+        self._scripts = set(commands(python=True))
 
     @property
     def directory(self) -> str:
@@ -80,6 +91,8 @@ class BashkitShell:
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
         self._ran = True
+        if self._machine.python is not None:
+            self._name_scripts(bash, script)
         shown: list[tuple[str, str]] = []
 
         def show(stdout: str, stderr: str) -> None:
@@ -88,11 +101,15 @@ class BashkitShell:
         result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
+            if self._late is not None and not _DIVERTED.search(script):
+                shown.append((self._late.stdout, self._late.stderr))
+        self._late = None
         finished = _finished(result, shown)
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
     def stop(self) -> None:
+        self._stopped = True
         if self._bash is not None:
             self._bash.cancel()
 
@@ -110,6 +127,14 @@ class BashkitShell:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
 
+    def _name_scripts(self, bash: Bash, script: str) -> None:
+        """Make commands of the Python scripts that a script may call."""
+        directory = bash.shell_state().cwd
+        for name, path in script_names(self._machine.tree, script, directory, self.user.home):
+            if name not in self._scripts and self._bound is not None:
+                self._scripts.add(name)
+                bash.add_builtin(name, self._bound(partial(_called, path)))
+
     def _opened(self, stdin: str | None) -> Bash:
         if self._bash is None:
             self._bash = self._made(stdin)
@@ -126,11 +151,16 @@ class BashkitShell:
                 )
                 with pipes_in(machine.tree, context.argv, context.fs, user.name):
                     result = carried_out(command, invocation)
+                if self._stopped:
+                    # bashkit drops what a command printed during which it was stopped.
+                    self._late, self._stopped = result, False
                 return BuiltinResult(result.stdout, result.stderr, result.exit_code)
 
             return call
 
-        builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
+        self._bound = bound
+        own = {**commands(python=machine.python is not None), **self._own}
+        builtins = {name: bound(command) for name, command in own.items()}
         if stdin is not None:
             builtins[_STDIN] = lambda context: BuiltinResult(stdin)
         bash = Bash(
@@ -150,6 +180,12 @@ class BashkitShell:
         if self._state is not None:
             bash.restore_snapshot(self._state)
         return bash
+
+
+def _called(path: str, call: Invocation) -> Result:
+    from simtrain.worlds.machine.commands.python import script
+
+    return script(replace(call, name=path))
 
 
 def carried_out(command: Command, invocation: Invocation) -> Result:

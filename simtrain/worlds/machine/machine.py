@@ -52,7 +52,7 @@ class Machine:
     """One machine of a world in one episode.
 
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
-    Unix time at which the running script is stopped.
+    Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Machine:
     deadline: float | None = None
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
+    python: str | None = None
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from simtrain.files.file_model import Duration, FileModel, Instant
 from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
 from simtrain.worlds.service.spec import ServiceSpec, ToolSource
 
 USER = r"^[a-z_][a-z0-9_-]{0,31}$"
@@ -145,6 +146,47 @@ class HostSource(FileModel):
     disk: DiskSource = DiskSource()
 
 
+class PackageSource(FileModel):
+    """A Python package that `pip install` finds: modules written here, or a wheel of pure Python beside the world file."""
+
+    version: str | None = Field(default=None, description="A wheel tells its own.")
+    summary: str = ""
+    requires: list[str] = Field(default_factory=list[str], description="Requirements such as `attrs>=23`.")
+    files: dict[str, str] = Field(default_factory=dict[str, str], description="Path in site-packages -> text.")
+    wheel: str | None = Field(default=None, description="A file ending in -none-any.whl; the path is relative to this.")
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> PackageSource:
+        if self.wheel is not None and self.files:
+            raise ValueError("a package has `files` or a `wheel`, not both")
+        if self.wheel is None and self.version is None:
+            raise ValueError("a package needs a `version` or a `wheel`")
+        for path in self.files:
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"{path!r} is no path below site-packages")
+        return self
+
+
+def _versions(value: JsonValue) -> JsonValue:
+    """Return the versions of a package as a list: a text is one without content, a mapping one with it."""
+    if isinstance(value, str):
+        return [{"version": value}]
+    return [value] if isinstance(value, dict) else value
+
+
+Versions: TypeAlias = Annotated[
+    list[PackageSource],
+    BeforeValidator(_versions, json_schema_input_type=str | PackageSource | list[PackageSource]),
+]
+
+
+class IndexSource(FileModel):
+    """What can be installed, by manager: name -> version; for pip also what a package holds, or a list of its versions."""
+
+    apt: dict[str, str] = Field(default_factory=dict[str, str])
+    pip: dict[str, Versions] = Field(default_factory=dict[str, Versions])
+
+
 class CommandSource(FileModel):
     """A command of the world's own: a template of what it prints, rows of a SELECT, or a registered handler."""
 
@@ -188,8 +230,12 @@ class MachineSpec(HostSource, ServiceSpec):
         default_factory=dict[str, HostSource], description="Further machines by host name, reached by ssh."
     )
     commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
-    index: dict[Literal["apt", "pip"], dict[str, str]] = Field(
-        default_factory=dict[Literal["apt", "pip"], dict[str, str]],
-        description="What can be installed: manager, name, version.",
-    )
+    index: IndexSource = IndexSource()
+    sandbox: str = Field(default="wasm", description="Where `python3` runs, if a machine has the apt package python3.")
     limits: LimitsSource = LimitsSource()
+
+    @property
+    def python(self) -> bool:
+        """True if a machine has Python, or can install it."""
+        hosts = (self, *self.machines.values())
+        return any("python3" in host.packages.get("apt", ()) for host in hosts) or "python3" in self.index.apt

@@ -34,6 +34,7 @@ from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
 SCRATCH = ("/tmp/", "/var/tmp/")
+CACHES = ("/__pycache__", "/.pytest_cache")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -185,6 +186,7 @@ class MachineState(ServiceState):
                 disk=host.disk,
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
+                python=self.world.spec.sandbox if self.world.spec.python else None,
             )
 
     def _opened(self, machine: Machine) -> Shell:
@@ -320,7 +322,7 @@ class StateRecords:
 
 
 def without_scratch(changes: Changes) -> Changes:
-    """Return changes without new files below /tmp: whoever works in a shell may make some."""
+    """Return changes without new files below /tmp, and without new caches of Python: whoever works in a shell may make some."""
     files = changes.get("files", ())
     kept = tuple(change for change in files if change.before is not None or not _is_scratch(change.after))
     if len(kept) == len(files):
@@ -330,7 +332,10 @@ def without_scratch(changes: Changes) -> Changes:
 
 
 def _is_scratch(row: JsonObject | None) -> bool:
-    return row is not None and str(row["path"]).startswith(SCRATCH)
+    if row is None:
+        return False
+    path = str(row["path"])
+    return path.startswith(SCRATCH) or any(f"{cache}/" in f"{path}/" for cache in CACHES)
 
 
 def environment_of(user: User, further: Mapping[str, str]) -> dict[str, str]:

@@ -80,12 +80,22 @@ COMMANDS: dict[str, str] = {
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 
+PYTHON_COMMANDS: dict[str, str] = {
+    "python3": "simtrain.worlds.machine.commands.python:python",
+    "python3.14": "simtrain.worlds.machine.commands.python:python",
+    "/usr/bin/python3": "simtrain.worlds.machine.commands.python:python",
+    "pytest": "simtrain.worlds.machine.commands.python:pytest",
+    "pytest-3": "simtrain.worlds.machine.commands.python:pytest",
+    "/usr/bin/pytest": "simtrain.worlds.machine.commands.python:pytest",
+}
+"""The same for machines of worlds that have Python."""
+
 
 @cache
-def commands() -> Mapping[str, Command]:
-    """Return all commands by name."""
+def commands(*, python: bool = False) -> Mapping[str, Command]:
+    """Return all commands by name; with `python` those as well that only worlds with Python have."""
     found: dict[str, Command] = {}
-    for name, address in COMMANDS.items():
+    for name, address in (COMMANDS | (PYTHON_COMMANDS if python else {})).items():
         module, _, attribute = address.partition(":")
         found[name] = getattr(import_module(module), attribute)
     return found

@@ -14,13 +14,14 @@ from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionPr
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_files import mounted
+from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times
 from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
-from simtrain.worlds.machine.python_scripts import script_names
 
 MOST_COMMANDS = 50_000
 """Most commands of one script: what loops longer is taken to loop for ever."""
@@ -44,6 +45,9 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
 # What bashkit adds for language models, where bash says only that there is no such command.
 _HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
+_SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
+# `time` of the engine measures on the host.
+_TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
 _IO = re.compile(r": io error: ")
 # A script that starts itself again and again in the background meets this limit once for each of its processes.
 _LIMIT = re.compile(r"(?:^bash: line \d+: resource limit exceeded: .*\n)+", re.MULTILINE)
@@ -91,20 +95,22 @@ class BashkitShell:
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
         self._ran = True
-        if self._machine.python is not None:
+        timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
+        if self._machine.python is not None or timed:
             self._name_scripts(bash, script)
         shown: list[tuple[str, str]] = []
+        begun = self._machine.clock.moment
 
         def show(stdout: str, stderr: str) -> None:
             shown.append((stdout, stderr))
 
-        result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
+        result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
             if self._late is not None and not _DIVERTED.search(script):
                 shown.append((self._late.stdout, self._late.stderr))
         self._late = None
-        finished = _finished(result, shown)
+        finished = _finished(result, shown, self._machine.clock.moment - begun)
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
@@ -119,16 +125,23 @@ class BashkitShell:
             self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
         return self._state
 
-    def _prepared(self, script: str, stdin: str | None) -> str:
+    def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.clock.moment)}; "
+        before += FUNCTIONS if timed else ""
+        if "EPOCHREALTIME" in script:
+            before += f"EPOCHREALTIME={machine.clock.moment:.6f}; "
+        if "SRANDOM" in script:
+            # No script can set this one.
+            before += f"_SRANDOM={machine.draw('SRANDOM') % 2**32}; "
+            script = _SRANDOM.sub(r"$\1_SRANDOM", script)
         if self._code and "$?" in script:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
 
     def _name_scripts(self, bash: Bash, script: str) -> None:
-        """Make commands of the Python scripts that a script may call."""
+        """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
         directory = bash.shell_state().cwd
         for name, path in script_names(self._machine.tree, script, directory, self.user.home):
             if name not in self._scripts and self._bound is not None:
@@ -196,9 +209,9 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
         return invocation.fail(problem_text(error))
 
 
-def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
-    screen = _in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown))
-    stderr, code = _in_words_of_bash(result.stderr), result.exit_code
+def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: float) -> Finished:
+    screen = _timed(_in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown)), passed)
+    stderr, code = _timed(_in_words_of_bash(result.stderr), passed), result.exit_code
     error = result.error
     if error is None:
         return Finished(result.stdout, stderr, screen, code)
@@ -211,6 +224,11 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
     stdout = "".join(stdout for stdout, _ in shown)
     stderr = _in_words_of_bash("".join(text for _, text in shown))
     return Finished(stdout, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
+
+
+def _timed(text: str, passed: float) -> str:
+    taken = f"{int(passed // 60)}m{passed % 60:.3f}s"
+    return _TIME.sub(f"real\t{taken}\nuser\t0m0.000s\nsys\t0m0.000s", text) if "real\t" in text else text
 
 
 def _in_words_of_bash(text: str) -> str:

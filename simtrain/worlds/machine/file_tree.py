@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from posixpath import dirname
 
 from simtrain.worlds.machine.nodes import TreeNode
@@ -13,7 +13,7 @@ _NONE: frozenset[str] = frozenset()
 class BaseTree:
     """The files that a machine begins with, by absolute path; never changed after it is made."""
 
-    __slots__ = ("names", "nodes", "used")
+    __slots__ = ("found", "names", "nodes", "used")
 
     def __init__(self, nodes: Mapping[str, TreeNode]) -> None:
         """Make the base of nodes by absolute path. Each directory on the way to a node must be among them."""
@@ -24,6 +24,7 @@ class BaseTree:
                 listed[dirname(path)].add(path[path.rindex("/") + 1 :])
         self.names: dict[str, frozenset[str]] = {path: frozenset(names) for path, names in listed.items()}
         self.used = sum(node.size for node in nodes.values())
+        self.found: dict[Callable[[bytes], bool], list[str]] = {}
 
 
 class FileTree:
@@ -42,6 +43,15 @@ class FileTree:
         self.touched: dict[str, None] = {}
         self.used = base.used
         self.draws = 0
+
+    def any_content(self, fits: Callable[[bytes], bool]) -> bool:
+        """True if the content of a file fits; what the base says is asked once for each function."""
+        base = self._base
+        if fits not in base.found:
+            base.found[fits] = [path for path, node in base.nodes.items() if node.content and fits(node.content)]
+        if any(path not in self._nodes for path in base.found[fits]):
+            return True
+        return any(node is not None and node.content and fits(node.content) for node in self._nodes.values())
 
     def copy(self) -> FileTree:
         """Return an independent copy; its cost grows with what the episode changed, not with the tree."""

@@ -77,6 +77,9 @@ COMMANDS: dict[str, str] = {
     "apt": "simtrain.worlds.machine.commands.apt:apt",
     "apt-get": "simtrain.worlds.machine.commands.apt:apt",
     "dpkg": "simtrain.worlds.machine.commands.apt:dpkg",
+    "_printf_with_times": "simtrain.worlds.machine.commands.time_words:printf_with_times",
+    "_bash_with_times": "simtrain.worlds.machine.commands.time_words:bash_with_times",
+    "_awk_with_times": "simtrain.worlds.machine.commands.time_words:awk_with_times",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

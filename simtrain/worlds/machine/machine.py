@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
@@ -14,6 +14,9 @@ from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
+
+if TYPE_CHECKING:
+    from simtrain.worlds.machine.sites import Answer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
@@ -53,6 +56,7 @@ class Machine:
 
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
+    `answers` are those of its services over HTTP, by name.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Machine:
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
     python: str | None = None
+    answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict[str, Sequence["Answer"]])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""

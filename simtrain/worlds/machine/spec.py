@@ -103,6 +103,32 @@ class ProcessSource(FileModel):
     service: str | None = None
 
 
+class AnswerSource(FileModel):
+    """What a service answers over HTTP to a path: a template over rows, the files of a directory, or a status alone."""
+
+    path: str = Field(pattern=r"^/", description="`/items/{name}`: a part in braces is a value for SQL and template.")
+    methods: list[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]] = Field(
+        default_factory=lambda: ["GET"], min_length=1
+    )
+    status: int = Field(default=200, ge=200, le=599)
+    type: str = "text/plain"
+    headers: dict[str, str] = Field(default_factory=dict[str, str], description="Jinja, as `template`.")
+    template: str | None = Field(
+        default=None, description="Jinja: parts of the path, `query`, `form`, `json`, `body`, `method`, `rows`, `now`."
+    )
+    rows: str | None = Field(default=None, description="SELECT whose rows `template` finds under `rows`.")
+    found: bool = Field(default=False, description="Whether it is 404 if `rows` has none.")
+    do: list[str] = Field(default_factory=list[str], description="Statements of SQL that write, before `rows`.")
+    folder: str | None = Field(default=None, pattern=r"^/", description="A directory of the machine; below the path.")
+    takes: Duration = Field(default=0.0, description="Virtual time until it answers.")
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> AnswerSource:
+        if self.folder is not None and (self.template is not None or self.rows is not None or self.do):
+            raise ValueError("`folder` stands alone")
+        return self
+
+
 class UnitSource(FileModel):
     """A service under systemd."""
 
@@ -113,6 +139,9 @@ class UnitSource(FileModel):
     enabled: bool = True
     port: int | None = Field(default=None, ge=1, le=65535)
     requires: list[str] = Field(default_factory=list[str])
+    answers: list[AnswerSource] = Field(
+        default_factory=list[AnswerSource], description="What it answers over HTTP while its process runs; first fit."
+    )
 
 
 class CronSource(FileModel):

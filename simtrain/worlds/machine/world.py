@@ -10,7 +10,7 @@ from functools import partial
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
-from simtrain.files.yaml_files import Document
+from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
@@ -25,6 +25,7 @@ from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
+from simtrain.worlds.machine.sites import Answer, compiled_answers
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.tool import NAME, bash_tool, shown
@@ -66,6 +67,7 @@ class MachineWorld(ServiceWorld):
             with document.at(("commands", name)):
                 own[name] = own_command(source)
         self.open_shell = partial(BashkitShell, own=own)
+        self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts
 
@@ -90,6 +92,20 @@ class MachineWorld(ServiceWorld):
         # The files of the copy are those of its own tables.
         other._hosts = None
         return other
+
+
+def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
+    """Return the machines of a world file with their places in it; the agent's first."""
+    return [(spec.hostname, spec, ()), *((name, host, ("machines", name)) for name, host in spec.machines.items())]
+
+
+def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[Answer]]:
+    """Return what the services of a machine answer over HTTP, by name. Raises InputError with the place in the file."""
+    return {
+        name: compiled_answers(service.answers, document, (*place, "services", name, "answers"))
+        for name, service in host.services.items()
+        if service.answers
+    }
 
 
 def host_of(database: Database, name: str, source: HostSource) -> Host:
@@ -187,6 +203,7 @@ class MachineState(ServiceState):
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
                 python=self.world.spec.sandbox if self.world.spec.python else None,
+                answers=self.world.answers[name],
             )
 
     def _opened(self, machine: Machine) -> Shell:

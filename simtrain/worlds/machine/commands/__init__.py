@@ -72,6 +72,8 @@ COMMANDS: dict[str, str] = {
     "crontab": "simtrain.worlds.machine.commands.crontab:crontab",
     "ssh": "simtrain.worlds.machine.commands.ssh:ssh",
     "scp": "simtrain.worlds.machine.commands.ssh:scp",
+    "curl": "simtrain.worlds.machine.commands.curl:curl",
+    "wget": "simtrain.worlds.machine.commands.wget:wget",
     "pip": "simtrain.worlds.machine.commands.pip:pip",
     "pip3": "simtrain.worlds.machine.commands.pip:pip",
     "apt": "simtrain.worlds.machine.commands.apt:apt",

@@ -103,7 +103,9 @@ class _Fetch:
         if there is None:
             self.log.append(f"Connecting to {to}... failed: Connection refused.\n")
             return 4
-        self._say(f"Reusing existing connection to {host}:{port}.\n" if known else f"Connecting to {to}... connected.\n")
+        self._say(
+            f"Reusing existing connection to {host}:{port}.\n" if known else f"Connecting to {to}... connected.\n"
+        )
         self.connected = f"{host}:{port}"
         if parts.scheme == "https":
             self.log.append("Unable to establish SSL connection.\n")

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bashkit_files import mounted
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.commands import commands
@@ -100,11 +101,14 @@ class BashkitShell:
             self._name_scripts(bash, script)
         shown: list[tuple[str, str]] = []
         begun = self._machine.clock.moment
+        self._machine.settle()
 
         def show(stdout: str, stderr: str) -> None:
             shown.append((stdout, stderr))
 
         result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
+        if not self._machine.running or self._machine.running[-1] is self:
+            self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
             if self._late is not None and not _DIVERTED.search(script):
@@ -128,8 +132,10 @@ class BashkitShell:
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
+        script = marked(script)
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.clock.moment)}; "
         before += FUNCTIONS if timed else ""
+        before += WAITING if "wait" in script else ""
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.clock.moment:.6f}; "
         if "SRANDOM" in script:

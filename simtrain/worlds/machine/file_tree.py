@@ -61,6 +61,18 @@ class FileTree:
         other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
         return other
 
+    def become(self, other: FileTree) -> None:
+        """Take over the files of a copy; what differs from it counts as touched."""
+        for path in self.changed_since(other):
+            self.touched[path] = None
+        self._nodes = dict(other._nodes)
+        self._names = {path: set(names) for path, names in other._names.items()}
+        self.used, self.draws = other.used, other.draws
+
+    def changed_since(self, other: FileTree) -> dict[str, TreeNode | None]:
+        """Return what was written or removed since a copy was made."""
+        return {path: node for path, node in self._nodes.items() if other.get(path) is not node}
+
     def get(self, path: str) -> TreeNode | None:
         """Return the node at a path; None if there is none."""
         nodes = self._nodes

@@ -14,6 +14,7 @@ from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.jobs import Jobs
 
 if TYPE_CHECKING:
     from simtrain.worlds.machine.sites import Answer
@@ -73,13 +74,17 @@ class Machine:
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
     python: str | None = None
+    jobs: Jobs = field(default_factory=Jobs)
     answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict[str, Sequence["Answer"]])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""
-        return replace(
-            self, tree=self.tree.copy(), clock=clock, records=records, peers=peers, deadline=None, running=[]
-        )
+        tree, jobs = self.tree.copy(), self.jobs.copy()
+        return replace(self, tree=tree, jobs=jobs, clock=clock, records=records, peers=peers, deadline=None, running=[])
+
+    def settle(self) -> None:
+        """Let happen what jobs in the background do until now."""
+        self.jobs.settle(self.tree, self.clock.moment)
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""
@@ -95,13 +100,20 @@ class Machine:
         return self.root.derive(purpose, self.draws)
 
     def pass_time(self, amount: float) -> None:
-        """Advance the clock, up to the deadline at most; there the running scripts are stopped."""
+        """Advance the clock, up to the deadline at most; there the running scripts are stopped. A job has a time of its own."""
+        if self.jobs.recording:
+            self.jobs.pause(self.tree, self.clock)
         if self.deadline is not None and self.clock.moment + amount >= self.deadline:
             amount = max(0.0, self.deadline - self.clock.moment)
             # The innermost script alone: those around it look at the clock when it has ended.
             if self.running:
                 self.running[-1].stop()
         self.clock.advance(amount)
+        if self.jobs.recording:
+            return
+        # A job on another machine of the world wrote there.
+        for machine in self.peers.values() if self.peers else (self,):
+            machine.settle()
 
     def run_child(
         self,

@@ -63,6 +63,12 @@ def run_python(call: Invocation, *argv: str) -> Result:
 
 def _taken_over(call: Invocation, outcome: SandboxOutcome, left: float) -> Result:
     stderr, code = as_text(outcome.stderr), outcome.exit_code
+    # Where a limit of the host ends a program, the virtual time of the call is what it used up.
+    passed = left if outcome.ended_by in ("work", "wall") else outcome.seconds
+    if call.machine.jobs.recording:
+        # What a job writes is there when its time has passed.
+        call.sleep(passed)
+        passed = 0.0
     problems = write_back(call.files, outcome.changes)
     if outcome.ended_by == "scratch":
         problems = [problem(ENOSPC, "")]
@@ -70,8 +76,7 @@ def _taken_over(call: Invocation, outcome: SandboxOutcome, left: float) -> Resul
         # Python would have raised it at the write; here the world finds it afterwards.
         stderr += f"{_worded(problems[0])}\n"
         code = 1
-    # Where a limit of the host ends a program, the virtual time of the call is what it used up.
-    call.sleep(left if outcome.ended_by in ("work", "wall") else outcome.seconds)
+    call.sleep(passed)
     return Result(as_text(outcome.stdout), stderr, code)
 
 

@@ -39,8 +39,8 @@ def require_sandbox(name: str) -> None:
 
 
 def _backend(name: str) -> SandboxBackend:
-    backend: type[SandboxBackend] = resolve("sandboxes", name)
-    return backend()
+    backend: SandboxBackend = resolve("sandboxes", name)()
+    return backend
 
 
 def _close(key: tuple[int, str], stack: ExitStack) -> None:

@@ -14,7 +14,7 @@ from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import seconds, stamp
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.machine import Records
 from simtrain.worlds.machine.spec import AnswerSource
@@ -172,7 +172,7 @@ def _json(body: str) -> JsonValue:
 
 def _plain(values: JsonValue) -> dict[str, JsonValue]:
     """Return what SQL can take of an object."""
-    if not isinstance(values, dict):
+    if not is_object(values):
         return {}
     return {name: cell for name, cell in values.items() if cell is None or isinstance(cell, str | int | float)}
 

@@ -282,6 +282,7 @@ class MachineState(ServiceState):
     def _bring_in(self) -> None:
         """Write the files that commands have touched into the tables."""
         for machine in self._machines.values():
+            machine.settle()
             touched = machine.tree.touched
             if not touched:
                 continue

@@ -5,7 +5,6 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from sandboxes import opened
 
 from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
@@ -17,6 +16,7 @@ from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState, MachineWorld
 from tests.support.machines import START, machine_of, shell_on
+from tests.support.sandboxes import opened
 
 pytestmark = pytest.mark.slow
 

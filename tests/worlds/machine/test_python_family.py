@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from sandboxes import opened
 
 from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.validation.prove import prove
+from tests.support.sandboxes import opened
 
 pytestmark = [pytest.mark.slow, pytest.mark.full]
 

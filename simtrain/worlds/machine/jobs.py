@@ -32,7 +32,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BackgroundJob:
     """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so."""
 
     number: int
@@ -77,7 +77,7 @@ class Jobs:
 
     __slots__ = ("_depth", "_recording", "deadline", "known")
 
-    def __init__(self, known: tuple[Job, ...] = ()) -> None:
+    def __init__(self, known: tuple[BackgroundJob, ...] = ()) -> None:
         self.known = known
         self._recording: Recording | None = None
         self._depth = 0
@@ -127,7 +127,7 @@ class Jobs:
         if ends > done.started and done.first is not None:
             tree.become(done.first)
         number = max((job.number for job in self.known if job.running(clock.moment)), default=0) + 1
-        job = Job(number, pid, done.command, done.user, done.started, ends, tuple(done.writes))
+        job = BackgroundJob(number, pid, done.command, done.user, done.started, ends, tuple(done.writes))
         self.known = (*self.known[-MOST_JOBS:], job)
 
     def abandon(self, tree: FileTree, clock: Clock) -> None:
@@ -149,11 +149,11 @@ class Jobs:
         for _, _, write in sorted(due, key=lambda one: one[:2]):
             _apply(tree, write)
 
-    def kill(self, job: Job, signal: int) -> None:
+    def kill(self, job: BackgroundJob, signal: int) -> None:
         """End a job: what it would still have done does not happen."""
         self.known = tuple(replace(one, killed=signal, writes=()) if one is job else one for one in self.known)
 
-    def tell(self, now: float, told: Job | None = None) -> None:
+    def tell(self, now: float, told: BackgroundJob | None = None) -> None:
         """Note that the shell has told of a job that is over, or of all."""
         self.known = tuple(
             replace(job, told=True) if not job.running(now) and (told is None or job.pid == told.pid) else job

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
-from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.jobs import Jobs
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.sites import Answer
+from simtrain.worlds.machine.records import Records
+from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
-
-
-class Records(Protocol):
-    """The tables of a world, beside its files: the same for all machines of the world."""
-
-    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """Return the rows of a SELECT."""
-        ...
-
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        """Carry out one writing statement and return the number of rows."""
-        ...
 
 
 class ShellOpener(Protocol):
@@ -75,7 +61,7 @@ class Machine:
     draws: int = 0
     python: str | None = None
     jobs: Jobs = field(default_factory=Jobs)
-    answers: Mapping[str, Sequence[Answer]] = field(default_factory=dict[str, Sequence["Answer"]])
+    answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""

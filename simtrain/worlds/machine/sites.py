@@ -16,7 +16,7 @@ from simtrain.values.clock import seconds, stamp
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.machine import Records
+from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.spec import AnswerSource
 
 _KINDS = {"html": "text/html", "json": "application/json", "txt": "text/plain", "css": "text/css", "csv": "text/csv",
@@ -60,7 +60,7 @@ class HttpResponse:
         return "".join(f"{line}\r\n" for line in [*lines, ""])
 
 
-class Answer:
+class ServiceAnswer:
     """One answer of a service, ready to be used."""
 
     def __init__(self, source: AnswerSource) -> None:
@@ -112,7 +112,7 @@ class Answer:
         return _response(source.status, content, source.type, headers, takes=seconds(source.takes))
 
 
-def answer(answers: Sequence[Answer], request: HttpRequest, files: Files, records: Records) -> HttpResponse:
+def answer(answers: Sequence[ServiceAnswer], request: HttpRequest, files: Files, records: Records) -> HttpResponse:
     """Return what a service answers to a request: by the first of its answers that fits path and method."""
     known = False
     for one in answers:
@@ -125,12 +125,12 @@ def answer(answers: Sequence[Answer], request: HttpRequest, files: Files, record
     return plain(405 if known else 404)
 
 
-def compiled_answers(sources: Sequence[AnswerSource], document: Document, place: Place) -> list[Answer]:
+def compiled_answers(sources: Sequence[AnswerSource], document: Document, place: Place) -> list[ServiceAnswer]:
     """Return the answers of a service. Raises InputError with the place in the file."""
-    found: list[Answer] = []
+    found: list[ServiceAnswer] = []
     for number, source in enumerate(sources):
         with document.at((*place, number)):
-            found.append(Answer(source))
+            found.append(ServiceAnswer(source))
     return found
 
 

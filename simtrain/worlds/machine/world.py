@@ -25,7 +25,7 @@ from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
-from simtrain.worlds.machine.sites import Answer, compiled_answers
+from simtrain.worlds.machine.sites import ServiceAnswer, compiled_answers
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.tool import NAME, bash_tool, shown
@@ -99,7 +99,7 @@ def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
     return [(spec.hostname, spec, ()), *((name, host, ("machines", name)) for name, host in spec.machines.items())]
 
 
-def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[Answer]]:
+def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[ServiceAnswer]]:
     """Return what the services of a machine answer over HTTP, by name. Raises InputError with the place in the file."""
     return {
         name: compiled_answers(service.answers, document, (*place, "services", name, "answers"))

@@ -2,16 +2,15 @@
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
 from posixpath import basename
 from urllib.parse import quote_plus, urljoin, urlsplit
 
 from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.commands.curl_options import HELP, CurlOptions, curl_options
-from simtrain.worlds.machine.commands.curl_output import meter, verbose_lines, written_out
+from simtrain.worlds.machine.commands.curl_output import Transfer, meter, verbose_lines, written_out
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.network import listener, machine_at, resolved
-from simtrain.worlds.machine.sites import HttpRequest, HttpResponse
+from simtrain.worlds.machine.sites import HttpRequest
 
 VERSION = "7.88.1"
 _MOST_REDIRECTS = 50
@@ -19,28 +18,6 @@ _TRANSIENT = (408, 429, 500, 502, 503, 504)
 _CONNECT = 300.0
 """Seconds that curl waits for a machine that does not answer, if it is not told otherwise."""
 _BODIES = ("data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json")
-
-
-@dataclass(slots=True)
-class Transfer:
-    """What came of one address: the last answer, all heads, and what went wrong."""
-
-    url: str
-    method: str
-    response: HttpResponse | None = None
-    output: list[str] = field(default_factory=list[str])
-    trace: list[str] = field(default_factory=list[str])
-    code: int = 0
-    problem: str = ""
-    redirects: int = 0
-    seconds: float = 0.0
-    address: str = ""
-    port: int = 0
-
-    def failed(self, code: int, problem: str) -> "Transfer":
-        """Note what went wrong."""
-        self.code, self.problem = code, problem
-        return self
 
 
 def curl(call: Invocation) -> Result:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from urllib.parse import urljoin
 
 from simtrain.worlds.machine.sites import HttpResponse
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.commands.curl import Transfer
 
 _VARIABLE = re.compile(r"%(?:%|\{([^}]*)\})|\\([nrt])")
 _SIGNS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -17,6 +15,28 @@ _HEAD = """\
   % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current
                                  Dload  Upload   Total   Spent    Left  Speed
 """
+
+
+@dataclass(slots=True)
+class Transfer:
+    """What came of one address: the last answer, all heads, and what went wrong."""
+
+    url: str
+    method: str
+    response: HttpResponse | None = None
+    output: list[str] = field(default_factory=list[str])
+    trace: list[str] = field(default_factory=list[str])
+    code: int = 0
+    problem: str = ""
+    redirects: int = 0
+    seconds: float = 0.0
+    address: str = ""
+    port: int = 0
+
+    def failed(self, code: int, problem: str) -> Transfer:
+        """Note what went wrong."""
+        self.code, self.problem = code, problem
+        return self
 
 
 def written_out(form: str, done: Transfer) -> tuple[str, str]:
@@ -57,8 +77,6 @@ def written_out(form: str, done: Transfer) -> tuple[str, str]:
 
 
 def _absolute(url: str, where: str) -> str:
-    from urllib.parse import urljoin
-
     return urljoin(url, where) if where else ""
 
 

@@ -1,7 +1,7 @@
 """jobs, disown, and what stands behind `&`, `wait` and `kill %1`: jobs in the background, in virtual time."""
 
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.jobs import Job
+from simtrain.worlds.machine.jobs import BackgroundJob
 
 
 def job_begin(call: Invocation) -> Result:
@@ -52,12 +52,12 @@ def job_wait(call: Invocation) -> Result:
     return Result(" ".join(map(str, pids)), exit_code=code)
 
 
-def _pass(call: Invocation, job: Job) -> None:
+def _pass(call: Invocation, job: BackgroundJob) -> None:
     if job.running(call.now):
         call.sleep(job.ends - call.now)
 
 
-def found_job(call: Invocation, word: str) -> Job | None:
+def found_job(call: Invocation, word: str) -> BackgroundJob | None:
     """Return the job that a word names: `%1`, `%+`, `%-`, `%name`, or the number of its process."""
     known = call.machine.jobs.known
     if not word.startswith("%"):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Protocol, cast
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
@@ -53,6 +54,14 @@ _IO = re.compile(r": io error: ")
 # A script that starts itself again and again in the background meets this limit once for each of its processes.
 _LIMIT = re.compile(r"(?:^bash: line \d+: resource limit exceeded: .*\n)+", re.MULTILINE)
 _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
+
+
+class _Extensible(Protocol):
+    """What bashkit's own type hints leave out."""
+
+    def add_builtin(self, name: str, callback: Callable[[BuiltinContext], BuiltinResult]) -> None:
+        """Make a command that scripts find from now on."""
+        ...
 
 
 class BashkitShell:
@@ -152,7 +161,7 @@ class BashkitShell:
         for name, path in script_names(self._machine.tree, script, directory, self.user.home):
             if name not in self._scripts and self._bound is not None:
                 self._scripts.add(name)
-                bash.add_builtin(name, self._bound(partial(_called, path)))
+                cast(_Extensible, bash).add_builtin(name, self._bound(partial(_called, path)))
 
     def _opened(self, stdin: str | None) -> Bash:
         if self._bash is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simtrain.values.errors import InputError, nearest
+from simtrain.values.extras import lacks_extra
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -189,7 +190,7 @@ def _worlds() -> Iterator[Check]:
         try:
             world = load_world(path).build()
         except InputError as error:
-            yield Check(f"world {path.stem}", False, True, str(error))
+            yield Check(f"world {path.stem}", False, not lacks_extra(error), str(error))
             continue
         yield Check(f"world {world.name}", True, True, f"{len(world.tools)} tools")
 

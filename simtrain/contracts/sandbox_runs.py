@@ -55,7 +55,11 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class SandboxCommand:
-    """One run: a command line over files. `start` is the virtual Unix time at which it begins."""
+    """One run: a command line over files. `start` is the virtual Unix time at which it begins.
+
+    `access` says what the program may do with a file or folder that it may not do everything with, as the bits of one digit of
+    a mode: 4 to read, 2 to write, 1 to run or to enter. Modes alone decide nothing: whose a file is, only the caller knows.
+    """
 
     argv: tuple[str, ...]
     files: Files = field(default_factory=dict[str, Entry])
@@ -66,6 +70,7 @@ class SandboxCommand:
     seed: int = 0
     uid: int = 1000
     gid: int = 1000
+    access: Mapping[str, int] = field(default_factory=dict[str, int])
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 

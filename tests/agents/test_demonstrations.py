@@ -17,7 +17,9 @@ from simtrain.scenarios.load import load_scenario_file
 
 pytestmark = pytest.mark.slow
 
-SERVICES = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
+SERVICES = {
+    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+}
 READS_TOGETHER = [
     "airline/unseated_report", "forge/merge_candidates", "helpdesk/overdue_debtors", "helpdesk/recurring_revenue", "mailbox/unanswered",
     "notes/action_items", "office/visitor_list", "shop/best_voucher", "shop/returns_by_carrier",

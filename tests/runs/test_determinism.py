@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "simtrain", "run", "--json", "--concurrency", "64")
 FULL = bool(os.environ.get("SIMTRAIN_FULL"))
 # Questions are composed anew in every process, which would take most of the time here.
-SHIPPED = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
+SHIPPED = {
+    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+}
 
 WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     "another process": ({}, ()),

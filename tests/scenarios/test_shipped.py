@@ -19,7 +19,9 @@ from simtrain.worlds.service.world import ServiceWorld
 pytestmark = pytest.mark.slow
 
 # Questions over search worlds have tests of their own: test_shipped_search_worlds.
-FAMILIES = {name: path for name, path in shipped_scenarios().items() if not name.startswith("fiction/")}
+FAMILIES = {
+    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+}
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})
 # Machines have one tool and refuse as a shell does; apps refuse at their forms (tests/worlds/app).
 SERVICES = [name for name in PLAYED if name not in ("terminal", "shop_site")]

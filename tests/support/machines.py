@@ -38,8 +38,13 @@ class TableRecords:
         return self.database.run(sql, parameters or {}, mode=Mode.WRITE)
 
 
-def machine_of(files: Mapping[str, str | bytes] | None = None, *, name: str = "web1", owner: User = ANN) -> Machine:
-    """Return a machine with users ann and bob and the files given by absolute path, which belong to `owner`."""
+def machine_of(
+    files: Mapping[str, str | bytes] | None = None, *, name: str = "web1", owner: User = ANN, python: str | None = None
+) -> Machine:
+    """Return a machine with users ann and bob and the files given by absolute path, which belong to `owner`.
+
+    `python` is the sandbox in which its Python runs; None for a machine without.
+    """
     moment = instant(START)
     nodes: dict[str, TreeNode] = {
         path: TreeNode("directory", mode, user, user, moment)
@@ -55,14 +60,18 @@ def machine_of(files: Mapping[str, str | bytes] | None = None, *, name: str = "w
             nodes[at] = TreeNode("directory", 0o755, owner.name, owner.group, moment)
         data = content.encode() if isinstance(content, str) else content
         nodes[path] = TreeNode("file", 0o644, owner.name, owner.group, moment, data)
+    records = TableRecords()
+    if python is not None:
+        records.write("insert into packages values (:host, 'apt', 'python3', '3.14.0-1')", {"host": name})
     return Machine(
         name,
         FileTree(BaseTree(nodes)),
         Clock(start=moment, per_step=0.0),
-        TableRecords(),
+        records,
         BashkitShell,
         users={"root": ROOT, "ann": ANN, "bob": BOB},
         groups={"root": 0, "sudo": 27, "ann": 1000, "bob": 1001},
+        python=python,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from sandboxes import opened, python, said, texts
 
 from simtrain.contracts.sandbox import OpenSandbox
-from simtrain.contracts.sandbox_runs import File, Folder, SandboxCommand, SandboxLimits, SymbolicLink, changed
+from simtrain.contracts.sandbox_runs import Entry, File, Folder, SandboxCommand, SandboxLimits, SymbolicLink, changed
 from simtrain.values.errors import SimulatorFault
 
 pytestmark = pytest.mark.slow
@@ -105,6 +105,24 @@ def test_files_are_put_in_and_changes_taken_out(box: OpenSandbox) -> None:
     )
     assert again.stdout.decode() == "['c.txt', 'empty', 'l', 'm', 'new', 'run.sh']\n"
     assert not again.changes
+
+
+def test_what_the_command_may_not_access_is_closed_to_the_program_and_is_no_change(box: OpenSandbox) -> None:
+    files: dict[str, Entry] = {
+        "/w/secret": File(b"s", 0o600), "/w/fixed": File(b"f"), "/w/box": Folder(0o700), "/w/box/in": File(b"i"), "/w/free": File(b"x"),
+    }  # fmt: skip
+    program = (
+        "import os\n"
+        "for act in (lambda: open('secret'), lambda: open('fixed', 'a'), lambda: open('new', 'w'), lambda: os.listdir('box'),\n"
+        "            lambda: open('box/in'), lambda: os.remove('free'), lambda: os.rename('free', '/tmp/free')):\n"
+        "    try:\n        act(); print('done')\n    except PermissionError as error:\n        print(error.errno)\n"
+        "print(open('fixed').read()); open('free', 'w').write('y')\n"
+    )
+    access = {"/w": 5, "/w/secret": 0, "/w/fixed": 4, "/w/box": 0}
+    ran = box.run(SandboxCommand(("python3", "-c", program), files=files, cwd="/w", access=access))
+    told = said(ran).splitlines()
+    assert "done" not in told and told[-1] == "f" and len(told) == 8
+    assert set(ran.changes) == {"/w/free"}
 
 
 def test_a_change_is_seen_even_if_size_and_time_are_restored(box: OpenSandbox) -> None:

@@ -6,13 +6,19 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
+from typing import Protocol, cast
 
 from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bashkit_files import mounted
+from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times
 from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.machine import Machine
@@ -24,6 +30,8 @@ MOST_COMMANDS = 50_000
 MOST_MEMORY = 256_000_000
 LONGEST = 20.0
 """Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
+# Where what a command prints may go elsewhere than to the terminal.
+_DIVERTED = re.compile(r"[|>`]|\$\(")
 _STDIN = "_stdin"
 _CANCELLED = "cancelled"
 
@@ -39,16 +47,30 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
 # What bashkit adds for language models, where bash says only that there is no such command.
 _HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
+_SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
+# `time` of the engine measures on the host.
+_TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
 _IO = re.compile(r": io error: ")
 # A script that starts itself again and again in the background meets this limit once for each of its processes.
 _LIMIT = re.compile(r"(?:^bash: line \d+: resource limit exceeded: .*\n)+", re.MULTILINE)
 _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
 
 
+class _Extensible(Protocol):
+    """What bashkit's own type hints leave out."""
+
+    def add_builtin(self, name: str, callback: Callable[[BuiltinContext], BuiltinResult]) -> None:
+        """Make a command that scripts find from now on."""
+        ...
+
+
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
-    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "user")
+    __slots__ = (
+        "_bash", "_bound", "_code", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state", "_stopped",
+        "user",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -68,8 +90,11 @@ class BashkitShell:
         self._environment = environment
         self._state = state
         self._bash: Bash | None = None
+        self._bound: Callable[[Command], Callable[[BuiltinContext], BuiltinResult]] | None = None
         self._code = 0
-        self._ran = False
+        self._ran = self._stopped = False
+        self._late: Result | None = None
+        self._scripts = set(commands(python=True))
 
     @property
     def directory(self) -> str:
@@ -80,19 +105,30 @@ class BashkitShell:
     def run(self, script: str, *, stdin: str | None = None) -> Finished:
         bash = self._opened(stdin)
         self._ran = True
+        timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
+        if self._machine.python is not None or timed:
+            self._name_scripts(bash, script)
         shown: list[tuple[str, str]] = []
+        begun = self._machine.clock.moment
+        self._machine.settle()
 
         def show(stdout: str, stderr: str) -> None:
             shown.append((stdout, stderr))
 
-        result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
+        result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
+        if not self._machine.running or self._machine.running[-1] is self:
+            self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
         if result.error is not None and _CANCELLED in result.error:
             bash.clear_cancel()
-        finished = _finished(result, shown)
+            if self._late is not None and not _DIVERTED.search(script):
+                shown.append((self._late.stdout, self._late.stderr))
+        self._late = None
+        finished = _finished(result, shown, self._machine.clock.moment - begun)
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
     def stop(self) -> None:
+        self._stopped = True
         if self._bash is not None:
             self._bash.cancel()
 
@@ -102,13 +138,30 @@ class BashkitShell:
             self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
         return self._state
 
-    def _prepared(self, script: str, stdin: str | None) -> str:
+    def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
+        script = marked(script)
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.clock.moment)}; "
+        before += FUNCTIONS if timed else ""
+        before += WAITING if "wait" in script else ""
+        if "EPOCHREALTIME" in script:
+            before += f"EPOCHREALTIME={machine.clock.moment:.6f}; "
+        if "SRANDOM" in script:
+            # No script can set this one.
+            before += f"_SRANDOM={machine.draw('SRANDOM') % 2**32}; "
+            script = _SRANDOM.sub(r"$\1_SRANDOM", script)
         if self._code and "$?" in script:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
+
+    def _name_scripts(self, bash: Bash, script: str) -> None:
+        """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
+        directory = bash.shell_state().cwd
+        for name, path in script_names(self._machine.tree, script, directory, self.user.home):
+            if name not in self._scripts and self._bound is not None:
+                self._scripts.add(name)
+                cast(_Extensible, bash).add_builtin(name, self._bound(partial(_called, path)))
 
     def _opened(self, stdin: str | None) -> Bash:
         if self._bash is None:
@@ -126,11 +179,16 @@ class BashkitShell:
                 )
                 with pipes_in(machine.tree, context.argv, context.fs, user.name):
                     result = carried_out(command, invocation)
+                if self._stopped:
+                    # bashkit drops what a command printed during which it was stopped.
+                    self._late, self._stopped = result, False
                 return BuiltinResult(result.stdout, result.stderr, result.exit_code)
 
             return call
 
-        builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
+        self._bound = bound
+        own = {**commands(python=machine.python is not None), **self._own}
+        builtins = {name: bound(command) for name, command in own.items()}
         if stdin is not None:
             builtins[_STDIN] = lambda context: BuiltinResult(stdin)
         bash = Bash(
@@ -152,6 +210,12 @@ class BashkitShell:
         return bash
 
 
+def _called(path: str, call: Invocation) -> Result:
+    from simtrain.worlds.machine.commands.python import script
+
+    return script(replace(call, name=path))
+
+
 def carried_out(command: Command, invocation: Invocation) -> Result:
     """Return what a command leaves; a file that it cannot use is an error of the command."""
     try:
@@ -160,9 +224,9 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
         return invocation.fail(problem_text(error))
 
 
-def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
-    screen = _in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown))
-    stderr, code = _in_words_of_bash(result.stderr), result.exit_code
+def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: float) -> Finished:
+    screen = _timed(_in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown)), passed)
+    stderr, code = _timed(_in_words_of_bash(result.stderr), passed), result.exit_code
     error = result.error
     if error is None:
         return Finished(result.stdout, stderr, screen, code)
@@ -175,6 +239,11 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
     stdout = "".join(stdout for stdout, _ in shown)
     stderr = _in_words_of_bash("".join(text for _, text in shown))
     return Finished(stdout, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
+
+
+def _timed(text: str, passed: float) -> str:
+    taken = f"{int(passed // 60)}m{passed % 60:.3f}s"
+    return _TIME.sub(f"real\t{taken}\nuser\t0m0.000s\nsys\t0m0.000s", text) if "real\t" in text else text
 
 
 def _in_words_of_bash(text: str) -> str:

@@ -12,6 +12,7 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
@@ -37,18 +38,12 @@ def build(database: Database, spec: MachineSpec, document: Document) -> None:
     if spec.user != "root" and spec.user not in spec.users:
         raise document.error(("user",), f"there is no user {spec.user!r}", "add it under `users`")
     database.run("begin", mode=Mode.OWN)
-    for manager, packages in spec.index.items():
-        for name, version in packages.items():
-            _insert(database, "package_index", manager=manager, name=name, version=version)
+    for name, version in spec.index.apt.items():
+        insert(database, "package_index", manager="apt", name=name, version=version)
+    build_index(database, spec, document)
     for name, host, place in hosts:
         _Builder(database, spec, document, name, host, place, [each[0] for each in hosts]).build()
     database.run("commit", mode=Mode.OWN)
-
-
-def _insert(database: Database, table: str, **cells: JsonValue) -> None:
-    names = ", ".join(f'"{name}"' for name in cells)
-    marks = ", ".join("?" * len(cells))
-    database.run(f'insert into "{table}" ({names}) values ({marks})', tuple(cells.values()), mode=Mode.OWN)
 
 
 class _Builder:
@@ -63,6 +58,7 @@ class _Builder:
         hosts: list[str],
     ) -> None:
         self.database = database
+        self.spec = spec
         self.document = document
         self.name = name
         self.host = host
@@ -78,12 +74,12 @@ class _Builder:
         self._processes()
         for number, line in enumerate(self.host.cron):
             self._known(line.user, ("cron", number, "user"))
-            _insert(
+            insert(
                 self.database, "crontab", host=self.name, user=line.user, schedule=line.schedule, command=line.command
             )
         for manager, packages in self.host.packages.items():
             for package, version in packages.items():
-                _insert(self.database, "packages", host=self.name, manager=manager, name=package, version=version)
+                insert(self.database, "packages", host=self.name, manager=manager, name=package, version=version)
 
     def _known(self, user: str, place: Place) -> None:
         if user not in self.users:
@@ -101,19 +97,19 @@ class _Builder:
             for group in (source.group or user, *source.groups):
                 groups.setdefault(group, numbers[user] if group == user else 2000 + len(groups))
         for group, number in groups.items():
-            _insert(database, "groups", host=name, name=group, gid=number)
+            insert(database, "groups", host=name, name=group, gid=number)
         for user, number in numbers.items():
             source = self.host.users.get(user)
             home = (source and source.home) or _HOMES.get(user) or (f"/home/{user}" if source else "/nonexistent")
             shell = source.shell if source else "/bin/bash" if user == "root" else "/usr/sbin/nologin"
             sudo = user == "root" or bool(source and source.sudo)
-            _insert(database, "users", host=name, name=user, uid=number, home=home, shell=shell, sudo=int(sudo))
+            insert(database, "users", host=name, name=user, uid=number, home=home, shell=shell, sudo=int(sudo))
             if source is None:
                 primary, further = ("nogroup" if user == "nobody" else user), list[str]()
             else:
                 primary, further = source.group or user, source.groups
             for position, group in enumerate(dict.fromkeys((primary, *further))):
-                _insert(database, "memberships", host=name, user=user, group=group, position=position)
+                insert(database, "memberships", host=name, user=user, group=group, position=position)
         self.users, self.groups = users_of(database, name), groups_of(database, name)
 
     def _files(self) -> None:
@@ -131,6 +127,8 @@ class _Builder:
                 self._put(normpath(path), node)
                 if len(self.nodes) > MOST_FILES:
                     raise self._error(place, f"the machine has more than {MOST_FILES} files")
+        for path, content in installed_files(self.database, self.spec, self.host, self.document, self.place):
+            self._put(path, TreeNode("file", 0o644, "root", "root", self.start, content))
         largest = byte_count(self.host.disk.largest_file)
         for path, node in self.nodes.items():
             if len(node.content) > largest:
@@ -238,7 +236,7 @@ class _Builder:
         following = 611
         for number, (name, source) in enumerate(self.host.services.items()):
             self._known(source.user, ("services", name, "user"))
-            _insert(
+            insert(
                 self.database, "services", host=self.name, name=name, description=source.description, state=source.state,
                 enabled=int(source.enabled), command=source.command, user=source.user, port=source.port,
                 requires=",".join(source.requires) or None, changed=stamp(self.start - 86400 * 3),
@@ -270,7 +268,7 @@ class _Builder:
         service: str | None = None,
     ) -> None:
         try:
-            _insert(
+            insert(
                 self.database, "processes", host=self.name, pid=pid, parent=parent, user=user, command=command, cpu=cpu,
                 memory=memory, started=stamp(instant(started) if started else self.start - 86400 * 3), port=port, service=service,
             )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from posixpath import dirname
 
 from simtrain.worlds.machine.nodes import TreeNode
@@ -13,7 +13,7 @@ _NONE: frozenset[str] = frozenset()
 class BaseTree:
     """The files that a machine begins with, by absolute path; never changed after it is made."""
 
-    __slots__ = ("names", "nodes", "used")
+    __slots__ = ("found", "names", "nodes", "used")
 
     def __init__(self, nodes: Mapping[str, TreeNode]) -> None:
         """Make the base of nodes by absolute path. Each directory on the way to a node must be among them."""
@@ -24,6 +24,7 @@ class BaseTree:
                 listed[dirname(path)].add(path[path.rindex("/") + 1 :])
         self.names: dict[str, frozenset[str]] = {path: frozenset(names) for path, names in listed.items()}
         self.used = sum(node.size for node in nodes.values())
+        self.found: dict[Callable[[bytes], bool], list[str]] = {}
 
 
 class FileTree:
@@ -43,6 +44,15 @@ class FileTree:
         self.used = base.used
         self.draws = 0
 
+    def any_content(self, fits: Callable[[bytes], bool]) -> bool:
+        """True if the content of a file fits; what the base says is asked once for each function."""
+        base = self._base
+        if fits not in base.found:
+            base.found[fits] = [path for path, node in base.nodes.items() if node.content and fits(node.content)]
+        if any(path not in self._nodes for path in base.found[fits]):
+            return True
+        return any(node is not None and node.content and fits(node.content) for node in self._nodes.values())
+
     def copy(self) -> FileTree:
         """Return an independent copy; its cost grows with what the episode changed, not with the tree."""
         other = FileTree(self._base)
@@ -50,6 +60,18 @@ class FileTree:
         other._names = {path: set(names) for path, names in self._names.items()}
         other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
         return other
+
+    def become(self, other: FileTree) -> None:
+        """Take over the files of a copy; what differs from it counts as touched."""
+        for path in self.changed_since(other):
+            self.touched[path] = None
+        self._nodes = dict(other._nodes)
+        self._names = {path: set(names) for path, names in other._names.items()}
+        self.used, self.draws = other.used, other.draws
+
+    def changed_since(self, other: FileTree) -> dict[str, TreeNode | None]:
+        """Return what was written or removed since a copy was made."""
+        return {path: node for path, node in self._nodes.items() if other.get(path) is not node}
 
     def get(self, path: str) -> TreeNode | None:
         """Return the node at a path; None if there is none."""

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
-from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.jobs import Jobs
+from simtrain.worlds.machine.records import Records
+from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
-
-
-class Records(Protocol):
-    """The tables of a world, beside its files: the same for all machines of the world."""
-
-    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """Return the rows of a SELECT."""
-        ...
-
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        """Carry out one writing statement and return the number of rows."""
-        ...
 
 
 class ShellOpener(Protocol):
@@ -52,7 +42,8 @@ class Machine:
     """One machine of a world in one episode.
 
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
-    Unix time at which the running script is stopped.
+    Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
+    `answers` are those of its services over HTTP, by name.
     """
 
     name: str
@@ -68,12 +59,18 @@ class Machine:
     deadline: float | None = None
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
+    python: str | None = None
+    jobs: Jobs = field(default_factory=Jobs)
+    answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""
-        return replace(
-            self, tree=self.tree.copy(), clock=clock, records=records, peers=peers, deadline=None, running=[]
-        )
+        tree, jobs = self.tree.copy(), self.jobs.copy()
+        return replace(self, tree=tree, jobs=jobs, clock=clock, records=records, peers=peers, deadline=None, running=[])
+
+    def settle(self) -> None:
+        """Let happen what jobs in the background do until now."""
+        self.jobs.settle(self.tree, self.clock.moment)
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""
@@ -89,13 +86,20 @@ class Machine:
         return self.root.derive(purpose, self.draws)
 
     def pass_time(self, amount: float) -> None:
-        """Advance the clock, up to the deadline at most; there the running scripts are stopped."""
+        """Advance the clock, up to the deadline at most; there the running scripts are stopped. A job has a time of its own."""
+        if self.jobs.recording:
+            self.jobs.pause(self.tree, self.clock)
         if self.deadline is not None and self.clock.moment + amount >= self.deadline:
             amount = max(0.0, self.deadline - self.clock.moment)
             # The innermost script alone: those around it look at the clock when it has ended.
             if self.running:
                 self.running[-1].stop()
         self.clock.advance(amount)
+        if self.jobs.recording:
+            return
+        # A job on another machine of the world wrote there.
+        for machine in self.peers.values() if self.peers else (self,):
+            machine.settle()
 
     def run_child(
         self,

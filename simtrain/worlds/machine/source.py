@@ -10,7 +10,9 @@ from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.types import JsonObject, canonical
+from simtrain.worlds.machine.python_sandbox import require_sandbox
 from simtrain.worlds.machine.spec import MachineSpec
+from simtrain.worlds.machine.wheels import wheels
 from simtrain.worlds.service.source import described
 
 
@@ -35,11 +37,18 @@ class MachineSource:
             if tool.name == "bash":
                 raise document.error(("tools", index, "name"), "every machine has the tool 'bash'", "name it otherwise")
         assert isinstance(spec, MachineSpec)
+        if spec.python:
+            with document.at(("sandbox",)):
+                require_sandbox(spec.sandbox)
         return cls(document, spec)
 
     def _digest(self) -> str:
         """Return a digest of the file's content and of the folders that it takes files from."""
         found = blake2b(canonical(self.document.data), digest_size=16)
+        for wheel in wheels(self.spec):
+            path = self.document.path.parent / wheel
+            # One that is missing is told when the world is built.
+            found.update(file_bytes(path) if path.is_file() else b"")
         hosts = (self.spec, *self.spec.machines.values())
         for folder in sorted({file.folder for host in hosts for file in host.files if file.folder}):
             top: Path = self.document.path.parent / folder

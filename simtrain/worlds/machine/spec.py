@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from simtrain.files.file_model import Duration, FileModel, Instant
 from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
 from simtrain.worlds.service.spec import ServiceSpec, ToolSource
 
 USER = r"^[a-z_][a-z0-9_-]{0,31}$"
@@ -102,6 +103,32 @@ class ProcessSource(FileModel):
     service: str | None = None
 
 
+class AnswerSource(FileModel):
+    """What a service answers over HTTP to a path: a template over rows, the files of a directory, or a status alone."""
+
+    path: str = Field(pattern=r"^/", description="`/items/{name}`: a part in braces is a value for SQL and template.")
+    methods: list[Literal["GET", "POST", "PUT", "PATCH", "DELETE"]] = Field(
+        default_factory=lambda: ["GET"], min_length=1
+    )
+    status: int = Field(default=200, ge=200, le=599)
+    type: str = "text/plain"
+    headers: dict[str, str] = Field(default_factory=dict[str, str], description="Jinja, as `template`.")
+    template: str | None = Field(
+        default=None, description="Jinja: parts of the path, `query`, `form`, `json`, `body`, `method`, `rows`, `now`."
+    )
+    rows: str | None = Field(default=None, description="SELECT whose rows `template` finds under `rows`.")
+    found: bool = Field(default=False, description="Whether it is 404 if `rows` has none.")
+    do: list[str] = Field(default_factory=list[str], description="Statements of SQL that write, before `rows`.")
+    folder: str | None = Field(default=None, pattern=r"^/", description="A directory of the machine; below the path.")
+    takes: Duration = Field(default=0.0, description="Virtual time until it answers.")
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> AnswerSource:
+        if self.folder is not None and (self.template is not None or self.rows is not None or self.do):
+            raise ValueError("`folder` stands alone")
+        return self
+
+
 class UnitSource(FileModel):
     """A service under systemd."""
 
@@ -112,6 +139,9 @@ class UnitSource(FileModel):
     enabled: bool = True
     port: int | None = Field(default=None, ge=1, le=65535)
     requires: list[str] = Field(default_factory=list[str])
+    answers: list[AnswerSource] = Field(
+        default_factory=list[AnswerSource], description="What it answers over HTTP while its process runs; first fit."
+    )
 
 
 class CronSource(FileModel):
@@ -143,6 +173,47 @@ class HostSource(FileModel):
         description="Installed ones: manager, name, version.",
     )
     disk: DiskSource = DiskSource()
+
+
+class PackageSource(FileModel):
+    """A Python package that `pip install` finds: modules written here, or a wheel of pure Python beside the world file."""
+
+    version: str | None = Field(default=None, description="A wheel tells its own.")
+    summary: str = ""
+    requires: list[str] = Field(default_factory=list[str], description="Requirements such as `attrs>=23`.")
+    files: dict[str, str] = Field(default_factory=dict[str, str], description="Path in site-packages -> text.")
+    wheel: str | None = Field(default=None, description="A file ending in -none-any.whl; the path is relative to this.")
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> PackageSource:
+        if self.wheel is not None and self.files:
+            raise ValueError("a package has `files` or a `wheel`, not both")
+        if self.wheel is None and self.version is None:
+            raise ValueError("a package needs a `version` or a `wheel`")
+        for path in self.files:
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ValueError(f"{path!r} is no path below site-packages")
+        return self
+
+
+def _versions(value: JsonValue) -> JsonValue:
+    """Return the versions of a package as a list: a text is one without content, a mapping one with it."""
+    if isinstance(value, str):
+        return [{"version": value}]
+    return [value] if isinstance(value, dict) else value
+
+
+Versions: TypeAlias = Annotated[
+    list[PackageSource],
+    BeforeValidator(_versions, json_schema_input_type=str | PackageSource | list[PackageSource]),
+]
+
+
+class IndexSource(FileModel):
+    """What can be installed, by manager: name -> version; for pip also what a package holds, or a list of its versions."""
+
+    apt: dict[str, str] = Field(default_factory=dict[str, str])
+    pip: dict[str, Versions] = Field(default_factory=dict[str, Versions])
 
 
 class CommandSource(FileModel):
@@ -188,8 +259,12 @@ class MachineSpec(HostSource, ServiceSpec):
         default_factory=dict[str, HostSource], description="Further machines by host name, reached by ssh."
     )
     commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
-    index: dict[Literal["apt", "pip"], dict[str, str]] = Field(
-        default_factory=dict[Literal["apt", "pip"], dict[str, str]],
-        description="What can be installed: manager, name, version.",
-    )
+    index: IndexSource = IndexSource()
+    sandbox: str = Field(default="wasm", description="Where `python3` runs, if a machine has the apt package python3.")
     limits: LimitsSource = LimitsSource()
+
+    @property
+    def python(self) -> bool:
+        """True if a machine has Python, or can install it."""
+        hosts = (self, *self.machines.values())
+        return any("python3" in host.packages.get("apt", ()) for host in hosts) or "python3" in self.index.apt

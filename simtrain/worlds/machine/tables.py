@@ -76,7 +76,16 @@ create table package_index (
   size integer not null default 100000,
   unique (manager, name, version)
 );
+create table package_files (
+  name text not null,
+  version text not null,
+  path text not null,
+  content text,
+  base64 text,
+  unique (name, version, path)
+);
 create table journal (host text not null, moment text not null, unit text not null, pid integer, message text not null);
 """
 """DDL. `host` is the name of a machine, `modified` and `moment` are times such as `2031-03-03T09:00:20Z`, `size` and `memory` bytes
-(of memory: KiB). A file that is no UTF-8 text has its content in `base64` instead of `content`. `requires` lists names with commas."""
+(of memory: KiB). A file that is no UTF-8 text has its content in `base64` instead of `content`. `requires` lists names with commas.
+`package_files` has what a Python package of the index brings, by its path in site-packages."""

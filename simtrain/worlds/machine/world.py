@@ -10,7 +10,7 @@ from functools import partial
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
-from simtrain.files.yaml_files import Document
+from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
@@ -25,6 +25,7 @@ from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
+from simtrain.worlds.machine.sites import ServiceAnswer, compiled_answers
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.tool import NAME, bash_tool, shown
@@ -34,6 +35,7 @@ from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
 SCRATCH = ("/tmp/", "/var/tmp/")
+CACHES = ("/__pycache__", "/.pytest_cache")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -65,6 +67,7 @@ class MachineWorld(ServiceWorld):
             with document.at(("commands", name)):
                 own[name] = own_command(source)
         self.open_shell = partial(BashkitShell, own=own)
+        self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts
 
@@ -89,6 +92,20 @@ class MachineWorld(ServiceWorld):
         # The files of the copy are those of its own tables.
         other._hosts = None
         return other
+
+
+def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
+    """Return the machines of a world file with their places in it; the agent's first."""
+    return [(spec.hostname, spec, ()), *((name, host, ("machines", name)) for name, host in spec.machines.items())]
+
+
+def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[ServiceAnswer]]:
+    """Return what the services of a machine answer over HTTP, by name. Raises InputError with the place in the file."""
+    return {
+        name: compiled_answers(service.answers, document, (*place, "services", name, "answers"))
+        for name, service in host.services.items()
+        if service.answers
+    }
 
 
 def host_of(database: Database, name: str, source: HostSource) -> Host:
@@ -185,6 +202,8 @@ class MachineState(ServiceState):
                 disk=host.disk,
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
+                python=self.world.spec.sandbox if self.world.spec.python else None,
+                answers=self.world.answers[name],
             )
 
     def _opened(self, machine: Machine) -> Shell:
@@ -263,6 +282,7 @@ class MachineState(ServiceState):
     def _bring_in(self) -> None:
         """Write the files that commands have touched into the tables."""
         for machine in self._machines.values():
+            machine.settle()
             touched = machine.tree.touched
             if not touched:
                 continue
@@ -320,7 +340,7 @@ class StateRecords:
 
 
 def without_scratch(changes: Changes) -> Changes:
-    """Return changes without new files below /tmp: whoever works in a shell may make some."""
+    """Return changes without new files below /tmp, and without new caches of Python: whoever works in a shell may make some."""
     files = changes.get("files", ())
     kept = tuple(change for change in files if change.before is not None or not _is_scratch(change.after))
     if len(kept) == len(files):
@@ -330,7 +350,10 @@ def without_scratch(changes: Changes) -> Changes:
 
 
 def _is_scratch(row: JsonObject | None) -> bool:
-    return row is not None and str(row["path"]).startswith(SCRATCH)
+    if row is None:
+        return False
+    path = str(row["path"])
+    return path.startswith(SCRATCH) or any(f"{cache}/" in f"{path}/" for cache in CACHES)
 
 
 def environment_of(user: User, further: Mapping[str, str]) -> dict[str, str]:

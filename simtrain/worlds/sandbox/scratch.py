@@ -5,9 +5,10 @@ import os
 import posixpath
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, SymbolicLink
 from simtrain.values.errors import SimulatorFault
@@ -31,17 +32,26 @@ class Scratch:
     """One run's files below a folder of the host. `always` are folders that are there and not reported."""
 
     def __init__(
-        self, root: str, files: Files, *, start: float, always: tuple[str, ...] = (), real_modes: bool = False
+        self,
+        root: str,
+        files: Files,
+        *,
+        start: float,
+        always: tuple[str, ...] = (),
+        access: Mapping[str, int] = MappingProxyType({}),
+        real_modes: bool = False,
     ) -> None:
         """Write the files. Raises SimulatorFault for a path that does not fit (relative, with `..`, below a file).
 
-        `real_modes`: files have their modes on the host, too; else whoever runs the program keeps them beside.
+        `access` is that of the command: `close` enforces it. `real_modes`: files have their modes on the host, too; else whoever
+        runs the program keeps them beside.
         """
         self.root = root
         self._real_modes = real_modes
         os.makedirs(root, exist_ok=True)
         self._files = files
         self._start = start
+        self._access = access
         self._made: set[str] = set()
         self._prints: dict[str, _Print] = {}
         for path in always:
@@ -87,6 +97,33 @@ class Scratch:
         if not stat.S_ISDIR(os.lstat(self.root + path).st_mode):
             raise SimulatorFault(f"{path!r} is not a folder, but something lies below it")
         self._made.add(path)
+
+    def close(self) -> None:
+        """Take from the owner of the files on the host what `access` does not give."""
+        for path, bits in self._access.items():
+            real = self.root + path
+            status = os.lstat(real)
+            if stat.S_ISDIR(status.st_mode) and bits & 2:
+                # What a program can fill, the watch over the disk must be able to look at.
+                bits |= 4
+            if not stat.S_ISLNK(status.st_mode):
+                os.chmod(real, (stat.S_IMODE(status.st_mode) & 0o7077) | bits << 6)
+
+    def give_away(self, user: int) -> None:
+        """Let everything belong to a user of the host."""
+        os.lchown(self.root, user, -1)
+        for _, real, _ in _walk(self.root):
+            os.lchown(real, user, -1)
+
+    def reopen(self) -> None:
+        """Give it back, so that everything can be looked at and removed."""
+        # A folder before what is in it: it may have been closed itself.
+        for path in sorted(self._access):
+            real = self.root + path
+            with suppress(OSError):
+                status = os.lstat(real)
+                if not stat.S_ISLNK(status.st_mode):
+                    os.chmod(real, stat.S_IMODE(status.st_mode) | 0o700)
 
     def changes(self, modes: dict[str, int], *, now: float, fresh: int, skip: tuple[str, ...] = ()) -> Changes:
         """Return what differs from the files put in. What was written since `fresh` (nanoseconds of the host's clock) was
@@ -162,6 +199,9 @@ def remove(root: str) -> None:
         os.chdir(root)
         folders = [""]
         for folder in folders:
+            with suppress(OSError):
+                # It may have been closed to the program.
+                os.chmod(folder or ".", 0o700)
             with suppress(OSError), os.scandir(folder or ".") as found:
                 for entry in found:
                     path = f"{folder}/{entry.name}" if folder else entry.name

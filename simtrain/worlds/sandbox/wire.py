@@ -35,6 +35,7 @@ def send_command(line: socket.socket, command: SandboxCommand) -> None:
         "seed": command.seed,
         "uid": command.uid,
         "gid": command.gid,
+        "access": dict(command.access),
         "limits": asdict(command.limits),
         "files": entries,
         "stdin": len(command.stdin),
@@ -56,6 +57,7 @@ def receive_command(line: socket.socket) -> SandboxCommand:
         seed=head["seed"],
         uid=head["uid"],
         gid=head["gid"],
+        access=head["access"],
         limits=SandboxLimits(**head["limits"]),
     )
 

@@ -72,20 +72,40 @@ COMMANDS: dict[str, str] = {
     "crontab": "simtrain.worlds.machine.commands.crontab:crontab",
     "ssh": "simtrain.worlds.machine.commands.ssh:ssh",
     "scp": "simtrain.worlds.machine.commands.ssh:scp",
+    "curl": "simtrain.worlds.machine.commands.curl:curl",
+    "wget": "simtrain.worlds.machine.commands.wget:wget",
     "pip": "simtrain.worlds.machine.commands.pip:pip",
     "pip3": "simtrain.worlds.machine.commands.pip:pip",
     "apt": "simtrain.worlds.machine.commands.apt:apt",
     "apt-get": "simtrain.worlds.machine.commands.apt:apt",
     "dpkg": "simtrain.worlds.machine.commands.apt:dpkg",
+    "jobs": "simtrain.worlds.machine.commands.jobs:jobs",
+    "disown": "simtrain.worlds.machine.commands.jobs:disown",
+    "_job_begin": "simtrain.worlds.machine.commands.jobs:job_begin",
+    "_job_name": "simtrain.worlds.machine.commands.jobs:job_name",
+    "_job_wait": "simtrain.worlds.machine.commands.jobs:job_wait",
+    "_printf_with_times": "simtrain.worlds.machine.commands.time_words:printf_with_times",
+    "_bash_with_times": "simtrain.worlds.machine.commands.time_words:bash_with_times",
+    "_awk_with_times": "simtrain.worlds.machine.commands.time_words:awk_with_times",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 
+PYTHON_COMMANDS: dict[str, str] = {
+    "python3": "simtrain.worlds.machine.commands.python:python",
+    "python3.14": "simtrain.worlds.machine.commands.python:python",
+    "/usr/bin/python3": "simtrain.worlds.machine.commands.python:python",
+    "pytest": "simtrain.worlds.machine.commands.python:pytest",
+    "pytest-3": "simtrain.worlds.machine.commands.python:pytest",
+    "/usr/bin/pytest": "simtrain.worlds.machine.commands.python:pytest",
+}
+"""The same for machines of worlds that have Python."""
+
 
 @cache
-def commands() -> Mapping[str, Command]:
-    """Return all commands by name."""
+def commands(*, python: bool = False) -> Mapping[str, Command]:
+    """Return all commands by name; with `python` those as well that only worlds with Python have."""
     found: dict[str, Command] = {}
-    for name, address in COMMANDS.items():
+    for name, address in (COMMANDS | (PYTHON_COMMANDS if python else {})).items():
         module, _, attribute = address.partition(":")
         found[name] = getattr(import_module(module), attribute)
     return found

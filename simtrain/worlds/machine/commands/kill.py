@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from simtrain.worlds.machine.commands.jobs import found_job
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.process_table import Process, end, processes
 from simtrain.worlds.machine.invocation import Invocation, Result
@@ -55,6 +56,11 @@ def kill(call: Invocation) -> Result:
 
 def _sent(call: Invocation, word: str, number: int, known: dict[int, Process]) -> str | None:
     """Send a signal, and return what went wrong."""
+    job = found_job(call, word)
+    if job is not None and job.running(call.now):
+        if number and SIGNALS[(number - 1) % len(SIGNALS)] not in _HARMLESS:
+            call.machine.jobs.kill(job, number)
+        return None
     if word.startswith("%"):
         return f"{word}: no such job"
     if not re.fullmatch(r"-?\d+", word):

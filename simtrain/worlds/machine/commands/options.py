@@ -83,7 +83,7 @@ class _Shape:
 
     def refused(self, problem: str) -> Result:
         hint = f"Try '{self.command} --help' for more information." if self.hint is None else self.hint
-        return Result(stderr=f"{self.command}: {problem}\n{hint}\n".replace("\n\n", "\n"), exit_code=self.code)
+        return Result(stderr=f"{self.command}: {problem}\n" + (f"{hint}\n" if hint else ""), exit_code=self.code)
 
     def cluster(self, letters: str, rest: list[str], found: Options) -> Result | None:
         for place, letter in enumerate(letters):

@@ -29,3 +29,8 @@ def record_package(call: Invocation, manager: str, name: str, version: str | Non
     if version is not None:
         sql = "insert into packages (host, manager, name, version) values (:host, :manager, :name, :version)"
         call.write(sql, {**key, "version": version})
+
+
+def python_installed(call: Invocation) -> bool:
+    """True if the machine has Python: if it has Debian's package of it, in a world that can run it."""
+    return call.machine.python is not None and "python3" in installed_packages(call, "apt")

@@ -3,7 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from simtrain.worlds.machine.commands.package_table import installed_packages, offered_versions, record_package
+from simtrain.worlds.machine.commands.package_table import (
+    installed_packages,
+    offered_versions,
+    python_installed,
+    record_package,
+)
+from simtrain.worlds.machine.commands.pip_files import lies_elsewhere, put_package, site_packages, take_package
 from simtrain.worlds.machine.commands.versions import compare_versions
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -27,7 +33,8 @@ def pip(call: Invocation) -> Result:
     if not words or words[0] in ("-h", "--help", "help"):
         return Result("\nUsage:   \n  pip <command> [options]\n")
     if words[0] in ("-V", "--version"):
-        return Result("pip 23.0.1 from /usr/lib/python3/dist-packages/pip (python 3.11)\n")
+        series = "3.14" if python_installed(call) else "3.11"
+        return Result(f"pip 23.0.1 from /usr/lib/python3/dist-packages/pip (python {series})\n")
     action, *rest = words
     if action == "install":
         return _pip_install(call, rest, quiet=quiet)
@@ -61,6 +68,10 @@ def pip(call: Invocation) -> Result:
                     "ERROR: Operation cancelled by user\n",
                     1,
                 )
+            try:
+                take_package(call, known, installed[known])
+            except OSError as error:
+                return Result(output, errors + _refused(error), 1)
             record_package(call, "pip", known, None)
             output += (
                 f"Found existing installation: {known} {installed[known]}\nUninstalling {known}-{installed[known]}:\n"
@@ -89,7 +100,7 @@ def _pip_shown(call: Invocation, name: str, installed: dict[str, str]) -> str:
     needed = ", ".join(match[0] for match in _REQUIREMENT.findall(requires) if match[0])
     return (
         f"Name: {name}\nVersion: {installed[name]}\nSummary: {summary}\n"
-        f"Location: /usr/local/lib/python3.11/dist-packages\nRequires: {needed}\nRequired-by: \n"
+        f"Location: {_site(call)}\nRequires: {needed}\nRequired-by: \n"
     )
 
 
@@ -141,7 +152,7 @@ def _fits(version: str, clauses: str) -> bool:
 
 def _pip_install(call: Invocation, words: Sequence[str], *, quiet: bool) -> Result:
     wanted: list[tuple[str, str]] = []
-    rest, upgrade = list(words), False
+    rest, upgrade, folder = list(words), False, None
     while rest:
         word = rest.pop(0)
         if word in ("-r", "--requirement") and rest:
@@ -154,6 +165,8 @@ def _pip_install(call: Invocation, words: Sequence[str], *, quiet: bool) -> Resu
                 wanted += _parts(line.partition("#")[0])[:1]
         elif word in ("-U", "--upgrade"):
             upgrade = True
+        elif word in ("-t", "--target") and rest:
+            folder = call.path(rest.pop(0))
         elif word.startswith("-") and word.lstrip("-") in _WITH_VALUE and rest:
             rest.pop(0)
         elif not word.startswith("-"):
@@ -165,19 +178,26 @@ def _pip_install(call: Invocation, words: Sequence[str], *, quiet: bool) -> Resu
     lines: list[str] = []
     planned: dict[str, str] = {}
     installed = installed_packages(call, "pip")
+    if python_installed(call) and call.user.uid != 0 and folder is None and "--user" not in words:
+        lines.append("Defaulting to user installation because normal site-packages is not writeable")
     problem = _plan(call, wanted, installed, planned, lines, upgrade=upgrade, by=None)
     if problem is not None:
         return Result("".join(f"{line}\n" for line in lines), problem, 1)
     for name, version in planned.items():
         known = _named(installed, name)
-        if known:
+        if known and not lies_elsewhere(call, known, installed[known]):
             lines += [
                 "Attempting uninstall: " + name,
                 f"  Found existing installation: {known} {installed[known]}",
                 f"  Uninstalling {known}-{installed[known]}:",
                 f"    Successfully uninstalled {known}-{installed[known]}",
             ]
+            take_package(call, known, installed[known])
             record_package(call, "pip", known, None)
+        try:
+            put_package(call, name, version, folder)
+        except OSError as error:
+            return Result("".join(f"{line}\n" for line in lines), _refused(error), 1)
         record_package(call, "pip", name, version)
     if planned:
         lines.append("Installing collected packages: " + ", ".join(reversed(planned)))
@@ -203,7 +223,7 @@ def _plan(
         if known and _fits(installed[known], clauses) and not (upgrade and by is None):
             source = f" (from {by})" if by else ""
             lines.append(
-                f"Requirement already satisfied: {name}{clauses} in /usr/local/lib/python3.11/dist-packages{source} ({installed[known]})"
+                f"Requirement already satisfied: {name}{clauses} in {_site(call)}{source} ({installed[known]})"
             )
             continue
         rows = offered_versions(call, "pip", _normal(name)) or offered_versions(call, "pip", name)
@@ -228,6 +248,15 @@ def _plan(
         if problem is not None:
             return problem
     return None
+
+
+def _refused(error: OSError) -> str:
+    told = f"[Errno {error.errno}] {error.strerror}: {error.filename!r}"
+    return f"ERROR: Could not install packages due to an OSError: {told}\n"
+
+
+def _site(call: Invocation) -> str:
+    return site_packages(call) if python_installed(call) else "/usr/local/lib/python3.11/dist-packages"
 
 
 def _size(count: int) -> str:

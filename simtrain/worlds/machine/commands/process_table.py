@@ -1,5 +1,6 @@
 """The processes of a machine, as rows of the table `processes`."""
 
+import re
 from dataclasses import dataclass
 from posixpath import basename
 
@@ -7,6 +8,11 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.about import MEMORY
 from simtrain.worlds.machine.invocation import Invocation
+
+_TERM = 15
+# What the shell takes from a command line before a process has it.
+_PREFIX = re.compile(r"^(?:(?:nohup|setsid|exec)\s+|\w+=\S*\s+)+")
+_REDIRECTION = re.compile(r"\s*(?:\d*|&)[<>]{1,2}&?\s*\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,26 @@ class Process:
 def processes(call: Invocation) -> list[Process]:
     """Return the processes of the machine by number."""
     rows = call.read("select * from processes where host = :host order by pid", {"host": call.machine.name})
-    return [_process(row) for row in rows]
+    return sorted([*map(_process, rows), *_jobs(call)], key=lambda one: one.pid)
+
+
+def _jobs(call: Invocation) -> list[Process]:
+    return [
+        Process(
+            job.pid,
+            1,
+            job.user,
+            _PREFIX.sub("", _REDIRECTION.sub("", job.command)),
+            "S",
+            0.0,
+            3_840,
+            job.started,
+            None,
+            "pts/0",
+        )
+        for job in call.machine.jobs.known
+        if job.running(call.now)
+    ]
 
 
 def with_own(call: Invocation) -> list[Process]:
@@ -66,6 +91,10 @@ def _process(row: JsonObject) -> Process:
 def end(call: Invocation, process: Process, *, service_state: str) -> None:
     """Take a process away; its service goes into a state."""
     host = call.machine.name
+    for job in call.machine.jobs.known:
+        if job.pid == process.pid and job.running(call.now):
+            call.machine.jobs.kill(job, _TERM)
+            return
     call.write("delete from processes where host = :host and pid = :pid", {"host": host, "pid": process.pid})
     if process.service:
         sql = "update services set state = :state, changed = :now where host = :host and name = :name"

@@ -7,6 +7,7 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _INTERVAL = re.compile(r"(\d+\.?\d*|\.\d+)([smhd]?)")
 FOREVER = 1e9
+STOPPED = 143
 
 
 def interval(text: str) -> float | None:
@@ -26,5 +27,9 @@ def sleep(call: Invocation) -> Result:
     if wrong:
         lines = "".join(f"sleep: invalid time interval '{text}'\n" for text in wrong)
         return Result(stderr=f"{lines}Try 'sleep --help' for more information.\n", exit_code=1)
+    if call.machine.jobs.too_long:
+        # It goes on for longer than anybody looks; `background.py` ends it here.
+        call.sleep(FOREVER)
+        return Result(exit_code=STOPPED)
     call.sleep(sum(amount for amount in amounts if amount is not None))
     return Result()

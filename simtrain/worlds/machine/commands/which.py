@@ -1,6 +1,8 @@
 """which: where a command is found in PATH."""
 
 from simtrain.worlds.machine.accounts import SEARCH
+from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.package_table import python_installed
 from simtrain.worlds.machine.invocation import Invocation, Result
 
 _KEYWORDS = frozenset(
@@ -33,6 +35,8 @@ def program(call: Invocation, name: str) -> str | None:
         return None
     # The engine's commands have no file: whether there is one, only the shell itself can tell.
     if name in ("bash", "sh"):
+        return f"/usr/bin/{name}"
+    if name in commands(python=python_installed(call)):
         return f"/usr/bin/{name}"
     known = call.run(f"type -t -- '{name}'") if "'" not in name else Result(exit_code=1)
     return f"/usr/bin/{name}" if known.exit_code == 0 and known.stdout.strip() in ("builtin", "file") else None

@@ -26,6 +26,7 @@ _OWN = ("/dev/", "/usr/lib/python3", "/usr/share/zoneinfo")
 _LOOKS = 0.05
 _BROKEN_PIPE = -32
 _DESCRIPTORS = 512
+_NOBODY = 65_534
 
 
 class ComponentRun:
@@ -38,7 +39,9 @@ class ComponentRun:
         self._ended_by: Ending | None = None
         self._over = threading.Lock()
         files = {path: entry for path, entry in command.files.items() if not path.startswith(_OWN)}
-        self._scratch = Scratch(f"{place}/files", files, start=command.start, always=(*_FOLDERS, command.cwd))
+        self._scratch = Scratch(
+            f"{place}/files", files, start=command.start, always=(*_FOLDERS, command.cwd), access=command.access
+        )
         self._stdin = f"{place}/stdin"
         with open(self._stdin, "wb") as stdin:
             stdin.write(command.stdin)
@@ -76,6 +79,7 @@ class ComponentRun:
         entry = instance.get_func(store, "run")
         if entry is None:
             raise SimulatorFault("the component has no function `run`")
+        self._close_files()
         self._watch()
         code, modes = 1, dict[str, int]()
         try:
@@ -96,6 +100,20 @@ class ComponentRun:
         if self._ended_by is None and clock.passed >= limits.seconds:
             self._ended_by, code = "seconds", 124
         return self._outcome(code, modes)
+
+    def _close_files(self) -> None:
+        """Take from the program the files that it may not use. As root, who may use all, by becoming nobody."""
+        if not self._command.access:
+            return
+        self._scratch.close()
+        if os.geteuid() == 0:
+            self._scratch.give_away(_NOBODY)
+            os.seteuid(_NOBODY)
+
+    def _open_files(self) -> None:
+        if os.getuid() == 0:
+            os.seteuid(0)
+        self._scratch.reopen()
 
     def _after(self, error: str) -> int:
         """Return the exit code for an end that wasmtime only words."""
@@ -137,6 +155,7 @@ class ComponentRun:
 
     def _outcome(self, code: int, modes: dict[str, int]) -> SandboxOutcome:
         now = self._command.start + self._clock.passed
+        self._open_files()
         return SandboxOutcome(
             exit_code=code,
             output=as_on_linux(self._output),
@@ -222,6 +241,7 @@ def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Compo
         resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         place = tempfile.mkdtemp(dir=root)
+        os.chmod(place, 0o711)
         playing = Reported(line, engine, component, built, command, place)
         send_outcome(line, playing.play())
     except (EOFError, BrokenPipeError):
@@ -229,6 +249,8 @@ def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Compo
     finally:
         # Whatever happens: beyond this function lies the loop of the warm process.
         try:
+            if os.getuid() == 0:
+                os.seteuid(0)
             if place is not None:
                 remove(place)
         finally:

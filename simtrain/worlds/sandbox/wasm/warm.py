@@ -32,6 +32,8 @@ def main(fd: int) -> None:
     import wasmtime.component  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     root = tempfile.mkdtemp(prefix="simtrain-sandbox-")
+    # A run that has become nobody goes through it.
+    os.chmod(root, 0o711)
     # A terminal's Ctrl-C goes to the whole group: the other side decides when this ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     children: set[int] = set()

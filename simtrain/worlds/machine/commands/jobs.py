@@ -1,0 +1,105 @@
+"""jobs, disown, and what stands behind `&`, `wait` and `kill %1`: jobs in the background, in virtual time."""
+
+from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.jobs import BackgroundJob
+
+
+def job_begin(call: Invocation) -> Result:
+    """Note that the engine begins to run a job."""
+    machine = call.machine
+    machine.jobs.begin(call.arguments[0] if call.arguments else "", call.user.name, machine.tree, machine.clock)
+    if not machine.jobs.within:
+        # The end of the call is none of the job's.
+        machine.jobs.deadline, machine.deadline = machine.deadline, None
+    return Result()
+
+
+def job_name(call: Invocation) -> Result:
+    """Note that the job is done by the engine, and its number as a process."""
+    machine = call.machine
+    if not machine.jobs.within:
+        machine.deadline = machine.jobs.deadline
+    machine.jobs.end(int(call.arguments[0]) if call.arguments else 0, machine.tree, machine.clock)
+    return Result()
+
+
+def job_wait(call: Invocation) -> Result:
+    """Let time pass until some jobs are over, or all, and print their processes. A job that was killed is told by its exit code."""
+    jobs = call.machine.jobs
+    words = [word for word in call.arguments if not word.startswith("-")]
+    code, pids = 0, list[int]()
+    for word in words:
+        job = found_job(call, word)
+        if job is None:
+            text = (
+                f"wait: {word}: no such job"
+                if word.startswith("%")
+                else f"wait: pid {word} is not a child of this shell"
+            )
+            return Result(stderr=f"bash: line 1: {text}\n", exit_code=127)
+        _pass(call, job)
+        code = 128 + job.killed if job.killed else 0
+        jobs.tell(call.now, job)
+        pids.append(job.pid)
+    if not words:
+        running = [job for job in jobs.known if job.running(call.now)]
+        if running and "-n" in call.arguments:
+            running = [min(running, key=lambda job: job.ends)]
+        for job in running:
+            _pass(call, job)
+        if "-n" not in call.arguments:
+            jobs.tell(call.now)
+    return Result(" ".join(map(str, pids)), exit_code=code)
+
+
+def _pass(call: Invocation, job: BackgroundJob) -> None:
+    if job.running(call.now):
+        call.sleep(job.ends - call.now)
+
+
+def found_job(call: Invocation, word: str) -> BackgroundJob | None:
+    """Return the job that a word names: `%1`, `%+`, `%-`, `%name`, or the number of its process."""
+    known = call.machine.jobs.known
+    if not word.startswith("%"):
+        return next((job for job in reversed(known) if str(job.pid) == word), None)
+    running = [job for job in known if job.running(call.now)]
+    name = word[1:]
+    if name in ("", "%", "+"):
+        return running[-1] if running else None
+    if name == "-":
+        return running[-2] if len(running) > 1 else running[-1] if running else None
+    if name.isdigit():
+        return next((job for job in running if job.number == int(name)), None)
+    fits = [
+        job for job in running if (name[1:] in job.command if name.startswith("?") else job.command.startswith(name))
+    ]
+    return fits[-1] if fits else None
+
+
+def jobs(call: Invocation) -> Result:
+    """List the jobs. Those that are over are told once."""
+    now = call.now
+    known = [job for job in call.machine.jobs.known if not job.told]
+    options = "".join(word[1:] for word in call.arguments if word.startswith("-"))
+    shown = [job for job in known if "r" not in options or job.running(now)]
+    if "p" in options:
+        return Result("".join(f"{job.pid}\n" for job in shown))
+    lines: list[str] = []
+    current = [job for job in known if job.running(now)] or known
+    for job in shown:
+        sign = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
+        state = "Running" if job.running(now) else "Terminated" if job.killed else "Done"
+        pid = f" {job.pid}" if "l" in options else " "
+        rest = f"{job.command} &" if state == "Running" else job.command
+        lines.append(f"[{job.number}]{sign} {pid}{' ' if 'l' in options else ''}{state:<24}{rest}\n")
+    call.machine.jobs.tell(now)
+    return Result("".join(lines))
+
+
+def disown(call: Invocation) -> Result:
+    """Take jobs off the list; here none of them would be ended with the shell."""
+    for word in [word for word in call.arguments if not word.startswith("-")] or ["%+"]:
+        if found_job(call, word) is None:
+            shown = "current" if word == "%+" else word
+            return Result(stderr=f"bash: line 1: disown: {shown}: no such job\n", exit_code=1)
+    return Result()

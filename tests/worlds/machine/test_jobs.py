@@ -1,0 +1,92 @@
+"""Jobs in the background have a time of their own: what they do happens when it is due, and never if they were killed."""
+
+from pathlib import Path
+
+import pytest
+
+from simtrain.contracts.request import Request
+from simtrain.files.yaml_files import parse_document
+from simtrain.values.clock import instant
+from simtrain.worlds.machine.background import marked
+from simtrain.worlds.machine.source import MachineSource
+from simtrain.worlds.machine.world import MachineState, MachineWorld
+from tests.support.machines import START, machine_of, shell_on
+
+
+@pytest.mark.parametrize(
+    ("script", "printed", "passed"),
+    [
+        ("sleep 100 & kill $!; wait $!; echo $?", "143\n", 0),
+        ("sleep 100 & kill -9 %1; wait; jobs; echo .", ".\n", 0),
+        ("sleep 100 & jobs; kill %sleep; jobs", "[1]+  Running                 sleep 100 &\n[1]+  Terminated              sleep 100\n", 0),
+        ("sleep 5 & sleep 9 & jobs -p | wc -l; wait; date +%T", "2\n09:00:09\n", 9),
+        ("sleep 9 & sleep 2 & wait $!; date +%T", "09:00:02\n", 2),
+        ("sleep 9 & sleep 2 & wait -n; date +%T", "09:00:02\n", 2),
+        ("sleep 3 & wait %1; echo $?; wait 77; echo $?", "0\n127\n", 3),
+        ("(sleep 2; exit 3) & wait $!; echo $?", "3\n", 2),
+        ("(sleep 10; echo a > o; sleep 10; echo b >> o) & ls; sleep 11; cat o; sleep 10; cat o", "a\na\nb\n", 21),
+        ("(sleep 10; echo a > o) & kill $!; sleep 20; ls", "", 20),
+        ("for i in 3 1 2; do (sleep $i; echo $i >> o) & done; wait; cat o", "1\n2\n3\n", 3),
+        ("touch gone; (sleep 5; rm gone) & ls; sleep 6; ls", "gone\n", 6),
+        ("nohup sleep 50 > log 2>&1 & ps -o comm= -p $!; pkill sleep; ps -o comm= -p $! || echo none", "sleep\nnone\n", 0),
+        ("timeout 5 sleep 60 & sleep 10; jobs; echo .", "[1]+  Done                    timeout 5 sleep 60\n.\n", 10),
+        ("while true; do date +%T >> o; sleep 60; done & sleep 130; cat o; type sleep; kill $!; sleep 100; wc -l < o",
+         "09:00:00\n09:01:00\n09:02:00\nsleep is a shell builtin\n3\n", 230),
+        ("f() { sleep 4; echo f > o; }; f & wait; cat o", "f\n", 4),
+        ("x=1; { sleep 1; echo $x > o; } & x=2; wait; cat o; stat -c %Y o", f"1\n{int(instant(START)) + 1}\n", 1),
+        ("sleep 1 & disown; kill -0 $! && echo alive", "alive\n", 0),
+    ],
+)  # fmt: skip
+def test_jobs_run_beside_the_script_in_virtual_time(script: str, printed: str, passed: float) -> None:
+    machine = machine_of()
+    found = shell_on(machine).run(script)
+    assert (found.stdout, machine.clock.moment - instant(START)) == (printed, passed)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'a & b' \"c & d\" # e &", "a && b; x >& f; y &> g; z 2>&1", "cat <<E\nx & y\nE\n", "case x in a) b;; esac & c",
+        "((x & 1)) && y", "curl 'http://a?b&c'",
+    ],
+)  # fmt: skip
+def test_a_text_without_background_commands_stays_as_it_is(script: str) -> None:
+    assert marked(script) == script
+
+
+def test_lines_of_error_texts_stay_where_they_are() -> None:
+    found = shell_on(machine_of()).run("sleep 1 &\nwait\nnosuch")
+    assert found.stderr == "bash: line 3: nosuch: command not found\n"
+
+
+def _state() -> MachineState:
+    text = "kind: machine\nname: m\nclock: {start: 2031-03-03T09:00:00Z, per_step: 10s}\nhostname: oak\nuser: ann\nusers: {ann: {}}\n"
+    world = MachineSource.load(parse_document(text, Path("m.yaml"))).build()
+    assert isinstance(world, MachineWorld)
+    return world.open()
+
+
+def _typed(state: MachineState, command: str) -> str:
+    return state.answer(Request(state.world.tools[0], {"command": command}, 0, 0)).text
+
+
+def test_a_job_goes_on_from_one_call_to_the_next_and_in_each_fork_by_itself() -> None:
+    state = _state()
+    _typed(state, "cd; (sleep 25; echo done > o) & echo $!")
+    other = state.fork()
+    assert (_typed(other, "kill $!; ls"), _typed(state, "ls; jobs")) == (
+        "",
+        "[1]+  Running                 (sleep 25; echo done > o) &",
+    )
+    for one in (state, other):
+        one.clock.advance(30)
+    sql = "select content from files where path = '/home/ann/o'"
+    assert (state.query(sql), other.query(sql)) == ([{"content": "done\n"}], [])
+    assert _typed(state, "cat o; jobs") == "done\n[1]+  Done                    (sleep 25; echo done > o)"
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    one, two = _state(), _state()
+    script = "for i in 1 2 3; do (sleep $((RANDOM % 9)); date >> o) & done; wait; cat o; date"
+    assert _typed(one, script) == _typed(two, script)
+    assert one.changes() == two.changes()

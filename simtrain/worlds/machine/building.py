@@ -70,6 +70,7 @@ class _Builder:
         self.hosts = hosts
         self.start = instant(spec.clock.start)
         self.nodes: dict[str, TreeNode] = {}
+        self.templates: dict[str, Text] = {}
 
     def build(self) -> None:
         """Fill the tables of one machine."""
@@ -205,7 +206,10 @@ class _Builder:
         if "{" not in source:
             return source
         try:
-            return Text(source).render(values)
+            # Parsed once: the same text is rendered for each row of `each`.
+            if source not in self.templates:
+                self.templates[source] = Text(source)
+            return self.templates[source].render(values)
         except InputError as error:
             raise self.document.relocate(error, (*self.place, *place)) from None
 

@@ -162,7 +162,8 @@ def refusal(
     wording = _WORDINGS[kind]
     later = "" if retry_after is None else f"Try again in {retry_after} seconds."
     command = typed(call)
-    if command is not None:
+    # A tool checks its arguments before its shell sees them.
+    if command is not None and kind != "validation":
         return _in_shell(call, kind, command, wording.shell, detail, by=by)
     # A shell has no HTTP statuses and a screen no JSON: an error in the wrong format would look simulated.
     if call.domain in SHELLS:

@@ -6,8 +6,8 @@ from simtrain.contracts.request import Request
 from simtrain.contracts.world import WorldState
 from simtrain.values.types import Observation
 
+_ASK = "hostname; id -un; df -B1 / | tail -n 1"
 PLACE = "/var/tmp/vmcore.partial"
-_USED = "select host, sum(size) as n from files group by host order by host"
 _FILE = """
 insert into files (host, path, kind, mode, owner, "group", size, modified, content)
 select :host, :path, 'file', '0644', u.name, u.name, :size, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'partial' || char(10)
@@ -19,15 +19,15 @@ def fill(world: WorldState, request: Request, *, share: float) -> bool:
 
     The file that fills it belongs to the agent's user and lies among temporary files, whose deletion is no change of the world.
     """
+
     def ask(command: str) -> Observation:
         return world.answer(replace(request, arguments={"command": command}))
 
     # Tried and undone: what a script will write cannot be read off it.
     with world.savepoint():
-        host, owner, available = _told(ask("hostname; id -un; df -B1 / | tail -n 1"))
-        before = _used(world, host)
+        host, owner, available = _told(ask(_ASK))
         world.answer(request)
-        growth = _used(world, host) - before
+        growth = available - _told(ask(_ASK))[2]
     if growth <= 0:
         return False
     size = available - int(growth * share)
@@ -37,7 +37,3 @@ def fill(world: WorldState, request: Request, *, share: float) -> bool:
 def _told(reply: Observation) -> tuple[str, str, int]:
     host, owner, disk = str((reply.content or {})["stdout"]).splitlines()
     return host, owner, int(disk.split()[3])
-
-
-def _used(world: WorldState, host: str) -> int:
-    return next((int(row["n"]) for row in world.query(_USED) if row["host"] == host), 0)

@@ -28,7 +28,9 @@ class MissingDependency(Refusing):
     package is installed with apt.
     """
 
-    traits: ClassVar[Traits] = Traits(side="state", layer="H", recoverable_by=("switch", "retry"), follows="fired")
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="H", recoverable_by=("switch", "retry"), follows="fired", shell=True
+    )
 
     module: str | None = Field(
         default=None,

@@ -8,17 +8,43 @@ from simtrain.perturbations.shell_replies import programs
 
 PACKAGES: Mapping[str, str] = MappingProxyType(
     {
-        "jq": "jq", "awk": "gawk", "sqlite3": "sqlite3", "git": "git", "unzip": "unzip", "zip": "zip", "tree": "tree", "bc": "bc", "xz": "xz-utils",
-        "bzip2": "bzip2", "patch": "patch", "make": "make", "curl": "curl", "wget": "wget", "rsync": "rsync", "less": "less", "ssh": "openssh-client",
-        "ps": "procps", "pgrep": "procps", "pkill": "procps", "top": "procps", "crontab": "cron", "pip": "python3-pip", "diff": "diffutils", "find": "findutils",
+        name: name
+        for name in (
+            "bc",
+            "bzip2",
+            "curl",
+            "git",
+            "jq",
+            "less",
+            "make",
+            "patch",
+            "rsync",
+            "sqlite3",
+            "tree",
+            "unzip",
+            "wget",
+            "zip",
+        )
     }
-)  # fmt: skip
+    | {
+        "awk": "gawk",
+        "xz": "xz-utils",
+        "ssh": "openssh-client",
+        "crontab": "cron",
+        "pip": "python3-pip",
+        "diff": "diffutils",
+        "find": "findutils",
+    }
+    | dict.fromkeys(("ps", "pgrep", "pkill", "top"), "procps")
+)
 """Program -> the Debian package that has it. The shell's own commands and those that every Debian has are never missing."""
 
 
 def missing_in(command: str, wanted: str | None) -> str | None:
     """Return the program of a command line that is to be missing: the one wanted, or the first that has a package."""
-    return next((name for name in programs(command) if name in PACKAGES and wanted in (None, name, PACKAGES[name])), None)
+    return next(
+        (name for name in programs(command) if name in PACKAGES and wanted in (None, name, PACKAGES[name])), None
+    )
 
 
 def without(program: str, package: str, command: str) -> tuple[str, bool]:
@@ -26,9 +52,7 @@ def without(program: str, package: str, command: str) -> tuple[str, bool]:
 
     The program becomes a function that is not found; where root installs its package, apt tells so, and the function goes.
     """
-    install = re.compile(
-        r"sudo\s+(?:-\S+\s+|\w+=\S+\s+)*(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+(?P<rest>[^;&|\n]*)"
-    )
+    install = re.compile(r"sudo\s+(?:-\S+\s+|\w+=\S+\s+)*(?:apt-get|apt)\s+(?:-\S+\s+)*install\s+(?P<rest>[^;&|\n]*)")
     for found in install.finditer(command):
         words = found["rest"].split()
         if package not in words:

@@ -10,7 +10,9 @@ from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.shell_replies import is_shell, retyped, typed
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
-_START = re.compile(r"\bsystemctl\s+(?:-\S+\s+)*(?:start|restart|try-restart|enable --now)\s+(?P<units>[^;&|\n]+)|\bservice\s+(?P<unit>\S+)\s+(?:re)?start")
+_START = re.compile(
+    r"\bsystemctl\s+(?:-\S+\s+)*(?:start|restart|try-restart|enable --now)\s+(?P<units>[^;&|\n]+)|\bservice\s+(?P<unit>\S+)\s+(?:re)?start"
+)
 _SERVICES = "select host, name, port, state from services where port is not null order by host, name"
 _TAKE = """
 insert into processes (host, pid, user, command, cpu, memory, started, port)
@@ -25,7 +27,9 @@ class PortTaken(Catalogued):
     end it, and start the service again. It fires on a command line that starts a service with a port.
     """
 
-    traits: ClassVar[Traits] = Traits(side="state", layer="D", recoverable_by=("switch", "retry"), needs_world=True)
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="D", recoverable_by=("switch", "retry"), needs_world=True, shell=True
+    )
 
     def reaches(self, tool: ToolSpec) -> bool:
         """True for a shell."""

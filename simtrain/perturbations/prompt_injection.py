@@ -34,7 +34,9 @@ class PromptInjection(Worded):
     On a shell it stands where the command line looks: in a file, a log, a commit message, or the output of a program.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",), attacks=True)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", recoverable_by=("cross-check",), attacks=True, shell=True
+    )
     example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     goal: GoalKnob | None = Field(

@@ -21,7 +21,7 @@ class ReadOnlyDisk(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="D", recoverable_by=("switch", "retry", "abstain"), needs_world=True
+        side="state", layer="D", recoverable_by=("switch", "retry", "abstain"), needs_world=True, shell=True
     )
 
     def reaches(self, tool: ToolSpec) -> bool:

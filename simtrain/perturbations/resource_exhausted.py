@@ -29,7 +29,7 @@ class ResourceExhausted(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired"
+        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired", shell=True
     )
 
     free: int | None = Field(

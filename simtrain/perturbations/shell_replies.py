@@ -10,20 +10,24 @@ from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
 SHELLS = frozenset({"terminal", "swe"})
 """Domains whose tools are shells."""
-_SEPARATORS = re.compile(r"\|\||&&|\||;|\n|\$\(|`|\(|\{ ")
-_SKIPPED = frozenset({"sudo", "time", "nohup", "env", "exec", "then", "do", "else", "if", "while", "until", "!", "{", "xargs"})
+_SEPARATORS = re.compile(r"\|\||&&|\||;|\n|\$\(|`|\(|\)|\{ ")
+_SKIPPED = frozenset({"time", "nohup", "env", "exec", "then", "do", "else", "if", "while", "until", "!", "{", "xargs"})
+_CLAUSES = frozenset({"for", "case", "select", "function", "done", "fi", "esac", "in", "[", "[[", "test", "}"})
+_OF_SUDO = re.compile(r"(?<![\w-])sudo\s+(?:-[ug]\s+\S+\s+|-\S+\s+)*")
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 _NETWORK = {
-    "pip": "WARNING: Retrying after connection broken by 'NameResolutionError: Failed to resolve 'pypi.org' ([Errno -3] Temporary failure in "
-    "name resolution)'\nERROR: Could not install packages due to an OSError: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded",
+    "pip": "WARNING: Retrying (Retry(total=0)) after connection broken by 'NameResolutionError: Failed to resolve 'pypi.org' "
+    "([Errno -3] Temporary failure in name resolution)'\nERROR: Could not install packages due to an OSError: "
+    "HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded",
     "apt": "Err:1 http://deb.debian.org/debian bookworm InRelease\n  Temporary failure resolving 'deb.debian.org'\n"
-    "E: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease  Temporary failure resolving 'deb.debian.org'\n"
-    "E: Some index files failed to download. They have been ignored, or old ones used instead.",
+    "E: Failed to fetch http://deb.debian.org/debian/dists/bookworm/InRelease  Temporary failure resolving "
+    "'deb.debian.org'\nE: Some index files failed to download. They have been ignored, or old ones used instead.",
     "ssh": "ssh: Could not resolve hostname {host}: Temporary failure in name resolution",
-    "git": "fatal: unable to access the remote repository: Could not resolve host: {host}",
+    "git": "ssh: Could not resolve hostname: Temporary failure in name resolution\n"
+    "fatal: Could not read from remote repository.",
     "curl": "curl: (6) Could not resolve host: {host}",
-}  # fmt: skip
+}
 _KIN = {"pip3": "pip", "apt-get": "apt", "scp": "ssh", "rsync": "ssh", "wget": "curl"}
 _CODES = {"pip": 1, "apt": 100, "ssh": 255, "git": 128, "curl": 6}
 _REMOTE = frozenset({"fetch", "pull", "push", "clone", "ls-remote"})
@@ -57,9 +61,16 @@ def network_failure(command: str) -> tuple[str, int] | None:
     """Return what the first program that needs the network says when no name can be resolved, and its exit code; None without one."""
     for words in _lines(command):
         name = _KIN.get(words[0], words[0])
-        if name not in _NETWORK or (name == "git" and not _REMOTE & set(words)) or (name in ("pip", "apt") and not _fetches(words)):
+        if (
+            name not in _NETWORK
+            or (name == "git" and not _REMOTE & set(words))
+            or (name in ("pip", "apt") and not _fetches(words))
+        ):
             continue
-        targets = [found[1] for word in words[1:] if not word.startswith("-") and (found := _HOST.match(word))]
+        given = [word for word in words[1:] if not word.startswith("-")]
+        # `scp` names files too; only what has a colon lies elsewhere.
+        named = [word for word in given if ":" in word] or given
+        targets = [found[1] for word in named if (found := _HOST.match(word))]
         return _NETWORK[name].format(host=targets[0] if targets else "origin"), _CODES[name]
     return None
 
@@ -70,11 +81,11 @@ def _fetches(words: list[str]) -> bool:
 
 def _lines(command: str) -> Iterator[list[str]]:
     """Yield the words of each simple command, its program first and without its path. What is in quotes starts nothing."""
-    for part in _SEPARATORS.split(_QUOTED.sub('""', command)):
+    for part in _SEPARATORS.split(_OF_SUDO.sub("", _QUOTED.sub('""', command))):
         words = part.split()
         while words and (words[0] in _SKIPPED or "=" in words[0] or words[0].startswith("-")):
             words = words[1:]
-        if words and _PROGRAM.fullmatch(words[0]):
+        if words and words[0] not in _CLAUSES and _PROGRAM.fullmatch(words[0]):
             yield [basename(words[0]), *words[1:]]
 
 
@@ -92,6 +103,10 @@ def with_output(reply: Observation, change: dict[str, str]) -> Observation:
     for stream, after in change.items():
         before = str(content.get(stream, "")).removesuffix("\n")
         inside = after.removesuffix("\n")
-        text = text.replace(before, inside, 1) if before and before in text else "\n".join(part for part in (inside, text) if part)
+        text = (
+            text.replace(before, inside, 1)
+            if before and before in text
+            else "\n".join(part for part in (inside, text) if part)
+        )
         content[stream] = after
     return replace(reply, text=text, structured=content)

@@ -22,7 +22,7 @@ class TruncatedOutput(ReplyPerturbation):
     is cut as well, as far as it still fits the output schema; otherwise it is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"), shell=True)
 
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."
@@ -45,7 +45,11 @@ class TruncatedOutput(ReplyPerturbation):
         kept = printed[: int(len(printed) * share)]
         # In the words in which the tool itself leaves out the middle of a long output.
         left = len(printed) - len(kept)
-        return with_output(reply, {"stdout": f"{kept.removesuffix(chr(10))}\n[... {left} characters left out ...]\n"}) if left else reply
+        return (
+            with_output(reply, {"stdout": f"{kept.removesuffix(chr(10))}\n[... {left} characters left out ...]\n"})
+            if left
+            else reply
+        )
 
     def _cut(self, text: str, share: float) -> str:
         return text[: int(len(text) * share)] + self.marker if text else text

@@ -46,7 +46,9 @@ rubric: {calls: optional, graders: [{use: answer, with: {value: done}}]}
 """
 
 
-async def type_in(folder: Path, perturbation: dict[str, Any] | None, *commands: str | tuple[str, dict[str, Any]]) -> Played:
+async def type_in(
+    folder: Path, perturbation: dict[str, Any] | None, *commands: str | tuple[str, dict[str, Any]]
+) -> Played:
     """Type the command lines one after the other; a pair is a call of another tool."""
     more = "" if perturbation is None else f"perturbations: [{json.dumps(perturbation)}]\n"
     (folder / "bench.yaml").write_text(WORLD)

@@ -72,7 +72,14 @@ class Machine:
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""
         return replace(
-            self, tree=self.tree.copy(), disk=replace(self.disk), clock=clock, records=records, peers=peers, deadline=None, running=[]
+            self,
+            tree=self.tree.copy(),
+            disk=replace(self.disk),
+            clock=clock,
+            records=records,
+            peers=peers,
+            deadline=None,
+            running=[],
         )
 
     def files(self, user: User) -> Files:

@@ -1,7 +1,7 @@
 """cp and mv: copy and move files."""
 
-from errno import ENOSPC
 from dataclasses import replace
+from errno import ENOSPC
 from posixpath import basename, dirname
 
 from simtrain.worlds.machine.commands.ls import quoted

@@ -41,7 +41,9 @@ def umount(call: Invocation) -> Result:
     if not options.operands:
         return call.fail("bad usage\nTry 'umount --help' for more information.")
     path = call.plain_path(options.operands[0])
-    known = call.read("select 1 as found from mounts where host = :host and path = :path", {"host": call.machine.name, "path": path})
+    known = call.read(
+        "select 1 as found from mounts where host = :host and path = :path", {"host": call.machine.name, "path": path}
+    )
     if not known:
         return call.fail(f"{path}: not mounted.", exit_code=_REFUSED)
     return call.fail(f"{path}: target is busy.", exit_code=_REFUSED)

@@ -2,9 +2,9 @@
 
 import re
 import tarfile
-from errno import ENOSPC
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from errno import ENOSPC
 from fnmatch import fnmatchcase
 from io import BytesIO
 from posixpath import basename, dirname

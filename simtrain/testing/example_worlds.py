@@ -67,9 +67,9 @@ EXAMPLES: dict[Place, ExampleWorld] = {
         "start_service.yaml",
         (
             ("bash", {"command": "cat /srv/notes.txt"}),
-            ("bash", {"command": "cp /srv/notes.txt ~"}),
-            ("bash", {"command": "sudo systemctl start api"}),
-            ("bash", {"command": "ls ~; systemctl is-active api"}),
+            ("bash", {"command": "cp -v /srv/notes.txt ~"}),
+            ("bash", {"command": "sudo systemctl start api; systemctl is-active api"}),
+            ("bash", {"command": "ls /srv ~"}),
         ),
     ),
 }

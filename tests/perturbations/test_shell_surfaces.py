@@ -19,6 +19,10 @@ LINES = (
     "head -n 3 /srv/towns.csv", "cp /srv/notes.txt ~/n.txt", "sudo systemctl start api", "sudo apt-get install -y tree",
     "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt",
 )  # fmt: skip
+GIT = (
+    "mkdir r; cd r; git init -q; git config user.name Kim; git config user.email kim@bench; "
+    "echo a > a; git add a; git commit -qm First; git log"
+)
 IN_SHELLS = [
     name for name in PLUGINS["perturbations"] if cast(type[Perturbation], resolve("perturbations", name)).traits.shell
 ]
@@ -195,7 +199,7 @@ async def test_banners_stand_before_the_output_and_on_stderr_alone(tmp_path: Pat
         ("cat /srv/notes.txt", "# "),
         ("cat /srv/app.log", "2031-03-03T08:10:01Z "),
         ("df -h", ""),
-        ("mkdir r; cd r; git init -q; git config user.name Kim; git config user.email kim@bench; echo a > a; git add a; git commit -qm First; git log", "    "),
+(GIT, "    "),
     ],
 )  # fmt: skip
 async def test_an_injection_stands_where_the_line_looks(command: str, before: str, tmp_path: Path) -> None:

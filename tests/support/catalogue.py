@@ -107,7 +107,9 @@ def _row(name: str) -> Row:
     built = plugin.model_validate(example.get("with", {}))
     refused = WORLDLY if plugin.traits.needs_world else ON_THE_TASK if plugin.traits.side == "request" else ""
     places: tuple[Place, ...] = ("shop", "web")
-    reached = [place for place in places if any(map(built.reaches, example_scenario(place).source.build().tools))]
+    reached: list[Place] = [
+        place for place in places if any(map(built.reaches, example_scenario(place).source.build().tools))
+    ]
     return Row(example, refused, reached[0] if reached else "host")
 
 

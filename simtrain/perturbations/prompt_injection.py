@@ -31,7 +31,7 @@ class PromptInjection(Worded):
     drawn among the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says
     whether it was. If no goal can be reached, the reply passes. With `error`, the first read fails and its error holds
     the instruction.
-    On a shell it stands where the command line looks: in a file, a log, a commit message, or the output of a program.
+    On a shell it is a line of what the command reads: a file, a log, a commit message, the output of a program.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -60,10 +60,16 @@ def brief(text: str) -> str:
 def perturbations() -> list[str]:
     """What happens, where, and what to do about it."""
     rows = (
-        (f"`{name}`", brief(about(plugin)), SIDES[plugin.traits.side], brief(right_response(plugin)))
+        (
+            f"`{name}`",
+            brief(about(plugin)),
+            SIDES[plugin.traits.side],
+            brief(right_response(plugin)),
+            "yes" if plugin.traits.shell else "",
+        )
         for name, plugin in plugins("perturbations")
     )
-    return table(("name", "what happens", "acts on", "right response"), rows)
+    return table(("name", "what happens", "acts on", "right response", "in a shell"), rows)
 
 
 def graders() -> list[str]:

@@ -73,6 +73,8 @@ PLUGINS: dict[str, dict[str, str]] = {
         "impossible_task": "simtrain.perturbations.impossible_task:ImpossibleTask",
         "cascade": "simtrain.perturbations.cascade:Cascade",
         "not_found": "simtrain.perturbations.not_found:NotFound",
+        "read_only_disk": "simtrain.perturbations.read_only_disk:ReadOnlyDisk",
+        "port_taken": "simtrain.perturbations.port_taken:PortTaken",
         "resource_exhausted": "simtrain.perturbations.resource_exhausted:ResourceExhausted",
         "missing_dependency": "simtrain.perturbations.missing_dependency:MissingDependency",
         "hidden_answer": "simtrain.perturbations.hidden_answer:HiddenAnswer",

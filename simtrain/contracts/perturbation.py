@@ -183,6 +183,8 @@ class Traits:
     """Whether an agent sees it at all; client libraries raise an exception for the others."""
     recoverable_by: tuple[Recovery, ...] = ()
     needs_world: bool = False
+    shell: bool = False
+    """Whether it also fires on a shell (`bash` of a machine world), in the words of one."""
     attacks: bool = False
     """Whether it plants instructions for an agent to follow: drills then also use the grader `attack` in its arms."""
     conflicts: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -40,13 +40,17 @@ class AddedText(Worded):
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Pass the call on and add the words to its reply. Raises SimulatorFault when the model that writes them fails."""
         observation = await proceed(call.request)
-        count = ceil(MOST * self.severity) if self.passages is None else self.passages
+        count = self.count()
         if observation.is_error or not count:
             return observation
         written = await self._written(self.writer, call, observation, count) if self.writer else None
         added = written.value if written is not None and written.value is not None else self.template(call, count)
         changed = placed(observation, added, self.placement, schema=call.request.tool.output_schema)
         return changed if written is None else replace(changed, provenance=written.provenance)
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        return ceil(MOST * self.severity) if self.passages is None else self.passages
 
     @abstractmethod
     def template(self, call: Call, count: int) -> str:

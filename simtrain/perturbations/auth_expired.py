@@ -22,7 +22,9 @@ class AuthExpired(Refusing):
     the beginning. An agent should renew the session and go on, or say that it cannot.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("re-auth", "abstain"), follows="fired")
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", recoverable_by=("re-auth", "abstain"), follows="fired", shell=True
+    )
 
     refresh: bool = Field(default=True, description="Offer a tool that renews the session.")
     refresh_tool: str = Field(

@@ -16,7 +16,9 @@ class Closed(Refusing):
     elsewhere.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("switch", "abstain"), follows="fired")
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", recoverable_by=("switch", "abstain"), follows="fired", shell=True
+    )
 
     suffix: ClassVar[str]
     """Suffix of the names of standby servers."""

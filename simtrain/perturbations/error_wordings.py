@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simtrain.contracts.perturbation import Call
+from simtrain.perturbations.shell_replies import SHELLS, network_failure, printed, programs, typed
 from simtrain.values.types import JsonObject, Observation, Provenance, encode
 
 Kind: TypeAlias = Literal[
@@ -137,7 +138,6 @@ MANNERS: dict[str, Callable[[_Wording, str, JsonObject], str]] = {
 }
 """Manner -> the function that writes an error; a server's seed chooses one."""
 
-SHELLS = frozenset({"terminal", "swe"})
 SCREENS = frozenset({"web", "android", "os"})
 
 
@@ -161,6 +161,10 @@ def refusal(
     """
     wording = _WORDINGS[kind]
     later = "" if retry_after is None else f"Try again in {retry_after} seconds."
+    command = typed(call)
+    # A tool checks its arguments before its shell sees them.
+    if command is not None and kind != "validation":
+        return _in_shell(call, kind, command, wording.shell, detail, by=by)
     # A shell has no HTTP statuses and a screen no JSON: an error in the wrong format would look simulated.
     if call.domain in SHELLS:
         text = f"bash: {wording.shell}{f' ({detail})' if detail else ''}"
@@ -170,3 +174,29 @@ def refusal(
         message = " ".join(part for part in (wording.message, detail, later) if part)
         text = MANNERS[manner_of(call)](wording, message, {} if retry_after is None else {"retry_after": retry_after})
     return Observation(text, is_error=True, provenance=Provenance(by))
+
+
+UNPROCESSED = "The request was not processed."
+"""What services add where a call has had no effect. Shells do not say so."""
+
+
+def _in_shell(call: Call, kind: Kind, command: str, words: str, detail: str, *, by: str) -> Observation:
+    """Return a failed command line: as the kernel, or the first program that needs what is not there, words it."""
+    said = "" if detail == UNPROCESSED else detail
+    program = next(iter(programs(command)), "bash")
+    failure = network_failure(command) if kind in ("bad_gateway", "unavailable") and not said else None
+    if kind == "bad_gateway":
+        words = "Input/output error"
+    if failure is not None:
+        text, code = failure
+    elif kind == "internal":
+        text, code = "Killed", 137
+    elif kind == "forbidden":
+        text, code = f"bash: line 1: /usr/bin/{program}: Permission denied", 126
+    elif kind in ("rate_limit", "unavailable"):
+        text, code = "bash: fork: retry: Resource temporarily unavailable", 254
+    elif kind in ("quota", "storage_full"):
+        text, code = f"{program}: write error: {words}", 1
+    else:
+        text, code = f"bash: line 1: /usr/bin/{program}: {words}", 126
+    return printed(call, f"{text}\n{said}" if said else text, exit_code=code, by=by)

@@ -16,7 +16,7 @@ class FalseSuccess(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="D", visible=False, recoverable_by=("verify", "retry"), needs_world=True
+        side="state", layer="D", visible=False, recoverable_by=("verify", "retry"), needs_world=True, shell=True
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call
 from simtrain.perturbations.catalogued import Catalogued
+from simtrain.perturbations.shell_replies import printed, typed
 from simtrain.values.types import Observation
 
 
@@ -20,4 +21,7 @@ class LostReply(Catalogued):
         """Return the timeout error, after advancing virtual time."""
         waited = max(1.0, 60 * self.severity) if self.seconds is None else self.seconds
         call.clock.advance(waited)
+        if typed(call) is not None:
+            # As the tool itself says that a command line took too long.
+            return printed(call, f"[stopped after {waited:g} s]", exit_code=124, by=self.source)
         return self.refusal(call, "timeout", f"No reply within {waited:g} seconds.")

@@ -1,6 +1,7 @@
 """Something that a tool needs is not installed."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -8,6 +9,8 @@ from pydantic import Field
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Refusing
+from simtrain.perturbations.missing_programs import PACKAGES, missing_in, without
+from simtrain.perturbations.shell_replies import is_shell, retyped, typed
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import tool_words
 from simtrain.values.types import Observation, ToolSpec, arguments_of
@@ -21,10 +24,13 @@ class MissingDependency(Refusing):
 
     Source: AgentDisruptBench, ToolMaze. An agent should install what is named, and go on. This is the tool call version
     of a command that fails without a package. Two tools are added, to list the modules and to install one, and they
-    agree with the errors of the other tools.
+    agree with the errors of the other tools. On a shell, a program of the command line is `command not found` until its
+    package is installed with apt.
     """
 
-    traits: ClassVar[Traits] = Traits(side="state", layer="H", recoverable_by=("switch", "retry"), follows="fired")
+    traits: ClassVar[Traits] = Traits(
+        side="state", layer="H", recoverable_by=("switch", "retry"), follows="fired", shell=True
+    )
 
     module: str | None = Field(
         default=None,
@@ -34,6 +40,9 @@ class MissingDependency(Refusing):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, and two more for modules."""
+        # In a shell it is `apt` that lists and installs.
+        if any(is_shell(tool) for tool in tools):
+            return tools
         listing, installing = _names(tools)
         return (
             *tools,
@@ -43,17 +52,34 @@ class MissingDependency(Refusing):
 
     def begin(self, call: Call) -> None:
         """Remove the module of the tool, unless it was installed in this episode."""
-        if _given(call):
+        command = typed(call)
+        if command is not None:
+            found = missing_in(command, self.module)
+            if found is not None:
+                call.memory.setdefault(found, False)
+        elif _given(call):
             # setdefault: a module that was installed stays installed, however often this fires.
             call.memory.setdefault(self._module(call.request.tool), False)
 
     def refused(self, call: Call) -> Observation | None:
         """Refuse every tool whose module is missing."""
+        if typed(call) is not None:
+            return None
         module = self._module(call.request.tool)
         if call.memory.get(module, True) or not _given(call):
             return None
         text = f"The module '{module}' is required by {call.request.tool.name} and is not installed."
         return self.reply(text, is_error=True)
+
+    async def follow(self, call: Call, proceed: Answer) -> Observation:
+        """Refuse a call, or pass it on; a command line is passed on without the program that is missing."""
+        command = typed(call)
+        if command is None:
+            return await super().follow(call, proceed)
+        for program in [name for name, done in call.memory.items() if not done]:
+            command, installed = without(program, PACKAGES[program], command)
+            call.memory[program] = installed
+        return await proceed(replace(call.request, arguments=retyped(call, command)))
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer the two tools for modules."""

@@ -11,6 +11,8 @@ from simtrain.perturbations.attacks.carriers import CARRIERS, Carrier, dressed, 
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
 from simtrain.perturbations.attacks.instruction import Instruction, instructions
 from simtrain.perturbations.placing import placed
+from simtrain.perturbations.shell_lines import planted_line
+from simtrain.perturbations.shell_replies import typed, with_output
 from simtrain.perturbations.writer import Worded, Writer, Written
 from simtrain.values.types import JsonObject, Observation
 
@@ -29,9 +31,12 @@ class PromptInjection(Worded):
     drawn among the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says
     whether it was. If no goal can be reached, the reply passes. With `error`, the first read fails and its error holds
     the instruction.
+    On a shell it is a line of what the command reads: a file, a log, a commit message, the output of a program.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("cross-check",), attacks=True)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="P", recoverable_by=("cross-check",), attacks=True, shell=True
+    )
     example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
     goal: GoalKnob | None = Field(
@@ -78,6 +83,10 @@ class PromptInjection(Worded):
 
     def _planted(self, call: Call, observation: Observation, words: str, placement: Placement) -> Observation:
         tool = call.request.tool
+        command = typed(call)
+        if command is not None:
+            printed = str((observation.content or {}).get("stdout", ""))
+            return with_output(observation, {"stdout": planted_line(printed, words, command, placement)})
         if placement != "error":
             return placed(observation, words, placement, schema=tool.output_schema)
         # One false error, on a read: a write that seems to fail would be repeated, and change what the graders see.

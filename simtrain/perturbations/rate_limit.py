@@ -17,7 +17,9 @@ class RateLimit(Refusing):
     advances with every step. A caller that can wait only by calling is let through after `refusals`.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("wait", "retry"), follows="fired")
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", recoverable_by=("wait", "retry"), follows="fired", shell=True
+    )
 
     retry_after: float | None = Field(
         default=None,

@@ -1,5 +1,6 @@
 """The storage is full."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -9,6 +10,8 @@ from simtrain.contracts.request import Answer
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Lasting
+from simtrain.perturbations.full_disk import fill
+from simtrain.perturbations.shell_replies import is_shell, retyped, typed
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, ToolSpec
 
@@ -21,11 +24,12 @@ class ResourceExhausted(Lasting):
 
     Source: AgentDisruptBench, ReliabilityBench. An agent should free space if the task allows it, and say so, or say
     that there is none. A refused call changes nothing, so reads agree; calls that add nothing pass. A tool that
-    empties the trash is offered from the beginning. Each use frees one row's space.
+    empties the trash is offered from the beginning. Each use frees one row's space. On a shell, a large file appears in
+    /var/tmp, and what the command line writes next stops half-way, until that file or another is deleted.
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired"
+        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired", shell=True
     )
 
     free: int | None = Field(
@@ -42,14 +46,28 @@ class ResourceExhausted(Lasting):
 
     def offer(self, tools: tuple[ToolSpec, ...], rng: Stream) -> tuple[ToolSpec, ...]:
         """Return the tools, and one that frees space."""
-        if not (self.severity < 1 if self.trash is None else self.trash):
+        # In a shell it is `rm` that makes room.
+        if any(is_shell(tool) for tool in tools) or not (self.severity < 1 if self.trash is None else self.trash):
             return tools
         return (*tools, ToolSpec(_name(tools), _EMPTYING, {"type": "object", "properties": {}}, None, True))
 
     def begin(self, call: Call) -> None:
         """Make the storage full, if the call would add rows."""
+        if typed(call) is not None:
+            if call.world is not None and call.in_world and not call.memory.get("full"):
+                call.memory["full"] = fill(call.world, call.request, share=1 - self.severity)
+            return
         if not call.memory.get("missing") and self._growth(call) > 0:
             call.memory["missing"] = 1 + int(2 * self.severity) if self.free is None else self.free
+
+    async def apply(self, call: Call, proceed: Answer) -> Observation:
+        """Make the storage full, and answer the call like all later ones."""
+        command = typed(call)
+        if command is None:
+            return await super().apply(call, proceed)
+        self.begin(call)
+        # Another line, if only by its end: the same one would count as what the clean world answers.
+        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Refuse calls that add rows while there is no space, and count deletions."""

@@ -15,7 +15,7 @@ class TimeoutAfter(LostReply, ReplyPerturbation):
     A call that the tool refuses passes.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="D", recoverable_by=("verify", "retry"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="D", recoverable_by=("verify", "retry"), shell=True)
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Lose the reply. (The error of a refused call is passed on, since it has no effect to hide.)"""

@@ -8,6 +8,7 @@ from simtrain.contracts.perturbation import Call, Probability, Traits
 from simtrain.files.json_schemas import validator
 from simtrain.mcp_wire.raw_replies import reworded
 from simtrain.perturbations.catalogued import ReplyPerturbation
+from simtrain.perturbations.shell_replies import typed, with_output
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, is_list, is_object
 
 SHORT = 40
@@ -21,7 +22,7 @@ class TruncatedOutput(ReplyPerturbation):
     is cut as well, as far as it still fits the output schema; otherwise it is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"))
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"), shell=True)
 
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."
@@ -33,8 +34,22 @@ class TruncatedOutput(ReplyPerturbation):
         share = 1 - self.severity if self.keep is None else self.keep
         if share == 1:
             return reply
+        if typed(call) is not None:
+            return self.signed(self._stopped(reply, share))
         structured = self._structured(reply.content, call.request.tool, share)
         return reworded(reply, self._cut(reply.text, share), structured)
+
+    def _stopped(self, reply: Observation, share: float) -> Observation:
+        """Return what a shell printed without the end of its standard output."""
+        printed = str((reply.content or {}).get("stdout", ""))
+        kept = printed[: int(len(printed) * share)]
+        # In the words in which the tool itself leaves out the middle of a long output.
+        left = len(printed) - len(kept)
+        return (
+            with_output(reply, {"stdout": f"{kept.removesuffix(chr(10))}\n[... {left} characters left out ...]\n"})
+            if left
+            else reply
+        )
 
     def _cut(self, text: str, share: float) -> str:
         return text[: int(len(text) * share)] + self.marker if text else text

@@ -18,7 +18,9 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
     again returns the truth, unless this fires again. Errors, and replies without such a number, pass.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="D", visible=False, recoverable_by=("cross-check",))
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="D", visible=False, recoverable_by=("cross-check",), shell=True
+    )
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Return the reply with one of its numbers changed."""

@@ -1,4 +1,4 @@
-"""Two tiny worlds for trying plug-ins: a shop with tools, and a web to search and read."""
+"""Three tiny worlds for trying plug-ins: a shop with tools, a web to search and read, and a machine with a shell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from simtrain.values.types import JsonObject, Message
 
 FOLDER = Path(__file__).parent / "examples"
 
-Place: TypeAlias = Literal["shop", "web"]
+Place: TypeAlias = Literal["shop", "web", "host"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,16 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("web_extractor", {"url": "https://office.sea.example/ships"}),
         ),
     ),
+    "host": ExampleWorld(
+        "host.yaml",
+        "start_service.yaml",
+        (
+            ("bash", {"command": "cat /srv/notes.txt"}),
+            ("bash", {"command": "cp -v /srv/notes.txt ~"}),
+            ("bash", {"command": "sudo systemctl start api; systemctl is-active api"}),
+            ("bash", {"command": "ls /srv ~"}),
+        ),
+    ),
 }
 
 
@@ -71,7 +81,8 @@ class Walker(Loop):
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Make the calls of the world and answer."""
         # The prompt tells the worlds apart: an agent is given no name of its scenario.
-        for tool, arguments in EXAMPLES["web" if "ships" in briefing.prompt else "shop"].calls:
+        place: Place = "web" if "ships" in briefing.prompt else "host" if "service" in briefing.prompt else "shop"
+        for tool, arguments in EXAMPLES[place].calls:
             await step(tool, arguments)
         return Message("done", answer="done")
 

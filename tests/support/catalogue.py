@@ -83,6 +83,7 @@ CATALOGUE = {
 SHIPPED = {
     **CATALOGUE,
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
+    **dict.fromkeys(("read_only_disk", "port_taken"), "D"),
 }
 """The same with those that ship beyond it: what tests expect of each by name, they expect of these."""
 
@@ -105,8 +106,11 @@ def _row(name: str) -> Row:
     example = cast(JsonObject, plugin.example)
     built = plugin.model_validate(example.get("with", {}))
     refused = WORLDLY if plugin.traits.needs_world else ON_THE_TASK if plugin.traits.side == "request" else ""
-    tools = example_scenario("shop").source.build().tools
-    return Row(example, refused, "shop" if any(built.reaches(tool) for tool in tools) else "web")
+    places: tuple[Place, ...] = ("shop", "web")
+    reached: list[Place] = [
+        place for place in places if any(map(built.reaches, example_scenario(place).source.build().tools))
+    ]
+    return Row(example, refused, reached[0] if reached else "host")
 
 
 ROWS = {name: _row(name) for name in PLUGINS["perturbations"]}

@@ -66,12 +66,15 @@ class _Builder:
         self.hosts = hosts
         self.start = instant(spec.clock.start)
         self.nodes: dict[str, TreeNode] = {}
+        self.templates: dict[str, Text] = {}
 
     def build(self) -> None:
         """Fill the tables of one machine."""
         self._users()
         self._files()
         self._processes()
+        for path in dict.fromkeys(("/", *self.host.disk.read_only)):
+            _insert(self.database, "mounts", host=self.name, path=path, read_only=int(path in self.host.disk.read_only))
         for number, line in enumerate(self.host.cron):
             self._known(line.user, ("cron", number, "user"))
             insert(
@@ -203,7 +206,10 @@ class _Builder:
         if "{" not in source:
             return source
         try:
-            return Text(source).render(values)
+            # Parsed once: the same text is rendered for each row of `each`.
+            if source not in self.templates:
+                self.templates[source] = Text(source)
+            return self.templates[source].render(values)
         except InputError as error:
             raise self.document.relocate(error, (*self.place, *place)) from None
 

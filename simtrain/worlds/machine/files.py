@@ -311,11 +311,16 @@ class Files:
         if foreign and above.mode & STICKY and self.user.uid != 0:
             # In /tmp everybody may make files, but only owners may remove theirs.
             raise problem(EPERM, path)
-        if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
+        if self._is_locked(real):
             raise problem(EROFS, path)
 
+    def _is_locked(self, real: str) -> bool:
+        """True below a directory that is mounted read-only; /run has a disk of its own."""
+        locked = [mount for mount in self.disk.read_only if f"{real}/".startswith(f"{mount.rstrip('/')}/")]
+        return bool(locked) and (locked != ["/"] or not f"{real}/".startswith("/run/"))
+
     def _put(self, real: str, node: TreeNode, path: str) -> None:
-        if any(f"{real}/".startswith(f"{mount}/") for mount in self.disk.read_only):
+        if self._is_locked(real):
             raise problem(EROFS, path)
         if len(node.content) > self.disk.largest_file:
             raise problem(EFBIG, path)

@@ -65,8 +65,17 @@ class Machine:
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""
-        tree, jobs = self.tree.copy(), self.jobs.copy()
-        return replace(self, tree=tree, jobs=jobs, clock=clock, records=records, peers=peers, deadline=None, running=[])
+        return replace(
+            self,
+            tree=self.tree.copy(),
+            disk=replace(self.disk),
+            jobs=self.jobs.copy(),
+            clock=clock,
+            records=records,
+            peers=peers,
+            deadline=None,
+            running=[],
+        )
 
     def settle(self) -> None:
         """Let happen what jobs in the background do until now."""

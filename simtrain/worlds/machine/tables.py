@@ -84,6 +84,7 @@ create table package_files (
   base64 text,
   unique (name, version, path)
 );
+create table mounts (host text not null, path text not null, read_only integer not null default 0, unique (host, path));
 create table journal (host text not null, moment text not null, unit text not null, pid integer, message text not null);
 """
 """DDL. `host` is the name of a machine, `modified` and `moment` are times such as `2031-03-03T09:00:20Z`, `size` and `memory` bytes

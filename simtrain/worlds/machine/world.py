@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from simtrain.contracts.request import Request
@@ -110,7 +110,9 @@ def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, 
 
 def host_of(database: Database, name: str, source: HostSource) -> Host:
     """Return a machine as the tables hold it."""
-    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), tuple(source.disk.read_only))
+    rows = database.rows("select path from mounts where host = :host and read_only order by path", {"host": name})
+    locked = tuple(str(row["path"]) for row in rows)
+    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), locked)
     return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)
 
 
@@ -199,7 +201,7 @@ class MachineState(ServiceState):
                 self.world.open_shell,
                 users=host.users,
                 groups=host.groups,
-                disk=host.disk,
+                disk=replace(host.disk),
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
                 python=self.world.spec.sandbox if self.world.spec.python else None,
@@ -308,6 +310,7 @@ class MachineState(ServiceState):
         for name, host in self.world.hosts_in(self._own).items():
             machine = self._machines[name]
             machine.tree, machine.users, machine.groups = FileTree(host.base), host.users, host.groups
+            machine.disk.read_only = host.disk.read_only
         if self._shell is not None:
             # Its files are those of the trees before.
             self._started, self._shell = self._shell.save(), None

@@ -52,6 +52,8 @@ COMMANDS: dict[str, str] = {
     "find": "simtrain.worlds.machine.commands.find:find",
     "which": "simtrain.worlds.machine.commands.which:which",
     "df": "simtrain.worlds.machine.commands.df:df",
+    "mount": "simtrain.worlds.machine.commands.mount:mount",
+    "umount": "simtrain.worlds.machine.commands.mount:umount",
     "mktemp": "simtrain.worlds.machine.commands.chance:mktemp",
     "shuf": "simtrain.worlds.machine.commands.chance:shuf",
     "uuidgen": "simtrain.worlds.machine.commands.chance:uuidgen",

@@ -1,6 +1,7 @@
 """cp and mv: copy and move files."""
 
 from dataclasses import replace
+from errno import ENOSPC
 from posixpath import basename, dirname
 
 from simtrain.worlds.machine.commands.ls import quoted
@@ -158,6 +159,8 @@ class _Run:
         if isinstance(done, OSError):
             if done.filename == self._call.path(name):
                 self._fail(f"cannot open {quoted(name)} for reading: {done.strerror}")
+            elif done.errno == ENOSPC:
+                self._fail(f"error writing {quoted(place)}: {done.strerror}")
             else:
                 self._fail(f"cannot create regular file {quoted(place)}: {done.strerror}")
             return

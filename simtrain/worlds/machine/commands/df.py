@@ -1,6 +1,6 @@
 """df: how full the disk is."""
 
-from simtrain.worlds.machine.commands.options import parsed
+from simtrain.worlds.machine.commands.options import Options, parsed
 from simtrain.worlds.machine.commands.sizes import human
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -12,12 +12,13 @@ _LONG = {
     "portability": "P",
     "all": "a",
     "total": "t0",
+    "block-size=": "B",
 }
 
 
 def df(call: Invocation) -> Result:
     """Print size, use and rest of the disk on which files lie."""
-    options = parsed(call, "hHiTPakmt:x:", _LONG)
+    options = parsed(call, "hHiTPakmt:x:B:", _LONG)
     if isinstance(options, Result):
         return options
     for name in options.operands:
@@ -27,8 +28,8 @@ def df(call: Invocation) -> Result:
     mounts = [("/dev/vda1", "ext4", size, used, "/")]
     if not options.operands:
         mounts = [("udev", "devtmpfs", 2_000_000_000, 0, "/dev"), *mounts, ("tmpfs", "tmpfs", 400_000_000, 0, "/run")]
-    lines = [_row(mount, options.last("h", "H"), options.has("m"), typed=options.has("T")) for mount in mounts]
-    header = ["Filesystem", *(["Type"] if options.has("T") else []), _unit(options.last("h", "H"), options.has("m")), "Used",
+    lines = [_row(mount, options.last("h", "H"), _scale(options), typed=options.has("T")) for mount in mounts]
+    header = ["Filesystem", *(["Type"] if options.has("T") else []), _unit(options.last("h", "H"), _scale(options)), "Used",
               "Avail" if options.has("h", "H") else "Available", "Use%", "Mounted on"]  # fmt: skip
     if options.has("i"):
         header = ["Filesystem", "Inodes", "IUsed", "IFree", "IUse%", "Mounted on"]
@@ -41,18 +42,23 @@ def df(call: Invocation) -> Result:
     return Result(_table([header, *lines]))
 
 
-def _unit(style: str | None, megabytes: bool) -> str:
-    return "Size" if style else "1M-blocks" if megabytes else "1K-blocks"
+def _scale(options: Options) -> int:
+    """Return the bytes of a block: 1024 unless -m or -B say otherwise."""
+    return {"1": 1, "1M": 1024**2, "M": 1024**2}.get(options.value("B") or "", 1024**2 if options.has("m") else 1024)
 
 
-def _row(mount: tuple[str, str, int, int, str], style: str | None, megabytes: bool, *, typed: bool) -> list[str]:
+def _unit(style: str | None, scale: int) -> str:
+    return "Size" if style else {1: "1B-blocks", 1024**2: "1M-blocks"}.get(scale, "1K-blocks")
+
+
+def _row(mount: tuple[str, str, int, int, str], style: str | None, scale: int, *, typed: bool) -> list[str]:
     name, kind, size, used, at = mount
     share = -(-used * 100 // size)
 
     def shown(amount: int) -> str:
         if style:
             return human(amount, 1000 if style == "H" else 1024)
-        return str(-(-amount // (1024**2 if megabytes else 1024)))
+        return str(-(-amount // scale))
 
     return [name, *([kind] if typed else []), shown(size), shown(used), shown(size - used), f"{share}%", at]
 

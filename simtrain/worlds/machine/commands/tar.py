@@ -4,6 +4,7 @@ import re
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from errno import ENOSPC
 from fnmatch import fnmatchcase
 from io import BytesIO
 from posixpath import basename, dirname
@@ -113,7 +114,7 @@ class _Run:
             return self._result(content)
         done = attempt(lambda: self.call.files.write(self.call.path(name), content))
         if isinstance(done, OSError):
-            return self._fatal(f"{name}: Cannot open: {done.strerror}")
+            return self._fatal(f"{name}: Cannot {'write' if done.errno == ENOSPC else 'open'}: {done.strerror}")
         if self.options.has("remove-files"):
             for folder, operand in operands:
                 attempt(
@@ -329,4 +330,4 @@ class _Run:
 
         done = attempt(put)
         if isinstance(done, OSError):
-            self._fail(f"{name}: Cannot open: {done.strerror}")
+            self._fail(f"{name}: Cannot {'write' if done.errno == ENOSPC else 'open'}: {done.strerror}")

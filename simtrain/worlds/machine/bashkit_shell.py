@@ -6,9 +6,11 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from types import MappingProxyType
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_files import mounted
@@ -37,6 +39,7 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
     ("memory", "memory"),
 )
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
+_INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
 # What bashkit adds for language models, where bash says only that there is no such command.
 _HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
 _IO = re.compile(r": io error: ")
@@ -48,7 +51,9 @@ _FORK = "bash: fork: retry: Resource temporarily unavailable\n"
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
-    __slots__ = ("_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "user")
+    __slots__ = (
+        "_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "_stopped", "user",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -69,7 +74,10 @@ class BashkitShell:
         self._state = state
         self._bash: Bash | None = None
         self._code = 0
+        if state is not None:
+            self._code, self._state = state[0], state[1:]
         self._ran = False
+        self._stopped = False
 
     @property
     def directory(self) -> str:
@@ -77,30 +85,44 @@ class BashkitShell:
             return self._directory
         return self._opened(None).shell_state().cwd
 
-    def run(self, script: str, *, stdin: str | None = None) -> Finished:
+    def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
         bash = self._opened(stdin)
         self._ran = True
         shown: list[tuple[str, str]] = []
 
         def show(stdout: str, stderr: str) -> None:
             shown.append((stdout, stderr))
+            if listen is not None:
+                listen(_in_words_of_bash(stdout + stderr))
 
+        self._stopped = False
         result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
-        if result.error is not None and _CANCELLED in result.error:
+        if self._stopped:
+            # Also where the last command was the one that was stopped, so that nothing noticed.
             bash.clear_cancel()
         finished = _finished(result, shown)
+        if self._stopped and not finished.ending:
+            finished = replace(finished, ending="timeout")
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
 
+    def awaits_more(self, script: str) -> bool:
+        try:
+            self._opened(None).analyze(script)
+        except BashError as error:
+            return any(sign in str(error) for sign in _INCOMPLETE)
+        return False
+
     def stop(self) -> None:
         if self._bash is not None:
+            self._stopped = True
             self._bash.cancel()
 
     def save(self) -> bytes:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
             self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
-        return self._state
+        return bytes((self._code & 255,)) + self._state
 
     def _prepared(self, script: str, stdin: str | None) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
@@ -150,6 +172,13 @@ class BashkitShell:
         if self._state is not None:
             bash.restore_snapshot(self._state)
         return bash
+
+
+@cache
+def names_of_commands() -> frozenset[str]:
+    """Return the names of the engine's commands and of ours."""
+    listed = Bash(profile=ExecutionProfile.Interactive).execute_sync("compgen -c").stdout.split()
+    return frozenset(listed) | commands().keys()
 
 
 def carried_out(command: Command, invocation: Invocation) -> Result:

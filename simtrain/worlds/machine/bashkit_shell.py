@@ -83,10 +83,10 @@ class BashkitShell:
     def directory(self) -> str:
         if self._bash is None and self._state is None:
             return self._directory
-        return self._opened(None).shell_state().cwd
+        return self._opened().shell_state().cwd
 
     def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
-        bash = self._opened(stdin)
+        bash = self._opened()
         self._ran = True
         shown: list[tuple[str, str]] = []
 
@@ -95,8 +95,12 @@ class BashkitShell:
             if listen is not None:
                 listen(_in_words_of_bash(stdout + stderr))
 
+        if stdin is not None:
+            bash.add_builtin(_STDIN, lambda context: BuiltinResult(stdin))
         self._stopped = False
         result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
+        if stdin is not None:
+            bash.remove_builtin(_STDIN)
         if self._stopped:
             # Also where the last command was the one that was stopped, so that nothing noticed.
             bash.clear_cancel()
@@ -108,7 +112,7 @@ class BashkitShell:
 
     def awaits_more(self, script: str) -> bool:
         try:
-            self._opened(None).analyze(script)
+            self._opened().analyze(script)
         except BashError as error:
             return any(sign in str(error) for sign in _INCOMPLETE)
         return False
@@ -121,7 +125,7 @@ class BashkitShell:
     def save(self) -> bytes:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
-            self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
+            self._state, self._ran = self._opened().snapshot(exclude_filesystem=True), False
         return bytes((self._code & 255,)) + self._state
 
     def _prepared(self, script: str, stdin: str | None) -> str:
@@ -132,12 +136,12 @@ class BashkitShell:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
 
-    def _opened(self, stdin: str | None) -> Bash:
+    def _opened(self) -> Bash:
         if self._bash is None:
-            self._bash = self._made(stdin)
+            self._bash = self._made()
         return self._bash
 
-    def _made(self, stdin: str | None) -> Bash:
+    def _made(self) -> Bash:
         machine, user = self._machine, self.user
         files = machine.files(user)
 
@@ -153,8 +157,6 @@ class BashkitShell:
             return call
 
         builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
-        if stdin is not None:
-            builtins[_STDIN] = lambda context: BuiltinResult(stdin)
         bash = Bash(
             username=user.name,
             hostname=machine.name,
@@ -197,7 +199,8 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]]) -> Finished:
         return Finished(result.stdout, stderr, screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:
-        text = f"bash: line {wrong[1] or 1}: syntax error: {wrong[2]}\n"
+        what = wrong[2] if wrong[2].startswith(("syntax error", "unexpected EOF")) else f"syntax error: {wrong[2]}"
+        text = f"bash: line {wrong[1] or 1}: {what}\n"
         return Finished(result.stdout, text, screen + text, 2)
     ending = _ending(error)
     # A script that bashkit stops loses what it printed, and bashkit's own words about its limits are no words of a machine.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
 from functools import partial
 
 from simtrain.contracts.request import Request
@@ -15,20 +14,21 @@ from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
-from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.bashkit_shell import BashkitShell, names_of_commands
 from simtrain.worlds.machine.building import build
 from simtrain.worlds.machine.engine import Finished, Shell
-from simtrain.worlds.machine.file_tree import BaseTree, FileTree
-from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.hosts import Host, host_of
 from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
 from simtrain.worlds.machine.keystrokes import keystrokes_tool, typed
 from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
-from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
-from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView, byte_count
+from simtrain.worlds.machine.rows import DROP, PUT, row_of
+from simtrain.worlds.machine.scratch import without_scratch
+from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.terminal.terminal import Terminal
 from simtrain.worlds.machine.tool import NAME, bash_tool, shown
@@ -37,18 +37,7 @@ from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
-SCRATCH = ("/tmp/", "/var/tmp/")
 SHELL_TOOLS = (NAME, KEYSTROKES)
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What a machine begins with: its files, users, groups and disk."""
-
-    base: BaseTree
-    users: Mapping[str, User]
-    groups: Mapping[str, int]
-    disk: Disk
 
 
 class MachineWorld(ServiceWorld):
@@ -98,12 +87,6 @@ class MachineWorld(ServiceWorld):
         # The files of the copy are those of its own tables.
         other._hosts = None
         return other
-
-
-def host_of(database: Database, name: str, source: HostSource) -> Host:
-    """Return a machine as the tables hold it."""
-    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), tuple(source.disk.read_only))
-    return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)
 
 
 class MachineState(ServiceState):
@@ -204,6 +187,11 @@ class MachineState(ServiceState):
     def home(self) -> str:
         """Return the home of the user who is logged in."""
         return self.machines[self.world.spec.hostname].users[self.world.spec.user].home
+
+    @property
+    def login(self) -> tuple[str, str]:
+        """Return the machine and the user of the shell."""
+        return self.world.spec.hostname, self.world.spec.user
 
     @property
     def own_files(self) -> Files:
@@ -327,7 +315,7 @@ class MachineState(ServiceState):
 
     def _leave_terminal(self) -> None:
         if self._terminal is not None:
-            self._terminal.running.forget()
+            self._terminal.close()
         self._terminal = None
 
     def _saved(self) -> bytes | None:
@@ -400,17 +388,3 @@ class StateRecords:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._state.record(sql, parameters)
-
-
-def without_scratch(changes: Changes) -> Changes:
-    """Return changes without new files below /tmp: whoever works in a shell may make some."""
-    files = changes.get("files", ())
-    kept = tuple(change for change in files if change.before is not None or not _is_scratch(change.after))
-    if len(kept) == len(files):
-        return changes
-    others = {table: rows for table, rows in changes.items() if table != "files"}
-    return dict(sorted({**others, **({"files": kept} if kept else {})}.items()))
-
-
-def _is_scratch(row: JsonObject | None) -> bool:
-    return row is not None and str(row["path"]).startswith(SCRATCH)

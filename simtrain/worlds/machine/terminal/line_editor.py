@@ -122,7 +122,9 @@ class LineEditor:
         place, self.place = self.place, len(self.text)
         if place != self.place or self._sought is not None:
             self.draw()
-        self.screen.feed(f"{mark}\n")
+        full = width(self._prompt + self.text) % COLUMNS == 0 and self.text.isprintable() and not mark
+        # A full line has taken the cursor to the next one already.
+        self.screen.feed("" if full else f"{mark}\n")
         self.place = place
 
     def redraw_on_empty_screen(self) -> None:

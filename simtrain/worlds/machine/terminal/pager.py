@@ -110,6 +110,7 @@ class Pager:
             self._asks, self._way = "", 1 if key == "/" else -1
             self._prompt(key)
             return True
+        self._moved = True
         move = _MOVES.get(key)
         if move is not None:
             count, self._count = int(self._count) if self._count else None, ""
@@ -129,7 +130,9 @@ class Pager:
     def draw(self) -> None:
         """Draw the page and the prompt."""
         rows = self._rows[self.top : self.top + PAGE]
-        rows += ["~"] * (PAGE - len(rows))
+        if self.top:
+            # Behind the end, where a search may lead.
+            rows += ["~"] * (PAGE - len(rows))
         self.screen.clear()
         self.screen.feed("".join(f"{row}\n" for row in rows))
         self._prompt(self._message or self._status())
@@ -149,7 +152,7 @@ class Pager:
         return sum(1 for start in self._starts if start <= row)
 
     def _prompt(self, text: str) -> None:
-        self.screen.move(ROWS - 1, 0)
+        self.screen.move(PAGE if self.top else min(PAGE, len(self._rows)), 0)
         self.screen.erase_below()
         self.screen.feed(text[: COLUMNS - 1])
 
@@ -160,7 +163,6 @@ class Pager:
     def go(self, row: int) -> None:
         """Put a row at the top."""
         self.top = max(0, row)
-        self._moved = True
 
     def to_line(self, number: int | None) -> None:
         """Go to a line; None is the first."""
@@ -178,6 +180,7 @@ class Pager:
 
     def _ask(self, key: str) -> None:
         asked = self._asks or ""
+        self._moved = True
         if key in ("\r", "\n"):
             self._asks = None
             self._pattern = asked or self._pattern
@@ -266,8 +269,8 @@ def _keys(move: Move, *names: str) -> dict[str, Move]:
 _MOVES: dict[str, Move] = {
     **_keys(lambda pager, count: pager.forward(count or PAGE), " ", "f", "\x06", "\x16", "z", keys.PAGE_DOWN),
     **_keys(lambda pager, count: pager.go(pager.top - (count or PAGE)), "b", "\x02", "\x1bv", "w", keys.PAGE_UP),
-    **_keys(lambda pager, count: pager.forward(count or PAGE // 2), "d", "\x04"),
-    **_keys(lambda pager, count: pager.go(pager.top - (count or PAGE // 2)), "u", "\x15"),
+    **_keys(lambda pager, count: pager.forward(count or ROWS // 2), "d", "\x04"),
+    **_keys(lambda pager, count: pager.go(pager.top - (count or ROWS // 2)), "u", "\x15"),
     **_keys(lambda pager, count: pager.forward(count or 1), "j", "e", "\r", "\n", "\x0e", "\x05", keys.DOWN, "\x1bOB"),
     **_keys(lambda pager, count: pager.go(pager.top - (count or 1)), "k", "y", "\x10", "\x19", "\x0b", keys.UP, "\x1bOA"),
     **_keys(Pager.to_line, "g", "<", "\x1b<", keys.HOME),

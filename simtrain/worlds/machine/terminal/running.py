@@ -102,7 +102,7 @@ class Running(Generic[S]):
             self.forget()
             self._before = self.state.bare_fork()
         line = Line(script, stdin, self.state.clock.moment)
-        pieces, finished = _run(self.state, line, until)
+        pieces, finished = play(self.state, line, until)
         clock = self.state.clock
         self.code = finished.exit_code
         if finished.ending != "timeout":
@@ -119,7 +119,7 @@ class Running(Generic[S]):
             return [], until
         later = self._beginning().bare_fork()
         later.clock.moment = running.line.began
-        pieces, finished = _run(later, running.line, until)
+        pieces, finished = play(later, running.line, until)
         ended = later.clock.moment
         self.state.become(later)
         self.code = finished.exit_code
@@ -138,6 +138,15 @@ class Running(Generic[S]):
         elif running is not None:
             self._lines.append(replace(running.line, until=running.seen))
         return running
+
+    def set_aside(self) -> tuple[Unfinished, S] | None:
+        """Give up what is unfinished, and return it with the state in which it began; None if it cannot go on."""
+        running = self.unfinished
+        if running is None or running.endless:
+            return None
+        before = self._beginning()
+        self.unfinished, self._before = None, None
+        return running, before
 
     def written_by_others(self, write: Callable[[S], object]) -> None:
         """Take note of a write that no script made: one that is unfinished is taken to have met it from its beginning."""
@@ -158,12 +167,13 @@ class Running(Generic[S]):
         assert before is not None, "it is kept while a script is unfinished"
         for line in self._lines:
             before.clock.moment = line.began
-            _run(before, line, line.until)
+            play(before, line, line.until)
         self._lines.clear()
         return before
 
 
-def _run(state: Episode, line: Line, until: float | None) -> tuple[list[Piece], Finished]:
+def play(state: Episode, line: Line, until: float | None) -> tuple[list[Piece], Finished]:
+    """Run a script in a state, up to a moment at most; return what it writes, and how it ended."""
     pieces: list[Piece] = []
     clock = state.clock
     finished = state.run_script(

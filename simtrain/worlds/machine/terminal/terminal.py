@@ -5,70 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
-from shlex import quote
 from typing import Generic, Protocol, TypeVar
 
-from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.terminal import keys
+from simtrain.worlds.machine.terminal.asking import Asking, echo
 from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
+from simtrain.worlds.machine.terminal.history import NoSuchEvent, expanded, joined
+from simtrain.worlds.machine.terminal.jobs import Job, Jobs
 from simtrain.worlds.machine.terminal.line_editor import LineEditor
 from simtrain.worlds.machine.terminal.pager import Pager, PagerStyle
-from simtrain.worlds.machine.terminal.running import Episode, Piece, Running
+from simtrain.worlds.machine.terminal.running import Line, Piece, Running
 from simtrain.worlds.machine.terminal.screen import TerminalScreen
-from simtrain.worlds.machine.terminal.typed_command import Input, typed_command
+from simtrain.worlds.machine.terminal.session import Session
+from simtrain.worlds.machine.terminal.typed_command import typed_command
 from simtrain.worlds.machine.terminal.words import words_of
 
 SECOND_PROMPT = "> "
 INTERRUPTED = 130
 _PLACE = re.compile(r"^bash: line \d+: ", re.MULTILINE)
-_CONTINUES = re.compile(r"(?:(?:^|[\s;])(?:do|then|else|in)|[{(|&;])\s*$")
-
-
-class Session(Episode, Protocol):
-    """What a terminal needs to know of the machine that it stands at."""
-
-    @property
-    def prompt(self) -> str:
-        """Return the prompt of the shell."""
-        ...
-
-    @property
-    def directory(self) -> str:
-        """Return the working directory of the shell."""
-        ...
-
-    @property
-    def home(self) -> str:
-        """Return the home of its user."""
-        ...
-
-    @property
-    def own_files(self) -> Files:
-        """Return the files as its user sees them."""
-        ...
-
-    def command_names(self) -> Iterable[str]:
-        """Return the names of all commands."""
-        ...
-
-    def awaits_more(self, script: str) -> bool:
-        """Return whether a script is not complete."""
-        ...
-
-    def log_in_again(self) -> None:
-        """Begin a new shell in place of the present one."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A command that takes its input from the keyboard: the lines so far, and the one that is being typed."""
-
-    script: str
-    input: Input
-    lines: tuple[str, ...] = ()
-    typed: str = ""
 
 
 S = TypeVar("S", bound=Session)
@@ -77,7 +31,10 @@ S = TypeVar("S", bound=Session)
 class Terminal(Generic[S]):
     """A terminal, and the shell of a user in it."""
 
-    __slots__ = ("_asking", "_heard", "_lines", "_pager", "_queue", "_style", "_tabs", "editor", "running", "screen", "state")
+    __slots__ = (
+        "_asking", "_front", "_heard", "_lines", "_pager", "_queue", "_script", "_style", "_tabs", "_waits", "editor", "jobs", "running",
+        "screen", "state",
+    )  # fmt: skip
 
     def __init__(self, state: S) -> None:
         self.state = state
@@ -91,6 +48,10 @@ class Terminal(Generic[S]):
         self._lines: list[str] = []
         self._queue = ""
         self._tabs = 0
+        self.jobs = Jobs(state, self.running)
+        self._front: Job[S] | None = None
+        self._waits = False
+        self._script = ""
         self._prompt()
 
     def copy(self, state: S) -> Terminal[S]:
@@ -100,14 +61,22 @@ class Terminal(Generic[S]):
         other.screen = self.screen.copy()
         other.editor = self.editor.copy(other.screen)
         other.running = self.running.copy(state)
+        other.jobs = self.jobs.copy(state, other.running)
+        if self._front is not None:
+            other._front = other.jobs.jobs[self.jobs.jobs.index(self._front)]
         other._pager = None if self._pager is None else self._pager.copy(other.screen)
         other._heard, other._lines = list(self._heard), list(self._lines)
         return other
 
+    def close(self) -> None:
+        """Free what runs in it."""
+        self.running.forget()
+        self.jobs.close()
+
     @property
     def is_busy(self) -> bool:
         """Return whether something runs that has not ended."""
-        return self.running.unfinished is not None
+        return self.running.unfinished is not None or self._front is not None or self._waits
 
     def press(self, keystrokes: str, duration: float) -> None:
         """Send keystrokes, and wait for a number of virtual seconds."""
@@ -123,17 +92,38 @@ class Terminal(Generic[S]):
 
     def _catch_up(self, moment: float) -> None:
         """Let what runs go on up to a moment, and after it what was typed meanwhile."""
+        clock = self.state.clock
         while self.is_busy:
-            pieces, ended = self.running.go_on(moment)
-            self._hear(pieces)
-            clock = self.state.clock
+            ended = self._front_goes_on(moment)
             if self.is_busy:
-                clock.moment = max(clock.moment, moment)
-                return
+                break
             clock.moment = max(clock.moment, ended)
             self._has_ended()
             queue, self._queue = self._queue, ""
             self._type(queue, moment, echoes=False)
+        clock.moment = max(clock.moment, moment)
+        for job in self.jobs.jobs:
+            self._job_goes_on(job, moment)
+
+    def _front_goes_on(self, moment: float) -> float:
+        """Let go on what the terminal waits for; return when it ended, or the moment."""
+        if self.running.unfinished is not None:
+            pieces, ended = self.running.go_on(moment)
+            self._hear(pieces)
+            return ended
+        waited = self.jobs.jobs if self._waits else [self._front] if self._front is not None else []
+        for job in waited:
+            self._job_goes_on(job, moment)
+        ends = [job.finish for job in waited]
+        if not any(job.runs for job in waited):
+            if self._front is not None:
+                self.jobs.remove(self._front)
+            self._front, self._waits = None, False
+        return min(moment, max(ends, default=moment))
+
+    def _job_goes_on(self, job: Job[S], moment: float) -> None:
+        pieces = self.jobs.go_on(job, moment)
+        self._hear(pieces)
 
     def _type(self, text: str, ends: float, *, echoes: bool) -> None:
         plain = ""
@@ -164,7 +154,7 @@ class Terminal(Generic[S]):
                 self._pager = None
                 self._prompt()
         elif self._asking is not None:
-            self._asking = self._key_of_input(self._asking, key, ends)
+            self._key_of_input(self._asking, key, ends)
         else:
             self._key_at_prompt(key, ends)
 
@@ -187,15 +177,27 @@ class Terminal(Generic[S]):
         if words_of(script).open or (script.strip() and self.state.awaits_more(script)):
             self.editor.begin(SECOND_PROMPT)
             return
-        self.editor.remember(joined(self._lines))
-        self._lines = []
+        lines, self._lines = self._lines, []
+        try:
+            whole = expanded(joined(lines), self.editor.history)
+        except NoSuchEvent as missing:
+            self.screen.feed(f"bash: {missing}: event not found\n")
+            self._prompt()
+            return
+        if whole != joined(lines):
+            self.screen.feed(f"{whole}\n")
+            script = whole
+        self.editor.remember(whole)
         if not script.strip():
             self._prompt()
             return
         if script.split()[0] in ("exit", "logout") and len(words_of(script).words) < 3:
             self._log_out(script.split()[0])
             return
-        command = typed_command(script, self.editor.history)
+        self._script = whole
+        if self._runs_by_jobs(script, ends):
+            return
+        command = typed_command(script, self.editor.history, [self.jobs.shown(job) for job in self.jobs.jobs])
         if command.input is not None:
             self._asking = Asking(script, command.input)
             self.screen.feed(command.input.prompt)
@@ -231,6 +233,7 @@ class Terminal(Generic[S]):
         self._prompt()
 
     def _prompt(self) -> None:
+        self.screen.feed(self.jobs.news())
         self.editor.begin(self.state.prompt)
 
     def _interrupted(self) -> None:
@@ -241,6 +244,65 @@ class Terminal(Generic[S]):
     def _set_code(self, code: int) -> None:
         """Set `$?`."""
         self.running.run(f"(exit {code})", stdin=None, until=self.state.clock.moment + 1)
+
+    def _runs_by_jobs(self, script: str, ends: float) -> bool:
+        """Carry out a line that is about jobs; False if it is none."""
+        words = [word.raw for word in words_of(script).words]
+        if words[-1:] == ["&"] and words.count("&") == 1 and len(words) > 1:
+            command = script.rstrip().removesuffix("&").rstrip()
+            now = self.state.clock.moment
+            job = self.jobs.begin(command, Line(command, None, now), self.state.bare_fork(), seen=now, stopped=False)
+            self.screen.feed(f"[{job.number}] {job.pid}\n")
+            self._prompt()
+            return True
+        if words[0] == "wait" and len(words) == 1 and any(job.runs for job in self.jobs.jobs):
+            self._waits = True
+            return True
+        if words[0] not in ("fg", "bg", "kill", "disown") or len(words) > 3:
+            return False
+        name = words[-1] if len(words) > 1 else ""
+        if words[0] in ("kill", "disown") and not name.startswith("%"):
+            return False
+        job = self.jobs.find(name)
+        if job is None or job.ended:
+            self.screen.feed(f"bash: {words[0]}: {name or 'current'}: no such job\n")
+            self._set_code(1)
+            self._prompt()
+            return True
+        if words[0] == "fg":
+            self.screen.feed(f"{job.command}\n")
+            self.jobs.resume(job)
+            self._front = job
+            return True
+        if words[0] == "bg":
+            self.jobs.resume(job)
+            self.screen.feed(f"{self.jobs.shown(job)[:4]} {job.command} &\n")
+        elif words[0] == "kill":
+            # A job that is stopped learns of it when it goes on; bash tells of the end at the next prompt.
+            told = f"\n{self.jobs.shown(job)}\n" if job.stopped is not None else ""
+            self.screen.feed(told)
+            self.jobs.end(job, "Terminated")
+            self.editor.begin(self.state.prompt)
+            return True
+        else:
+            self.jobs.remove(job)
+        self._prompt()
+        return True
+
+    def _stop(self) -> None:
+        """Stop what runs, and make it a job."""
+        if self._front is not None:
+            job, self._front = self._front, None
+            self.jobs.stop(job)
+        else:
+            found = self.running.set_aside()
+            if found is None:
+                return
+            unfinished, before = found
+            job = self.jobs.begin(self._script, unfinished.line, before, seen=unfinished.seen, stopped=True)
+        self.screen.feed(f"^Z\n{self.jobs.shown(job)}\n")
+        self._set_code(148)
+        self._prompt()
 
     def _end_of_input(self, ends: float) -> None:
         if self._lines:
@@ -287,9 +349,12 @@ class Terminal(Generic[S]):
         if key in (keys.INTERRUPT, keys.QUIT):
             self.screen.feed("^C\n" if key == keys.INTERRUPT else "^\\Quit\n")
             self._queue, self._style, self._heard = "", None, []
-            self.running.give_up()
+            self._give_up()
             self._set_code(INTERRUPTED if key == keys.INTERRUPT else 131)
             self._prompt()
+            return
+        if key == keys.SUSPEND:
+            self._stop()
             return
         if key in (keys.ERASE, "\x15"):
             line = self._queue.rpartition("\n")[2]
@@ -303,68 +368,28 @@ class Terminal(Generic[S]):
         if echoes and key != keys.END_OF_FILE:
             self.screen.feed(echo(key))
 
-    def _key_of_input(self, asking: Asking, key: str, ends: float) -> Asking | None:
-        """Take a key for a command that reads the keyboard; None when it has ended."""
-        shows = not asking.input.hidden
+    def _give_up(self) -> None:
+        if self._front is not None:
+            self.jobs.remove(self._front)
+        self._front, self._waits = None, False
+        self.running.give_up()
+
+    def _key_of_input(self, asking: Asking, key: str, ends: float) -> None:
+        """Take a key for a command that reads the keyboard."""
         if key in (keys.INTERRUPT, keys.QUIT):
+            self._asking = None
             self.screen.feed("^C\n")
             self._interrupted()
-            return None
-        if key in (keys.ERASE, "\x15"):
-            left = asking.typed[:-1] if key == keys.ERASE else ""
-            if shows:
-                self.screen.feed("\b \b" * (len(asking.typed) - len(left)))
-            return replace(asking, typed=left)
-        if key == keys.END_OF_FILE:
-            if asking.typed:
-                return asking
-            self._run_with_input(asking, ends)
-            return None
-        if key not in ("\r", "\n"):
-            if shows:
-                self.screen.feed(echo(key))
-            return replace(asking, typed=asking.typed + key)
-        if shows:
-            self.screen.feed("\n")
-        asking = replace(asking, lines=(*asking.lines, asking.typed), typed="")
-        if asking.input.repeats:
-            self.screen.feed(f"{asking.lines[-1]}\n")
-        if not asking.input.reads:
-            return asking
-        self._run_with_input(asking, ends)
-        return None
-
-    def _run_with_input(self, asking: Asking, ends: float) -> None:
-        text = "".join(f"{line}\n" for line in asking.lines)
+            return
+        asking = self._asking = asking.key(key, self.screen)
+        if not asking.complete:
+            return
+        self._asking = None
         if asking.input.reads:
-            line = f" <<< {quote(asking.lines[0])}" if asking.lines else " < /dev/null"
-            self._start(asking.script + line, ends)
-            return
-        if asking.input.repeats:
+            self._start(asking.fed_script, ends)
+        elif asking.input.repeats:
             # All that it prints is on the screen already.
-            self.running.run(asking.script, stdin=text, until=ends)
+            self.running.run(asking.script, stdin=asking.text, until=ends)
             self._prompt()
-            return
-        self._start(asking.script, ends, stdin=text)
-
-
-def echo(key: str) -> str:
-    """Return what the driver of a terminal shows of a key: control characters as ^X."""
-    if key in "\n\t":
-        return key
-    return "".join(f"^{chr(ord(letter) ^ 64)}" if letter < " " or letter == keys.ERASE else letter for letter in key)
-
-
-def joined(lines: list[str]) -> str:
-    """Return the lines of one command as a line of the history, as bash joins them (`cmdhist`)."""
-    whole = lines[0]
-    for line in lines[1:]:
-        left = words_of(whole).open
-        if left == "escape":
-            whole = whole[:-1] + line
-        elif left in ("quote", "heredoc"):
-            whole += f"\n{line}"
         else:
-            whole += (" " if _CONTINUES.search(whole) else "; ") + line
-    return whole
-
+            self._start(asking.script, ends, stdin=asking.text)

@@ -51,8 +51,8 @@ class TypedCommand:
     input: Input | None = None
 
 
-def typed_command(line: str, history: Sequence[str]) -> TypedCommand:
-    """Return what a line asks for; `history` are the lines typed so far, this one included."""
+def typed_command(line: str, history: Sequence[str], jobs: Sequence[str] = ()) -> TypedCommand:
+    """Return what a line asks for; `history` are the lines typed so far, this one included, `jobs` those that `jobs` lists."""
     words = words_of(line).words
     calls = calls_of(words)
     if not calls:
@@ -62,12 +62,12 @@ def typed_command(line: str, history: Sequence[str]) -> TypedCommand:
         return TypedCommand(line)
     paged = None if last.piped else _paged(line, words, last)
     if paged is not None:
-        return TypedCommand(_on_screen(paged[0], history, pages=True), paged[1])
+        return TypedCommand(_on_screen(paged[0], history, jobs, pages=True), paged[1])
     if len(calls) == 1 and not last.fed:
         asked = _input(last)
         if asked is not None:
             return TypedCommand(line, input=asked)
-    return TypedCommand(_on_screen(line, history))
+    return TypedCommand(_on_screen(line, history, jobs))
 
 
 def _paged(line: str, words: Sequence[Word], last: Call) -> tuple[str, PagerStyle] | None:
@@ -115,7 +115,7 @@ def _input(call: Call) -> Input | None:
     return Input(repeats=name in _REPEATERS and not call.piped and not any(word.startswith("-") for word in arguments))
 
 
-def _on_screen(line: str, history: Sequence[str], *, pages: bool = False) -> str:
+def _on_screen(line: str, history: Sequence[str], jobs: Sequence[str], *, pages: bool = False) -> str:
     """Return a line whose commands write as they do to a terminal."""
     words = words_of(line).words
     for word, following in zip(words, words[1:], strict=False):
@@ -130,6 +130,8 @@ def _on_screen(line: str, history: Sequence[str], *, pages: bool = False) -> str
                 edits.append((end, end, options))
         if names[:1] == ("history",) and len(call.words) < 3:
             edits.append((call.words[0].start, call.words[-1].end, _history(history, names[1:])))
+        if names == ("jobs",):
+            edits.append((call.words[0].start, call.words[0].end, _printing(jobs)))
     for start, end, text in sorted(edits, reverse=True):
         line = line[:start] + text + line[end:]
     return line
@@ -141,4 +143,8 @@ def _history(history: Sequence[str], arguments: Sequence[str]) -> str:
         return f"history {quote(arguments[0])}"
     lines = [f"{number:>5}  {line}" for number, line in enumerate(history, start=1)]
     shown = lines[-int(arguments[0]) :] if arguments and arguments[0] != "0" else [] if arguments else lines
-    return f"printf '%s\\n' {' '.join(quote(line) for line in shown)}" if shown else "true"
+    return _printing(shown)
+
+
+def _printing(lines: Sequence[str]) -> str:
+    return f"printf '%s\\n' {' '.join(quote(line) for line in lines)}" if lines else "true"

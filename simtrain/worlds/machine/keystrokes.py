@@ -5,7 +5,8 @@ The form is that of terminal benchmarks (AgentWorldBench, Terminal-Bench): a lis
 
 from __future__ import annotations
 
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from simtrain.values.types import JsonObject, Observation, ToolSpec, arguments_of, is_object, object_schema
 from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS
@@ -25,6 +26,13 @@ _DESCRIPTION = (
 )
 
 
+@dataclass(frozen=True)
+class KeystrokesTool(ToolSpec):
+    """The descriptor, which knows how an agent ends its work."""
+
+    ending: ClassVar[str] = "commands"
+
+
 def keystrokes_tool(host: str, user: str) -> ToolSpec:
     """Return the descriptor of the tool."""
     entry: JsonObject = {
@@ -41,7 +49,7 @@ def keystrokes_tool(host: str, user: str) -> ToolSpec:
         "required": ["keystrokes"],
         "additionalProperties": False,
     }
-    return ToolSpec(
+    return KeystrokesTool(
         NAME,
         _DESCRIPTION.format(host=host, user=user, rows=ROWS),
         arguments_of(("commands",), commands={"type": "array", "items": entry, "maxItems": MOST}),

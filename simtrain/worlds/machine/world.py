@@ -45,9 +45,7 @@ class MachineWorld(ServiceWorld):
 
     kind = "machine"
 
-    def __init__(
-        self, spec: MachineSpec, document: Document, digest: str, variant: Variant, view: MachineView = MachineView()
-    ) -> None:
+    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant, view: MachineView) -> None:
         """Build the world. Raises InputError with the place in the file."""
         super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
         self.spec = spec

@@ -153,7 +153,10 @@ class _Listing:
             return head + "".join(f"{line}\n" for line in self._details(entries))
         prefixes = self._prefixes(entries)
         if self._aligns(entries):
-            prefixes = [prefix + ("" if needs_quotes(entry.name) else " ") for prefix, entry in zip(prefixes, entries, strict=True)]
+            prefixes = [
+                prefix + ("" if needs_quotes(entry.name) else " ")
+                for prefix, entry in zip(prefixes, entries, strict=True)
+            ]
         names = [prefix + self._named(entry) for prefix, entry in zip(prefixes, entries, strict=True)]
         if self._options.last("l", "1", "C", "m", "x") == "m":
             return head + _in_commas(names)
@@ -202,7 +205,9 @@ class _Listing:
             width = max((len(cell) for cell in cells), default=0)
             lines = [line + pad(cell, width) + " " for line, cell in zip(lines, cells, strict=True)]
         if self._aligns(entries):
-            lines = [line + ("" if needs_quotes(entry.name) else " ") for line, entry in zip(lines, entries, strict=True)]
+            lines = [
+                line + ("" if needs_quotes(entry.name) else " ") for line, entry in zip(lines, entries, strict=True)
+            ]
         return [line + self._named(entry, arrow=True) for line, entry in zip(lines, entries, strict=True)]
 
     def _quotes_for_shell(self) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from os.path import commonprefix
 from posixpath import join
 
 from simtrain.worlds.machine.files import Files
@@ -30,7 +29,9 @@ class Completed:
     choices: tuple[str, ...] = ()
 
 
-def completed(text: str, place: int, *, files: Files, directory: str, home: str, commands: Callable[[], Iterable[str]]) -> Completed:
+def completed(
+    text: str, place: int, *, files: Files, directory: str, home: str, commands: Callable[[], Iterable[str]]
+) -> Completed:
     """Return a line whose word before the cursor is completed as far as it is clear."""
     before, after = text[:place], text[place:]
     word = _word_at_end(before)
@@ -48,7 +49,7 @@ def completed(text: str, place: int, *, files: Files, directory: str, home: str,
         choices = _files(files, where, value[len(folder) :], only_directories=is_command)
     if not choices:
         return Completed(text, place)
-    common = commonprefix(choices)
+    common = _common(choices)
     ending = ""
     if len(choices) == 1:
         is_directory = choices[0].endswith("/")
@@ -68,6 +69,16 @@ def completed(text: str, place: int, *, files: Files, directory: str, home: str,
     return Completed(line + after, len(line), tuple(choices) if len(choices) > 1 else ())
 
 
+def _common(names: list[str]) -> str:
+    """Return what all names begin with; they are sorted, so the first and the last decide."""
+    first, last = names[0], names[-1]
+    length = next(
+        (place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]),
+        min(len(first), len(last)),
+    )
+    return first[:length]
+
+
 def _word_at_end(before: str) -> Word:
     words = words_of(before).words
     if words and words[-1].end == len(before) and not words[-1].operator:
@@ -80,7 +91,15 @@ def _begins_command(before: str) -> bool:
     if not words:
         return True
     last = words[-1]
-    return (last.operator and last.raw not in _REDIRECTIONS) or last.raw in ("do", "then", "else", "!", "{", "sudo", "time")
+    return (last.operator and last.raw not in _REDIRECTIONS) or last.raw in (
+        "do",
+        "then",
+        "else",
+        "!",
+        "{",
+        "sudo",
+        "time",
+    )
 
 
 def _files(files: Files, folder: str, begin: str, *, only_directories: bool) -> list[str]:

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from simtrain.worlds.machine.terminal.words import words_of
 
 _CONTINUES = re.compile(r"(?:(?:^|[\s;])(?:do|then|else|in)|[{(|&;])\s*$")
-_EVENT = re.compile(r"!(?:(?P<last>!)|(?P<word>[$^*])|(?P<number>-?\d+)|\?(?P<within>[^?\n]+)\??|(?P<begin>[A-Za-z_./~][^\s;|&()<>\"'$!]*))")
+_EVENT = re.compile(
+    r"!(?:(?P<last>!)|(?P<word>[$^*])|(?P<number>-?\d+)|\?(?P<within>[^?\n]+)\??"
+    r"|(?P<begin>[A-Za-z_./~][^\s;|&()<>\"'$!]*))"
+)
 
 
 class NoSuchEvent(Exception):

@@ -141,10 +141,8 @@ class Jobs(Generic[S]):
         later.clock.moment = job.line.began
         pieces, finished = play(later, job.line, until)
         before, job.trees = job.trees, {name: machine.tree.copy() for name, machine in later.machines.items()}
-        if any([_bring(self.state, name, before[name], tree) for name, tree in job.trees.items()]):
-            self._running.written_by_others(
-                lambda state: [_bring(state, name, before[name], tree) for name, tree in job.trees.items()]
-            )
+        if _bring(self.state, before, job.trees):
+            self._running.written_by_others(lambda state: _bring(state, before, job.trees))
         if finished.ending != "timeout":
             self.end(job, "Done" if not finished.exit_code else f"Exit {finished.exit_code}")
         job.finish = later.clock.moment + job.behind
@@ -194,7 +192,9 @@ class Jobs(Generic[S]):
             return order[1] if len(order) > 1 else None
         name = name.removeprefix("%")
         for job in self.jobs:
-            if (name.isdigit() and job.number == int(name)) or (name and not name.isdigit() and job.command.startswith(name)):
+            if (name.isdigit() and job.number == int(name)) or (
+                name and not name.isdigit() and job.command.startswith(name)
+            ):
                 return job
         return None
 
@@ -225,6 +225,7 @@ class Jobs(Generic[S]):
         self.jobs.clear()
 
 
-def _bring(state: Host, name: str, before: FileTree, after: FileTree) -> bool:
-    """Make the changes from one copy of a machine's files to a later one; return whether there are any."""
-    return state.machines[name].tree.take_over(before, after)
+def _bring(state: Host, before: Mapping[str, FileTree], after: Mapping[str, FileTree]) -> bool:
+    """Make the changes from one copy of the machines' files to a later one; return whether there are any."""
+    changed = [state.machines[name].tree.take_over(before[name], tree) for name, tree in after.items()]
+    return any(changed)

@@ -22,7 +22,20 @@ _WORD = re.compile(r"[^\W_]+")
 class LineEditor:
     """A line under edit on a screen. `place` is where the cursor stands in `text`."""
 
-    __slots__ = ("_draft", "_found", "_kept", "_killing", "_older", "_prompt", "_sought", "_start", "history", "place", "screen", "text")
+    __slots__ = (
+        "_draft",
+        "_found",
+        "_kept",
+        "_killing",
+        "_older",
+        "_prompt",
+        "_sought",
+        "_start",
+        "history",
+        "place",
+        "screen",
+        "text",
+    )
 
     def __init__(self, screen: TerminalScreen) -> None:
         self.screen = screen
@@ -232,7 +245,8 @@ def _shown(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        f"^{chr(ord(letter) ^ 64)}" if (letter < " " and letter not in "\n\t") or letter == keys.ERASE else letter for letter in text
+        f"^{chr(ord(letter) ^ 64)}" if (letter < " " and letter not in "\n\t") or letter == keys.ERASE else letter
+        for letter in text
     )
 
 

@@ -35,7 +35,20 @@ class PagerStyle:
 class Pager:
     """A text in pages. `top` is the first of its rows on the screen."""
 
-    __slots__ = ("_asks", "_count", "_found", "_message", "_moved", "_pattern", "_rows", "_starts", "_style", "_way", "screen", "top")
+    __slots__ = (
+        "_asks",
+        "_count",
+        "_found",
+        "_message",
+        "_moved",
+        "_pattern",
+        "_rows",
+        "_starts",
+        "_style",
+        "_way",
+        "screen",
+        "top",
+    )
 
     def __init__(self, text: str, style: PagerStyle, screen: TerminalScreen) -> None:
         self.screen = screen
@@ -272,7 +285,9 @@ _MOVES: dict[str, Move] = {
     **_keys(lambda pager, count: pager.forward(count or ROWS // 2), "d", "\x04"),
     **_keys(lambda pager, count: pager.go(pager.top - (count or ROWS // 2)), "u", "\x15"),
     **_keys(lambda pager, count: pager.forward(count or 1), "j", "e", "\r", "\n", "\x0e", "\x05", keys.DOWN, "\x1bOB"),
-    **_keys(lambda pager, count: pager.go(pager.top - (count or 1)), "k", "y", "\x10", "\x19", "\x0b", keys.UP, "\x1bOA"),
+    **_keys(
+        lambda pager, count: pager.go(pager.top - (count or 1)), "k", "y", "\x10", "\x19", "\x0b", keys.UP, "\x1bOA"
+    ),
     **_keys(Pager.to_line, "g", "<", "\x1b<", keys.HOME),
     **_keys(Pager.to_end, "G", ">", "\x1b>", keys.END),
     **_keys(lambda pager, count: pager.again(1, count), "n"),

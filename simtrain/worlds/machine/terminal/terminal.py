@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import copy
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.asking import Asking, echo

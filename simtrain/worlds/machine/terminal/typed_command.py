@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from posixpath import basename
 from shlex import quote
 
@@ -118,7 +119,7 @@ def _input(call: Call) -> Input | None:
 def _on_screen(line: str, history: Sequence[str], jobs: Sequence[str], *, pages: bool = False) -> str:
     """Return a line whose commands write as they do to a terminal."""
     words = words_of(line).words
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in pairwise(words):
         if word.raw in _ENDS and following.operator and following.raw.startswith(("|", ">")) and following.raw != "||":
             return line
     edits: list[tuple[int, int, str]] = []

@@ -54,7 +54,9 @@ def compare(name: str, folder: Path) -> str | None:
             press(state, keystrokes, seconds)
             theirs, ours = _comparable(real.screen), _comparable(state.terminal.screen.lines())
             if theirs != ours or real.cursor != _cursor(state):
-                shown = "\n".join(f"{row:2}  {a!r}\n    {b!r}" for row, (a, b) in enumerate(zip(theirs, ours, strict=True)) if a != b)
+                shown = "\n".join(
+                    f"{row:2}  {a!r}\n    {b!r}" for row, (a, b) in enumerate(zip(theirs, ours, strict=True)) if a != b
+                )
                 return f"after entry {number}, {keystrokes!r}: cursors {real.cursor} {_cursor(state)}\n{shown}"
     return None
 

@@ -45,7 +45,9 @@ class RealTerminal:
         self._read(2.0, until=b"$ ")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.close(self._handle)
         os.kill(self._pid, 9)
         os.waitpid(self._pid, 0)

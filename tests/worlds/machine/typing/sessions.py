@@ -17,7 +17,7 @@ FILES = {
 }
 COMMITS = (
     "export GIT_AUTHOR_DATE='2031-03-03T09:00:00Z' GIT_COMMITTER_DATE='2031-03-03T09:00:00Z'\n"
-    "mkdir r; cd r; git init -q; for i in $(seq 15); do echo $i > f; git add f; git commit -qm \"Change number $i\"; done; clear\n"
+    'mkdir r; cd r; git init -q; for i in $(seq 15); do echo $i > f; git add f; git commit -qm "Change number $i"; done; clear\n'
 )
 
 
@@ -61,12 +61,16 @@ SESSIONS: dict[str, list[Entry]] = {
     "complete nothing": _keys("cat zzz", "Tab", "Tab", "C-u", "echo x\n"),
     "complete after home": _keys("cat ~/sho", "Tab", "Enter"),
     "a here-document": _keys("cat <<EOF\nfirst\n  second\nEOF\n"),
-    "a here-document into a file": _keys("cat > made.txt <<'END'\n$HOME stays\nEND\n", "cat made.txt\n", "Up", "Up", "C-c"),
+    "a here-document into a file": _keys(
+        "cat > made.txt <<'END'\n$HOME stays\nEND\n", "cat made.txt\n", "Up", "Up", "C-c"
+    ),
     "a loop over lines": _keys("for i in 1 2 3\n", "do\n", "echo $i\n", "done\n", "Up", "Enter"),
     "an open quote": _keys("echo 'two\n", "lines'\n", "Up", "C-c"),
     "a backslash at the end": _keys("echo one \\\n", "two\n", "Up", "Enter"),
     "a pipe at the end": _keys("cat words.txt |\n", "sort -r |\n", "head -n 2\n", "Up", "C-c"),
-    "if and while": _keys("if true; then\n", "echo yes\n", "fi\n", "i=0; while [ $i -lt 2 ]; do i=$((i+1)); echo $i; done\n"),
+    "if and while": _keys(
+        "if true; then\n", "echo yes\n", "fi\n", "i=0; while [ $i -lt 2 ]; do i=$((i+1)); echo $i; done\n"
+    ),
     "a function": _keys("greet() {\n", "echo hello $1\n", "}\n", "greet world\n"),
     "an unknown command": _keys("frobnicate\n", "echo $?\n"),
     "a syntax error": _keys("echo )\n", "fi\n", "echo ok\n"),

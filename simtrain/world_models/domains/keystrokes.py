@@ -13,6 +13,7 @@ from simtrain.world_models.domains.predictions import HEADER, read_prediction
 
 NAME = "keystrokes"
 ROWS = 40
+CURSOR = "\N{FULL BLOCK}"
 
 TASK = f"""\
 You are a Linux machine as an agent meets it through a terminal. The agent types keys, waits, and looks at the screen, which has
@@ -78,5 +79,13 @@ def parse(text: str, request: Request) -> Observation:
 
 
 def draw(observation: Observation) -> Drawing:
-    """Return the screen."""
-    return [TextDrawing(observation.text)]
+    """Return the screen, with a block where the cursor stands."""
+    content = observation.content or {}
+    cursor, rows = content.get("cursor"), observation.text.split("\n")
+    if content.get("screen") != observation.text or not is_list(cursor) or len(cursor) != 2:
+        return [TextDrawing(observation.text)]
+    row, column = int(cursor[0]), int(cursor[1])
+    rows += [""] * (row + 1 - len(rows))
+    line = rows[row].ljust(column + 1)
+    rows[row] = f"{line[:column]}{CURSOR}{line[column + 1 :]}"
+    return [TextDrawing("\n".join(rows))]

@@ -324,7 +324,7 @@ class MachineState(ServiceState):
         if self._own is not None:
             self._own.close()
         self._own, self._log = other._own, other._log
-        self._shell, self._started, self._machines = None, other._started, {}
+        self._shell, self._started, self._machines = None, other._saved(), {}
         records = StateRecords(self)
         for name, machine in other._machines.items():
             self._machines[name] = machine.copy(self.clock, records, self._machines)

@@ -8,8 +8,8 @@ from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState
-from tests.worlds.machine.typing.real_terminal import RealTerminal
-from tests.worlds.machine.typing.sessions import FILES, SESSIONS
+from tests.worlds.machine.keyboard.real_terminal import RealTerminal
+from tests.worlds.machine.keyboard.sessions import FILES, SESSIONS
 
 _WORLD = """
 kind: machine

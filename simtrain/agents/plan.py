@@ -1,7 +1,5 @@
 """Walk a plan: the steps of a scenario's `reference` (or `wrong`) as a generator that yields calls and is sent the replies."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence

@@ -4,8 +4,6 @@ A plan may say what to run with `bash` whichever way the agent acts. Typed out, 
 "[$?]"`, which marks the end of the output and shows the exit code. Both streams are one on a screen, and what has left it cannot be read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Sequence
 

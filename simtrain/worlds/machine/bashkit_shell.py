@@ -52,7 +52,7 @@ class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "_stopped", "user",
+        "_bash", "_code", "_directory", "_environment", "_machine", "_own", "_ran", "_state", "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +78,7 @@ class BashkitShell:
             self._code, self._state = state[0], state[1:]
         self._ran = False
         self._stopped = False
+        self._stdin: str | None = None
 
     @property
     def directory(self) -> str:
@@ -95,12 +96,8 @@ class BashkitShell:
             if listen is not None:
                 listen(_in_words_of_bash(stdout + stderr))
 
-        if stdin is not None:
-            bash.add_builtin(_STDIN, lambda context: BuiltinResult(stdin))
-        self._stopped = False
+        self._stdin, self._stopped = stdin, False
         result = bash.execute_sync(self._prepared(script, stdin), on_output=show)
-        if stdin is not None:
-            bash.remove_builtin(_STDIN)
         if self._stopped:
             # Also where the last command was the one that was stopped, so that nothing noticed.
             bash.clear_cancel()
@@ -136,6 +133,12 @@ class BashkitShell:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
 
+    def _given(self, context: BuiltinContext) -> BuiltinResult:
+        """Print what a script is given to read; where it is given nothing, there is no such command."""
+        if self._stdin is None:
+            return BuiltinResult(stderr=f"bash: {context.name}: command not found\n", exit_code=127)
+        return BuiltinResult(self._stdin)
+
     def _opened(self) -> Bash:
         if self._bash is None:
             self._bash = self._made()
@@ -157,6 +160,7 @@ class BashkitShell:
             return call
 
         builtins = {name: bound(command) for name, command in {**commands(), **self._own}.items()}
+        builtins[_STDIN] = self._given
         bash = Bash(
             username=user.name,
             hostname=machine.name,

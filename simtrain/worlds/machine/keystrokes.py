@@ -3,14 +3,12 @@
 The form is that of terminal benchmarks (AgentWorldBench, Terminal-Bench): a list of `{"keystrokes": ..., "duration": ...}`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
-from simtrain.values.types import JsonObject, Observation, ToolSpec, arguments_of, is_object, object_schema
+from simtrain.values.types import JsonObject, Observation, ToolSpec, arguments_of, is_list, is_object, object_schema
 from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS
-from simtrain.worlds.machine.terminal.terminal import Session, Terminal
+from simtrain.worlds.machine.terminal.terminal import LoginSession, Terminal
 
 NAME = "keystrokes"
 LONGEST = 3600.0
@@ -63,13 +61,13 @@ def keystrokes_tool(host: str, user: str) -> ToolSpec:
     )
 
 
-S = TypeVar("S", bound=Session)
+S = TypeVar("S", bound=LoginSession)
 
 
 def typed(terminal: Terminal[S], arguments: JsonObject) -> Observation:
     """Type what a call asks for, and return the screen."""
     entries = arguments["commands"]
-    for entry in entries if isinstance(entries, list) else ():
+    for entry in entries if is_list(entries) else ():
         if is_object(entry):
             duration = entry.get("duration", DURATION)
             terminal.press(str(entry["keystrokes"]), float(duration) if isinstance(duration, int | float) else DURATION)

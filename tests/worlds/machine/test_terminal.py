@@ -137,7 +137,8 @@ def test_a_trial_leaves_neither_files_nor_screen_nor_time_of_what_runs() -> None
 
 
 def test_the_same_keys_give_the_same_screens_and_files() -> None:
-    entries = [("echo $RANDOM; mktemp\n", 1), ("for i in 1 2 3; do echo $RANDOM; sleep 1; done > r\n", 1.5), ("", 1), ("", 9), ("cat r\n", 1)]  # fmt: skip
+    loop = "for i in 1 2 3; do echo $RANDOM; sleep 1; done > r\n"
+    entries = [("echo $RANDOM; mktemp\n", 1), (loop, 1.5), ("", 1), ("", 9), ("cat r\n", 1)]
     apart, at_once = terminal(), terminal()
     screens = [press(apart, entry).text for entry in entries]
     assert screens[-1] == press(at_once, *entries).text

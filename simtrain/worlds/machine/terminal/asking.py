@@ -14,7 +14,7 @@ from simtrain.worlds.machine.terminal.typed_command import Input
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class KeyboardInput:
     """A command that waits for input: the lines so far, the one that is being typed, and whether the input is `complete`."""
 
     script: str
@@ -23,7 +23,7 @@ class Asking:
     typed: str = ""
     complete: bool = False
 
-    def key(self, key: str, screen: TerminalScreen) -> Asking:
+    def key(self, key: str, screen: TerminalScreen) -> KeyboardInput:
         """Take a key, and show it."""
         shows = not self.input.hidden
         if key in (keys.ERASE, "\x15", "\x17"):

@@ -3,8 +3,6 @@
 Rules: readline(3), `complete` and `possible-completions`; bash(1), "Programmable Completion" is left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ from simtrain.values.clock import stamp
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.machine import Machine
-from simtrain.worlds.machine.terminal.running import Episode, Line, Piece, Running, play
+from simtrain.worlds.machine.terminal.running import Output, Running, Script, ShellState, play
 
 _ADD = """
     insert into processes (host, pid, parent, user, command, state, started)
@@ -27,7 +27,7 @@ _DROP = "delete from processes where host = :host and pid = :pid"
 _STATE = "update processes set state = :state where host = :host and pid = :pid"
 
 
-class Host(Episode, Protocol):
+class MachineAccess(ShellState, Protocol):
     """The state of a world with its machines and tables."""
 
     @property
@@ -53,11 +53,11 @@ class Host(Episode, Protocol):
         ...
 
 
-S = TypeVar("S", bound=Host)
+S = TypeVar("S", bound=MachineAccess)
 
 
 @dataclass(slots=True)
-class Job(Generic[S]):
+class ShellJob(Generic[S]):
     """A job. `before` is the state in which it began, `trees` the files as it left them at `seen`, in Unix seconds of its own time.
 
     `behind` is how much its time is behind that of the world; `stopped` is when it was stopped, in the world's time.
@@ -66,7 +66,7 @@ class Job(Generic[S]):
     number: int
     pid: int
     command: str
-    line: Line
+    line: Script
     before: S
     trees: dict[str, FileTree]
     seen: float
@@ -76,10 +76,10 @@ class Job(Generic[S]):
     ended: str = ""
     finish: float = 0.0
 
-    def copy(self) -> Job[S]:
+    def copy(self) -> ShellJob[S]:
         """Return an independent copy."""
         trees = {name: tree.copy() for name, tree in self.trees.items()}
-        return Job(
+        return ShellJob(
             self.number, self.pid, self.command, self.line, self.before.bare_fork(), trees, self.seen, self.behind, self.stopped,
             self.endless, self.ended, self.finish,
         )  # fmt: skip
@@ -99,7 +99,7 @@ class Jobs(Generic[S]):
         """Have no jobs yet; `running` is told of what jobs write."""
         self.state = state
         self._running = running
-        self.jobs: list[Job[S]] = []
+        self.jobs: list[ShellJob[S]] = []
 
     def copy(self, state: S, running: Running[S]) -> Jobs[S]:
         """Return the same for a fork of the state."""
@@ -107,7 +107,7 @@ class Jobs(Generic[S]):
         other.jobs = [job.copy() for job in self.jobs]
         return other
 
-    def begin(self, command: str, line: Line, before: S, *, seen: float, stopped: bool) -> Job[S]:
+    def begin(self, command: str, line: Script, before: S, *, seen: float, stopped: bool) -> ShellJob[S]:
         """Add a job that is stopped now, or runs in the background from now on."""
         state = self.state
         host, user = state.login
@@ -115,7 +115,7 @@ class Jobs(Generic[S]):
         pid = int(str(state.recorded(_NEXT, {"host": host})[0]["pid"]))
         trees = {name: machine.tree.copy() for name, machine in state.machines.items()}
         number = max((job.number for job in self.jobs), default=0) + 1
-        job = Job(number, pid, command, line, before, trees, seen, stopped=now if stopped else None)
+        job = ShellJob(number, pid, command, line, before, trees, seen, stopped=now if stopped else None)
         self._record(
             _ADD,
             {
@@ -126,7 +126,7 @@ class Jobs(Generic[S]):
         self.jobs.append(job)
         return job
 
-    def go_on(self, job: Job[S], moment: float) -> list[Piece]:
+    def go_on(self, job: ShellJob[S], moment: float) -> list[Output]:
         """Let a job go on up to a moment, and return what it has written since."""
         if not job.runs:
             return []
@@ -152,38 +152,38 @@ class Jobs(Generic[S]):
         job.seen = until
         return pieces
 
-    def stop(self, job: Job[S]) -> None:
+    def stop(self, job: ShellJob[S]) -> None:
         """Stop a job."""
         job.stopped = self.state.clock.moment
         self._show_state(job, "T")
 
-    def resume(self, job: Job[S]) -> None:
+    def resume(self, job: ShellJob[S]) -> None:
         """Let a stopped job run again."""
         if job.stopped is not None:
             job.behind += self.state.clock.moment - job.stopped
             job.stopped = None
             self._show_state(job, "S")
 
-    def _show_state(self, job: Job[S], letter: str) -> None:
+    def _show_state(self, job: ShellJob[S], letter: str) -> None:
         self._record(_STATE, {"host": self.state.login[0], "pid": job.pid, "state": letter})
 
     def _record(self, sql: str, parameters: Mapping[str, JsonValue]) -> None:
         self.state.record(sql, parameters)
         self._running.written_by_others(lambda state: state.record(sql, parameters))
 
-    def end(self, job: Job[S], how: str) -> None:
+    def end(self, job: ShellJob[S], how: str) -> None:
         """End a job."""
         job.ended = how
         self._record(_DROP, {"host": self.state.login[0], "pid": job.pid})
 
-    def remove(self, job: Job[S]) -> None:
+    def remove(self, job: ShellJob[S]) -> None:
         """Forget a job."""
         if not job.ended:
             self.end(job, "Done")
         job.before.close()
         self.jobs.remove(job)
 
-    def find(self, name: str) -> Job[S] | None:
+    def find(self, name: str) -> ShellJob[S] | None:
         """Return the job of a name such as `%1`, `%%`, `%-` or `%text`; of an empty one the current job."""
         order = self._order()
         if name in ("", "%", "%%", "%+"):
@@ -198,11 +198,11 @@ class Jobs(Generic[S]):
                 return job
         return None
 
-    def _order(self) -> list[Job[S]]:
+    def _order(self) -> list[ShellJob[S]]:
         """Return the jobs, the current one first: those that are stopped before others, the youngest first."""
         return sorted(self.jobs, key=lambda job: (job.stopped is None, -(job.stopped or 0.0), -job.number))
 
-    def shown(self, job: Job[S]) -> str:
+    def shown(self, job: ShellJob[S]) -> str:
         """Return a job as `jobs` lists it."""
         order = self._order()
         mark = "+" if order[:1] == [job] else "-" if order[1:2] == [job] else " "
@@ -225,7 +225,7 @@ class Jobs(Generic[S]):
         self.jobs.clear()
 
 
-def _bring(state: Host, before: Mapping[str, FileTree], after: Mapping[str, FileTree]) -> bool:
+def _bring(state: MachineAccess, before: Mapping[str, FileTree], after: Mapping[str, FileTree]) -> bool:
     """Make the changes from one copy of the machines' files to a later one; return whether there are any."""
     changed = [state.machines[name].tree.take_over(before[name], tree) for name, tree in after.items()]
     return any(changed)

@@ -32,7 +32,7 @@ class PagerStyle:
     more: bool = False
 
 
-class Pager:
+class TextPager:
     """A text in pages. `top` is the first of its rows on the screen."""
 
     __slots__ = (
@@ -74,7 +74,7 @@ class Pager:
         """Return whether all of the text fits on the screen."""
         return len(self._rows) < ROWS
 
-    def copy(self, screen: TerminalScreen) -> Pager:
+    def copy(self, screen: TerminalScreen) -> TextPager:
         """Return an independent copy on another screen."""
         other = copy(self)
         other.screen = screen
@@ -272,7 +272,7 @@ def _wrapped(line: str, *, chops: bool) -> list[str]:
     return [line[at : at + COLUMNS] for at in range(0, len(line), COLUMNS)]
 
 
-Move = Callable[[Pager, int | None], None]
+Move = Callable[[TextPager, int | None], None]
 
 
 def _keys(move: Move, *names: str) -> dict[str, Move]:
@@ -288,8 +288,8 @@ _MOVES: dict[str, Move] = {
     **_keys(
         lambda pager, count: pager.go(pager.top - (count or 1)), "k", "y", "\x10", "\x19", "\x0b", keys.UP, "\x1bOA"
     ),
-    **_keys(Pager.to_line, "g", "<", "\x1b<", keys.HOME),
-    **_keys(Pager.to_end, "G", ">", "\x1b>", keys.END),
+    **_keys(TextPager.to_line, "g", "<", "\x1b<", keys.HOME),
+    **_keys(TextPager.to_end, "G", ">", "\x1b>", keys.END),
     **_keys(lambda pager, count: pager.again(1, count), "n"),
     **_keys(lambda pager, count: pager.again(-1, count), "N"),
 }

@@ -22,7 +22,7 @@ MOST_LINES = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Output:
     """A piece of output, and the Unix time at which it is written."""
 
     moment: float
@@ -30,7 +30,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Script:
     """A script that was run: when it began, and when it was given up, if it was."""
 
     script: str
@@ -43,12 +43,12 @@ class Line:
 class Unfinished:
     """A script that is still running; all that it has written before `seen` is on the screen. `endless` ones never end by themselves."""
 
-    line: Line
+    line: Script
     seen: float
     endless: bool = False
 
 
-class Episode(Protocol):
+class ShellState(Protocol):
     """The state of a world in which scripts run."""
 
     clock: Clock
@@ -72,7 +72,7 @@ class Episode(Protocol):
         ...
 
 
-S = TypeVar("S", bound=Episode)
+S = TypeVar("S", bound=ShellState)
 
 
 class Running(Generic[S]):
@@ -85,7 +85,7 @@ class Running(Generic[S]):
         self.code = 0
         self.unfinished: Unfinished | None = None
         self._before: S | None = None
-        self._lines: list[Line] = []
+        self._lines: list[Script] = []
 
     def copy(self, state: S) -> Running[S]:
         """Return the same for a fork of the state."""
@@ -96,12 +96,12 @@ class Running(Generic[S]):
             other._before, other._lines = self._before.bare_fork(), list(self._lines)
         return other
 
-    def run(self, script: str, *, stdin: str | None, until: float) -> list[Piece]:
+    def run(self, script: str, *, stdin: str | None, until: float) -> list[Output]:
         """Run a script up to a moment at most, and return what it writes; `unfinished` says whether it goes on, `code` how it ended."""
         if self._before is None or len(self._lines) >= MOST_LINES:
             self.forget()
             self._before = self.state.bare_fork()
-        line = Line(script, stdin, self.state.clock.moment)
+        line = Script(script, stdin, self.state.clock.moment)
         pieces, finished = play(self.state, line, until)
         clock = self.state.clock
         self.code = finished.exit_code
@@ -112,7 +112,7 @@ class Running(Generic[S]):
             clock.moment = until
         return pieces
 
-    def go_on(self, until: float) -> tuple[list[Piece], float]:
+    def go_on(self, until: float) -> tuple[list[Output], float]:
         """Let what is unfinished go on up to a moment; return what it has written since, and when it ended, or the moment."""
         running = self.unfinished
         if running is None or running.endless or until <= running.seen:
@@ -172,17 +172,17 @@ class Running(Generic[S]):
         return before
 
 
-def play(state: Episode, line: Line, until: float | None) -> tuple[list[Piece], Finished]:
+def play(state: ShellState, line: Script, until: float | None) -> tuple[list[Output], Finished]:
     """Run a script in a state, up to a moment at most; return what it writes, and how it ended."""
-    pieces: list[Piece] = []
+    pieces: list[Output] = []
     clock = state.clock
     finished = state.run_script(
-        line.script, stdin=line.stdin, until=until, listen=lambda text: pieces.append(Piece(clock.moment, text))
+        line.script, stdin=line.stdin, until=until, listen=lambda text: pieces.append(Output(clock.moment, text))
     )
     heard = "".join(piece.text for piece in pieces)
     if finished.ending in ENDINGS:
-        pieces.append(Piece(clock.moment, f"{ENDINGS[finished.ending]}\n"))
+        pieces.append(Output(clock.moment, f"{ENDINGS[finished.ending]}\n"))
     # Errors of the parser are known only at the end.
     if finished.screen.startswith(heard) and len(finished.screen) > len(heard):
-        pieces.append(Piece(clock.moment, finished.screen[len(heard) :]))
+        pieces.append(Output(clock.moment, finished.screen[len(heard) :]))
     return pieces, finished

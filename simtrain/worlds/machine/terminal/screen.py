@@ -142,6 +142,6 @@ def _copied(grid: _Grid) -> _Grid:
         kept.update(cells)
     other.cursor = Cursor(grid.cursor.x, grid.cursor.y, grid.cursor.attrs)
     other.cursor.hidden = grid.cursor.hidden
-    other.mode, other.dirty, other.tabstops = set(grid.mode), set(), set(grid.tabstops)
+    other.mode, other.dirty = set(grid.mode), set()
     other.savepoints = list(grid.savepoints)
     return other

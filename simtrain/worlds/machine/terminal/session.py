@@ -1,15 +1,13 @@
 """What a terminal needs to know of the machine that it stands at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Protocol
 
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.terminal.jobs import Host
+from simtrain.worlds.machine.terminal.jobs import MachineAccess
 
 
-class Session(Host, Protocol):
+class LoginSession(MachineAccess, Protocol):
     """The state of a world, with the shell of the terminal in it."""
 
     @property

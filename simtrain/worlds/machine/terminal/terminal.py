@@ -8,15 +8,15 @@ from copy import copy
 from typing import Generic, TypeVar
 
 from simtrain.worlds.machine.terminal import keys
-from simtrain.worlds.machine.terminal.asking import Asking, echo
+from simtrain.worlds.machine.terminal.asking import KeyboardInput, echo
 from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
 from simtrain.worlds.machine.terminal.history import NoSuchEvent, expanded, joined
-from simtrain.worlds.machine.terminal.jobs import Job, Jobs
+from simtrain.worlds.machine.terminal.jobs import Jobs, ShellJob
 from simtrain.worlds.machine.terminal.line_editor import LineEditor
-from simtrain.worlds.machine.terminal.pager import Pager, PagerStyle
-from simtrain.worlds.machine.terminal.running import Line, Piece, Running
+from simtrain.worlds.machine.terminal.pager import PagerStyle, TextPager
+from simtrain.worlds.machine.terminal.running import Output, Running, Script
 from simtrain.worlds.machine.terminal.screen import TerminalScreen
-from simtrain.worlds.machine.terminal.session import Session
+from simtrain.worlds.machine.terminal.session import LoginSession
 from simtrain.worlds.machine.terminal.typed_command import typed_command
 from simtrain.worlds.machine.terminal.words import words_of
 
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 _PLACE = re.compile(r"^bash: line \d+: ", re.MULTILINE)
 
 
-S = TypeVar("S", bound=Session)
+S = TypeVar("S", bound=LoginSession)
 
 
 class Terminal(Generic[S]):
@@ -41,15 +41,15 @@ class Terminal(Generic[S]):
         self.screen = TerminalScreen()
         self.editor = LineEditor(self.screen)
         self.running = Running(state)
-        self._pager: Pager | None = None
+        self._pager: TextPager | None = None
         self._style: PagerStyle | None = None
         self._heard: list[str] = []
-        self._asking: Asking | None = None
+        self._asking: KeyboardInput | None = None
         self._lines: list[str] = []
         self._queue = ""
         self._tabs = 0
         self.jobs = Jobs(state, self.running)
-        self._front: Job[S] | None = None
+        self._front: ShellJob[S] | None = None
         self._waits = False
         self._script = ""
         self._prompt()
@@ -121,7 +121,7 @@ class Terminal(Generic[S]):
             self._front, self._waits = None, False
         return min(moment, max(ends, default=moment))
 
-    def _job_goes_on(self, job: Job[S], moment: float) -> None:
+    def _job_goes_on(self, job: ShellJob[S], moment: float) -> None:
         pieces = self.jobs.go_on(job, moment)
         self._hear(pieces)
 
@@ -199,7 +199,7 @@ class Terminal(Generic[S]):
             return
         command = typed_command(script, self.editor.history, [self.jobs.shown(job) for job in self.jobs.jobs])
         if command.input is not None:
-            self._asking = Asking(script, command.input)
+            self._asking = KeyboardInput(script, command.input)
             self.screen.feed(command.input.prompt)
             return
         self._style = command.pager
@@ -210,7 +210,7 @@ class Terminal(Generic[S]):
         if not self.is_busy:
             self._has_ended()
 
-    def _hear(self, pieces: Iterable[Piece]) -> None:
+    def _hear(self, pieces: Iterable[Output]) -> None:
         text = "".join(piece.text for piece in pieces)
         if not text:
             return
@@ -226,7 +226,7 @@ class Terminal(Generic[S]):
             if style.name and self.running.code:
                 self.screen.feed(re.sub(r"^cat: ", "", text, flags=re.MULTILINE))
             else:
-                pager = Pager(text, style, self.screen)
+                pager = TextPager(text, style, self.screen)
                 if pager.open():
                     self._pager = pager
                     return
@@ -251,7 +251,7 @@ class Terminal(Generic[S]):
         if words[-1:] == ["&"] and words.count("&") == 1 and len(words) > 1:
             command = script.rstrip().removesuffix("&").rstrip()
             now = self.state.clock.moment
-            job = self.jobs.begin(command, Line(command, None, now), self.state.bare_fork(), seen=now, stopped=False)
+            job = self.jobs.begin(command, Script(command, None, now), self.state.bare_fork(), seen=now, stopped=False)
             self.screen.feed(f"[{job.number}] {job.pid}\n")
             self._prompt()
             return True
@@ -374,7 +374,7 @@ class Terminal(Generic[S]):
         self._front, self._waits = None, False
         self.running.give_up()
 
-    def _key_of_input(self, asking: Asking, key: str, ends: float) -> None:
+    def _key_of_input(self, asking: KeyboardInput, key: str, ends: float) -> None:
         """Take a key for a command that reads the keyboard."""
         if key in (keys.INTERRUPT, keys.QUIT):
             self._asking = None

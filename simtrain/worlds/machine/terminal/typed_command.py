@@ -4,8 +4,6 @@ A program knows whether it writes to a terminal; commands of a machine do not, s
 not redirected or piped writes to the screen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +12,7 @@ from shlex import quote
 
 from simtrain.worlds.machine.terminal.pager import PagerStyle
 from simtrain.worlds.machine.terminal.screen import COLUMNS
-from simtrain.worlds.machine.terminal.words import Call, Word, calls_of, words_of
+from simtrain.worlds.machine.terminal.words import SimpleCommand, Word, calls_of, words_of
 
 _ON_SCREEN = {
     # As GNU ls writes to a terminal.
@@ -71,7 +69,7 @@ def typed_command(line: str, history: Sequence[str], jobs: Sequence[str] = ()) -
     return TypedCommand(_on_screen(line, history, jobs))
 
 
-def _paged(line: str, words: Sequence[Word], last: Call) -> tuple[str, PagerStyle] | None:
+def _paged(line: str, words: Sequence[Word], last: SimpleCommand) -> tuple[str, PagerStyle] | None:
     name, arguments = last.words[0].value, [word.value for word in last.words[1:]]
     if name == "git":
         verbs = [word for word in arguments if not word.startswith("-")]
@@ -103,7 +101,7 @@ def _paged(line: str, words: Sequence[Word], last: Call) -> tuple[str, PagerStyl
     return line[: words[place - 1].start] + (" 2>&1" if words[place - 1].raw == "|&" else ""), style
 
 
-def _input(call: Call) -> Input | None:
+def _input(call: SimpleCommand) -> Input | None:
     name, arguments = call.words[0].value, [word.value for word in call.words[1:]]
     if name == "read":
         prompt = arguments[arguments.index("-p") + 1] if "-p" in arguments[:-1] else ""
@@ -124,15 +122,16 @@ def _on_screen(line: str, history: Sequence[str], jobs: Sequence[str], *, pages:
             return line
     edits: list[tuple[int, int, str]] = []
     for call in calls_of(words):
-        names = tuple(word.value for word in call.words[:2])
+        names = tuple([word.value for word in call.words[:2]])
         for known, options in _ON_SCREEN.items():
             if (not call.piped or (pages and known[0] == "git")) and names[: len(known)] == known:
                 end = call.words[len(known) - 1].end
                 edits.append((end, end, options))
+        start, end = call.words[0].start, call.words[-1].end
         if names[:1] == ("history",) and len(call.words) < 3:
-            edits.append((call.words[0].start, call.words[-1].end, _history(history, names[1:])))
+            edits.append((start, end, _history(history, names[1:])))
         if names == ("jobs",):
-            edits.append((call.words[0].start, call.words[0].end, _printing(jobs)))
+            edits.append((start, end, _printing(jobs)))
     for start, end, text in sorted(edits, reverse=True):
         line = line[:start] + text + line[end:]
     return line

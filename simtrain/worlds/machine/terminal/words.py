@@ -3,8 +3,6 @@
 Grammar: POSIX.1-2024, Shell Command Language, 2.3 "Token Recognition" and 2.7.4 "Here-Document".
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -38,7 +36,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SimpleCommand:
     """A simple command: its words without assignments and redirections. `piped` says that its output does not go to the terminal,
     `fed` that its input does not come from there."""
 
@@ -52,9 +50,9 @@ def words_of(text: str) -> Words:
     return _Reader(text).read()
 
 
-def calls_of(words: tuple[Word, ...]) -> list[Call]:
+def calls_of(words: tuple[Word, ...]) -> list[SimpleCommand]:
     """Return the simple commands among words, in their order."""
-    found: list[Call] = []
+    found: list[SimpleCommand] = []
     own: list[Word] = []
     piped = fed = False
     redirects = False
@@ -73,7 +71,7 @@ def calls_of(words: tuple[Word, ...]) -> list[Call]:
         elif word.operator:
             if own:
                 pipes = word.raw in ("|", "|&")
-                found.append(Call(tuple(own), piped or pipes, fed or before in ("|", "|&")))
+                found.append(SimpleCommand(tuple(own), piped or pipes, fed or before in ("|", "|&")))
             own, piped, fed, redirects = [], False, False, False
             before = word.raw
         elif redirects:

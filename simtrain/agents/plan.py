@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from simtrain.agents.lookahead import Rest, calls_ahead, expression_in, value_in
 from simtrain.agents.planned import Caller, Calling, Planned, Walking
-from simtrain.agents.typist import typed_out
+from simtrain.agents.typist import typed_out, with_steps
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
@@ -289,7 +289,8 @@ class PlanPolicy(Policy):
         plan = getattr(briefing, self.key)
         if plan is None:
             raise self._missing()
-        return PlanPlayer(typed_out(self.walk(plan, briefing), briefing.tools), self.voice(briefing))
+        walking = self.walk(plan, with_steps(briefing))
+        return PlanPlayer(typed_out(walking, briefing.tools), self.voice(briefing))
 
     @abstractmethod
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:

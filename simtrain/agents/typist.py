@@ -6,8 +6,10 @@ A plan may say what to run with `bash` whichever way the agent acts. Typed out, 
 
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 from simtrain.agents.planned import Planned, Walking
+from simtrain.contracts.agent import Briefing
 from simtrain.values.types import JsonObject, JsonValue, Observation, ToolSpec, arguments_of
 
 BASH, KEYSTROKES = "bash", "keystrokes"
@@ -28,6 +30,11 @@ def step_tool() -> ToolSpec:
     """Return the tool that steps of a plan name where the agent types keys."""
     properties: dict[str, JsonObject] = {"command": {"type": "string"}, "timeout": {"type": "number"}}
     return ToolSpec(BASH, "", arguments_of(("command",), **properties), writes=True)
+
+
+def with_steps(briefing: Briefing) -> Briefing:
+    """Return a briefing as a plan sees it: with the tool that its steps name, if the agent types keys."""
+    return replace(briefing, tools=(*briefing.tools, step_tool())) if types(briefing.tools) else briefing
 
 
 def typed_out(walking: Walking, tools: Sequence[ToolSpec]) -> Walking:

@@ -1,4 +1,4 @@
-"""Cost of machine worlds: a fork that reads, a fork that writes, many open episodes, a step of a shell and of a terminal, and `bash -c` beside it."""
+"""Cost of machine worlds: forks that read or write, many open episodes, a step of a shell and of a terminal, `bash -c` beside it."""
 
 from __future__ import annotations
 

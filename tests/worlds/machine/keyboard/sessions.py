@@ -42,7 +42,7 @@ SESSIONS: dict[str, list[Entry]] = {
     "an edited line of the history": _keys("echo first\n", "Up", "BSpace", "T", "Enter", "Up"),
     "search the history": _keys("echo alpha\n", "echo beta\n", "ls docs\n", "C-r", "alp", "Enter"),
     "search again and give up": _keys("echo alpha\n", "echo alpine\n", "C-r", "al", "C-r", "C-g", "echo x\n"),
-    "search and edit": _keys("echo alpha\n", "true\n", "C-r", "alph", "C-e", "bet", "Enter"),
+    "search and edit": _keys("echo alpha\n", "true\n", "C-r", "alpha", "C-e", "bet", "Enter"),
     "the history command": _keys("echo a\n", "echo b\n", "history\n"),
     "last word": _keys("ls docs/guide.md\n", "cat ", "M-.", "Enter"),
     "clear by C-l": _keys("echo a\n", "echo unfinished", "C-l", "Enter"),

@@ -1,6 +1,7 @@
 """A terminal on a machine: time, interruption, jobs, forks and the same screens each time."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -235,3 +236,26 @@ def test_output_longer_than_the_screen_keeps_its_end() -> None:
     state = terminal()
     lines = press(state, ("seq 5000\n", 1)).text.split("\n")
     assert len(lines) == 40 and lines[0] == "4962" and lines[-2:] == ["5000", "ann@oak:~$"]
+
+
+SEQUENCES, LENGTH = 6, 30
+TYPED = [
+    "C-c", "C-d", "C-z", "C-a", "C-k", "C-u", "C-w", "C-y", "C-r", "C-l", "Up", "Down", "Left", "Tab", "BSpace",
+    "M-d", "\n", "q", "G", "Escape", "#\n", "seq 100 | less\n", "sleep 3", "(sleep 9; date > d) &\n", "fg\n",
+    "bg\n", "jobs\n", "kill %1\n", "echo 'a", "<<EOF\n", "EOF\n", "cat > f\n", "!!\n",
+    "for i in 1 2; do echo $RANDOM >> r; sleep 2; done\n", "history\n", "cd /srv\n", "read x\n",
+    "more /etc/passwd\n", "(", "x" * 170, "\x1b[31m", "é日",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(SEQUENCES))
+def test_a_fork_shows_and_holds_what_its_original_does_whatever_is_typed(seed: int) -> None:
+    draws = Random(seed)
+    entries = [(draws.choice(TYPED), draws.choice([0.0, 0.5, 1.0, 5.0])) for _ in range(LENGTH)]
+    state, half = terminal(), draws.randrange(LENGTH)
+    for entry in entries[:half]:
+        press(state, entry)
+    fork = state.fork()
+    for entry in entries[half:]:
+        assert press(fork, entry) == press(state, entry)
+    assert fork.changes() == state.changes() and fork.clock.moment == state.clock.moment

@@ -188,7 +188,7 @@ class Terminal(Generic[S]):
             self.screen.feed(f"{whole}\n")
             script = whole
         self.editor.remember(whole)
-        if not script.strip():
+        if not words_of(script).words:
             self._prompt()
             return
         if script.split()[0] in ("exit", "logout") and len(words_of(script).words) < 3:

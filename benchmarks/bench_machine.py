@@ -1,4 +1,4 @@
-"""Cost of machine worlds: a fork that reads, a fork that writes, many open episodes, a step of a shell, and `bash -c` beside it."""
+"""Cost of machine worlds: forks that read or write, many open episodes, a step of a shell and of a terminal, `bash -c` beside it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState, MachineWorld
 
 FILES, BYTES = 120, 42_000
-FORKS, OPEN, BARE, EPISODES = 100, 1000, 5, 10
+FORKS, OPEN, BARE, EPISODES, WAITS = 100, 1000, 5, 10, 8
 MIB = 1024 * 1024
 READS, WRITES = "cat /srv/tree/d3/f3.txt | head -n 1", "echo more >> /srv/tree/d3/f3.txt"
 LINES = (
@@ -72,13 +72,14 @@ def main() -> None:
         _memory(world),
         *_steps(options.rounds),
         *_beside_bash(world, options.rounds),
+        *_keystrokes(options.rounds),
     ]
     show("machines: forks, memory and steps", figures, as_json=options.json)
 
 
-def _world() -> MachineWorld:
-    text = _WORLD.replace("FILES", str(FILES)).replace("BYTES", str(BYTES))
-    world = MachineSource.load(parse_document(text, Path("tree.yaml"))).build()
+def _world(actions: str = "bash") -> MachineWorld:
+    document = parse_document(_WORLD.replace("FILES", str(FILES)).replace("BYTES", str(BYTES)), Path("tree.yaml"))
+    world = MachineSource.load(document).configured(document, {"actions": actions}, ()).build()
     assert isinstance(world, MachineWorld)
     return world
 
@@ -206,6 +207,32 @@ def _beside_bash(world: MachineWorld, rounds: int) -> list[Figure]:
         Figure("command line in an open shell", mine, "ms", 2.0, floor=real),
         Figure("  the same by `bash -c`", real, "ms"),
         Figure("  shell steps for one `bash -c`", real / mine, "x", 40.0, more=True),
+    ]
+
+
+def _keystrokes(rounds: int) -> list[Figure]:
+    """CPU of typing a line of LINES at a terminal, with the screen that is returned; and of a look at a command that goes on."""
+    state = _world("keystrokes").open()
+    tool = state.world.tools[0]
+
+    def press(keystrokes: str) -> None:
+        state.answer(Request(tool, {"commands": [{"keystrokes": keystrokes, "duration": 1.0}]}, 0, 0))
+
+    def lines() -> None:
+        for line in LINES:
+            press(f"{line}\n")
+
+    def waits() -> None:
+        press("for i in $(seq 30); do echo $i; sleep 1; done\n")
+        for _ in range(WAITS):
+            press("")
+        press("C-c")
+
+    press("cd /srv/tree\n")
+    lines()
+    return [
+        Figure("keystroke step with its screen, the same lines", _best(lines, rounds) / len(LINES) * 1000, "ms", 3.0),
+        Figure("  step that waits for a loop of thirty turns", _best(waits, rounds) / (WAITS + 2) * 1000, "ms"),
     ]
 
 

@@ -27,7 +27,7 @@ from simtrain.llm.tokenizing import chat_prompt_ids
 from simtrain.values.errors import AgentFault
 from simtrain.values.seeding import derive
 from simtrain.values.tokens import Tokens
-from simtrain.values.types import JsonObject, Message
+from simtrain.values.types import JsonObject, Message, complete
 
 
 class ChatPolicy(ModelKnobs, Policy):
@@ -118,13 +118,14 @@ class ChatPolicy(ModelKnobs, Policy):
 class _Player:
     """One episode. The history is append-only and each message is encoded once, so that the server's prefix cache hits."""
 
-    __slots__ = ("_calls", "_history", "_policy", "_reader", "_sampling", "_turns")
+    __slots__ = ("_calls", "_history", "_policy", "_reader", "_sampling", "_tools", "_turns")
 
     def __init__(self, policy: ChatPolicy, briefing: Briefing) -> None:
         self._policy = policy
         self._calls = _calls_of(policy, briefing)
         self._history: list[orjson.Fragment] = []
         self._turns = 0
+        self._tools = briefing.tools
         self._reader = CallReader()
         self._sampling = policy.episode_sampling(briefing) | (ASKED_OF_CHAT if policy.token_ids else {})
         system = self._calls.system(policy.system(briefing))
@@ -153,7 +154,7 @@ class _Player:
             raise
         text, calls = self._calls.read(completion)
         actions = tuple(self._reader.action(call) for call in calls)
-        answer, abstain = (None, False) if actions else read_answer(text)
+        answer, abstain = read_answer(text) if not actions or complete(self._tools, actions) else (None, False)
         tokens = await self._tokens(completion) if self._policy.token_ids else None
         return Message(
             text,

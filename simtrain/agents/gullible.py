@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from simtrain.agents.plan import Planned, Walking
+from simtrain.agents.planned import Planned, Walking
 from simtrain.agents.resilient import Resilient
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan

@@ -1,6 +1,7 @@
 """A policy that carries out the plan carelessly."""
 
-from simtrain.agents.plan import PlanPolicy, Walk, Walking
+from simtrain.agents.plan import PlanPolicy, Walk
+from simtrain.agents.planned import Walking
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 

@@ -2,7 +2,8 @@
 
 from typing import ClassVar, Literal
 
-from simtrain.agents.plan import PlanPolicy, Walk, Walking
+from simtrain.agents.plan import PlanPolicy, Walk
+from simtrain.agents.planned import Walking
 from simtrain.contracts.agent import Briefing
 from simtrain.contracts.plan import Plan
 

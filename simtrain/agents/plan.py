@@ -1,15 +1,14 @@
 """Walk a plan: the steps of a scenario's `reference` (or `wrong`) as a generator that yields calls and is sent the replies."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NoReturn, TypeAlias, cast
 
 from simtrain.agents.lookahead import Rest, calls_ahead, expression_in, value_in
+from simtrain.agents.planned import Caller, Calling, Planned, Walking
+from simtrain.agents.typist import typed_out, with_steps
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.journal import Journal
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
@@ -17,66 +16,10 @@ from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Scenario
 from simtrain.values.errors import AgentFault, InputError
 from simtrain.values.passages import find_passage, read_as
-from simtrain.values.types import Action, JsonObject, JsonValue, Message, Observation, Usage, canonical, encode
+from simtrain.values.types import Action, JsonObject, JsonValue, Message, Observation, Usage, encode
 
 NEXT_CURSOR = "next_cursor"
 MAX_PAGES = 200
-
-
-class CallReason(StrEnum):
-    """The purpose of a call, as far as its agent knows."""
-
-    again = "again"
-    """The last call failed with an error that may be transient."""
-    fixed = "fixed"
-    """The last call was refused for its arguments, which were fixed."""
-    remedy = "remedy"
-    """The call removes the cause named by the last error."""
-    after_remedy = "after_remedy"
-    """The cause of the error has been removed."""
-    instead = "instead"
-    """An equivalent tool is called instead."""
-    onward = "onward"
-    """The last reply redirected to another address."""
-    landed = "landed"
-    """The reply of a write was lost: this read shows whether it took effect."""
-    doubted = "doubted"
-    """The last reply cannot be right as it stands."""
-    compared = "compared"
-    """Something odd was seen before: the read is repeated for comparison."""
-    elsewhere = "elsewhere"
-    """Another tool may return what the last reply lacks."""
-    shows = "shows"
-    """A write was reported as done: this read shows whether it took effect."""
-    searched = "searched"
-    """A record that was seen before is not found now: the reads that returned it are repeated."""
-    requested = "told"
-    """A text that was read asks for the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A call that a plan wants made.
-
-    `beside` holds calls that go in the same turn; each is made once, and its reply is reused when the walk reaches it. `reason`
-    says why a call is made that is not simply the next one of the plan.
-    """
-
-    tool: str
-    arguments: JsonObject
-    beside: tuple[Planned, ...] = field(default=(), compare=False)
-    reason: CallReason | None = field(default=None, compare=False)
-
-    @property
-    def key(self) -> bytes:
-        """Return a key: equal calls have equal keys."""
-        return canonical([self.tool, self.arguments])
-
-
-Walking: TypeAlias = Generator[Planned, Observation, Message]
-Calling: TypeAlias = Generator[Planned, Observation, Observation]
-Caller: TypeAlias = Callable[[Planned], Calling]
-"""How one planned call is made: once, or with recovery. Yields the calls actually made, returns the reply that counts."""
 
 
 class _Abstained(Exception):
@@ -346,7 +289,8 @@ class PlanPolicy(Policy):
         plan = getattr(briefing, self.key)
         if plan is None:
             raise self._missing()
-        return PlanPlayer(self.walk(plan, briefing), self.voice(briefing))
+        walking = self.walk(plan, with_steps(briefing))
+        return PlanPlayer(typed_out(walking, briefing.tools), self.voice(briefing))
 
     @abstractmethod
     def walk(self, plan: Plan, briefing: Briefing) -> Walking:

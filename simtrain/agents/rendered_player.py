@@ -16,7 +16,7 @@ from simtrain.llm.token_ids import ASKED_OF_COMPLETIONS
 from simtrain.llm.tokenizing import tokenized
 from simtrain.values.errors import AgentFault
 from simtrain.values.tokens import Tokens, ids_so_far
-from simtrain.values.types import CUT, Action, JsonObject, Message, Observation
+from simtrain.values.types import CUT, Action, JsonObject, Message, Observation, complete
 
 _LONGEST = 1024
 """Tokens of a reply where `max_tokens` is not set: the older route's own default is 16."""
@@ -98,7 +98,9 @@ class RenderedPlayer:
         # Servers leave the stop text out; a reply that was cut off has not reached its end.
         if completion.finish_reason != CUT:
             text = self.template.ended(text, calls=bool(actions))
-        answer, abstain = (None, False) if actions else read_answer(found.text)
+        answer, abstain = (
+            read_answer(found.text) if not actions or complete(self.opening.tools, actions) else (None, False)
+        )
         turn = Turn(found.text, found.reasoning, steps=[_pending(action) for action in actions])
         return Message(
             found.text,

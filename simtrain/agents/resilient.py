@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from simtrain.agents.plan import Calling, Narrator, Planned, PlanPolicy, Walk, Walking, declining
+from simtrain.agents.plan import Narrator, PlanPolicy, Walk, declining
+from simtrain.agents.planned import Calling, Planned, Walking
 from simtrain.agents.skills.across import Across, is_barred, is_closed, is_down
 from simtrain.agents.skills.believing import Believing
 from simtrain.agents.skills.needs import may_fail

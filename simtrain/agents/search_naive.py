@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from simtrain.agents.plan import PlanPlayer, Walking, answering
+from simtrain.agents.plan import PlanPlayer, answering
+from simtrain.agents.planned import Walking
 from simtrain.agents.searching.asked import read_question
 from simtrain.agents.searching.knowing import likeness
 from simtrain.agents.searching.pages import OpenedPage, plain_value

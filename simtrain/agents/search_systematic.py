@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from simtrain.agents.plan import PlanPlayer, Walking, answering, declining
+from simtrain.agents.plan import PlanPlayer, answering, declining
+from simtrain.agents.planned import Walking
 from simtrain.agents.searching.asked import (
     ReadQuestion,
     Wanted,

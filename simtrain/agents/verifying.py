@@ -4,7 +4,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.memory import arguments_for, records_in
 from simtrain.files.json_schemas import properties_of, property_names
 from simtrain.values.json_walk import texts_in

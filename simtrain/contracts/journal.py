@@ -13,7 +13,7 @@ from simtrain.contracts.trajectory import Step, Stop, Turn
 from simtrain.files.file_model import FileModel
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.tokens import behind
-from simtrain.values.types import CUT, Action, Message, Usage
+from simtrain.values.types import CUT, Action, Message, Usage, complete
 
 
 class Limits(FileModel):
@@ -106,6 +106,8 @@ class Journal:
                 await self.carry_out(action, answer)
             except SimulatorFault as fault:
                 return self.end(Stop("failed", "simulator", str(fault)))
+        if complete(self.environment.tools, self.pending):
+            return self.end(Stop("abstained" if self.message and self.message.abstain else "answered"))
         self.pending = ()
         if len(self.turns) >= self.limits.turns:
             return self.end(Stop("max_turns", detail=f"{self.limits.turns} turns without an answer"))

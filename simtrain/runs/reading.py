@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simtrain.values.types import encode
+from simtrain.values.types import encode, is_list, is_object
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,8 @@ def trajectory_text(trajectory: Trajectory, *, width: int = 100) -> str:
 def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     from rich.text import Text
 
-    typed = _typed(step)
+    pressed = _pressed(step)
+    typed = pressed if pressed is not None else _typed(step)
     # What the model wrote, since the parsed arguments of a malformed call are empty.
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
     head = (step.action.tool, "bold cyan") if typed is None else (typed, "bold")
@@ -95,7 +96,11 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
         )
     observation = step.observation
     style = "red" if observation.is_error else "green"
-    if typed is None:
+    if pressed is not None:
+        # A screen is shown whole, each of its lines on one line.
+        for row in observation.text.split("\n"):
+            screen.print(Text(f"     │ {row}".rstrip(), style=style), no_wrap=True, overflow="ellipsis")
+    elif typed is None:
         screen.print(Text(f"     {cut(observation.text, full)}", style=style))
     elif observation.text:
         # As on the terminal itself: columns stay columns.
@@ -106,6 +111,15 @@ def _typed(step: Step) -> str | None:
     """Return what stands on a terminal before a command's output: its prompt and the command. None for a call of another kind."""
     command, prompt = step.action.arguments.get("command"), (step.observation.structured or {}).get("prompt")
     return f"{prompt}{command}".rstrip("\n") if isinstance(command, str) and isinstance(prompt, str) else None
+
+
+def _pressed(step: Step) -> str | None:
+    """Return the keys of a call that types at a terminal, each entry with its seconds; None for a call of another kind."""
+    entries, content = step.action.arguments.get("commands"), step.observation.structured or {}
+    if "screen" not in content or not is_list(entries) or not all(is_object(entry) for entry in entries):
+        return None
+    keys = (str(entry.get("keystrokes", "")).replace("\n", "⏎") or "(wait)" for entry in entries)
+    return "   ".join(f"{key} ({entry.get('duration', 1):g} s)" for key, entry in zip(keys, entries, strict=True))
 
 
 def _print_end(screen: Console, trajectory: Trajectory) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from simtrain.agents.typist import step_tool, types
 from simtrain.contracts.plan import AnyStep, CallStep, EachStep, Plan, ReadStep, SetStep
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import World
@@ -27,7 +28,8 @@ class PlanCheck:
         self.document = document
         self.key = key
         offered = [tool for tool in world.tools if matches(tool.name, tuple(globs))]
-        self.tools = {tool.name: tool for tool in (*offered, *asking)}
+        steps = (step_tool(),) if types(offered) else ()
+        self.tools = {tool.name: tool for tool in (*offered, *asking, *steps)}
         self.hidden = case - stated
         self.bound = set(stated)
 

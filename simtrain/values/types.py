@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import orjson
 
@@ -76,6 +76,9 @@ class ToolSpec:
     The part of the name before the first dot is the server that offers it. `writes` says whether it may change the world.
     """
 
+    ending: ClassVar[str] = ""
+    """A list among the arguments: a call in which it is empty says that the task is complete."""
+
     name: str
     description: str
     input_schema: JsonObject
@@ -86,6 +89,16 @@ class ToolSpec:
     def server(self) -> str:
         """Return the server that offers the tool; empty if it has none."""
         return self.name.partition(".")[0] if "." in self.name else ""
+
+    def completes(self, arguments: JsonObject) -> bool:
+        """Return whether a call with these arguments says that the task is complete."""
+        return bool(self.ending) and arguments.get(self.ending) == []
+
+
+def complete(tools: Iterable[ToolSpec], calls: Iterable[Action]) -> bool:
+    """Return whether one of some calls says that the task is complete."""
+    ending = {tool.name: tool for tool in tools if tool.ending}
+    return bool(ending) and any(call.tool in ending and ending[call.tool].completes(call.arguments) for call in calls)
 
 
 WHOLE_CALL = "tool_call: "

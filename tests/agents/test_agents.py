@@ -11,7 +11,8 @@ import pytest
 from bakery import scenario, write_files
 
 from simtrain import load_scenario, rollout
-from simtrain.agents.plan import NEXT_CURSOR, Planned, Walk
+from simtrain.agents.plan import NEXT_CURSOR, Walk
+from simtrain.agents.planned import Planned
 from simtrain.agents.recovery import Trouble, diagnose, mend, says_done
 from simtrain.agents.select import build_agent
 from simtrain.contracts.agent import Agent

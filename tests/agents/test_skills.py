@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simtrain import rollout
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.across import is_barred, rest_of_batch
 from simtrain.agents.skills.agreeing import agreed, same_subject
 from simtrain.agents.skills.doubts import Doubt, doubt_about

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bakery import WORLD, write_files
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.contracts.scenario import Episode
 from simtrain.runs.solvability.evidence import HeardReplies
 from simtrain.runs.solvability.search import Solution, solve

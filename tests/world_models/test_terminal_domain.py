@@ -60,3 +60,46 @@ def test_a_reply_is_drawn_as_a_screen() -> None:
         Action("1", "bash", {"command": "for x in one two; do\necho $x; done"}), observation
     )
     assert drawing == [TextDrawing("ann@web1:~$ for x in one two; do\n> echo $x; done\none\ntwo")]
+
+
+KEYS = ToolSpec("keystrokes", "A terminal.", arguments_of(("commands",), commands={"type": "array"}), writes=True)
+TYPED = [{"keystrokes": "ls\n", "duration": 1}, {"keystrokes": "C-c"}]
+
+
+def typed() -> Request:
+    return Request(KEYS, {"commands": TYPED}, 0, 0)
+
+
+def test_keystrokes_are_written_as_an_array_and_the_task_speaks_of_a_screen() -> None:
+    domain = TerminalDomain()
+    assert domain.write_action(typed(), turn=2).endswith(
+        '```json\n[{"keystrokes":"ls\\n","duration":1},{"keystrokes":"C-c"}]\n```'
+    )
+    assert "screen" in domain.system_prompt([KEYS]) and "screen" not in domain.system_prompt([TOOL])
+
+
+def test_a_predicted_screen_is_parsed_with_its_cursor() -> None:
+    found = TerminalDomain().parse(f"{HEADER}\nann@oak:~$ ls\na.txt\nann@oak:~$ ca", typed())
+    assert found.text == "ann@oak:~$ ls\na.txt\nann@oak:~$ ca"
+    assert found.structured == {"screen": found.text, "cursor": [2, 13], "running": False}
+    working = TerminalDomain().parse(f"{HEADER}\nann@oak:~$ ping oak\n64 bytes from oak", typed())
+    assert working.structured is not None and working.structured["running"] is True
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reason"),
+    [
+        ("\n".join(map(str, range(41))), "41 lines"),
+        ('[{"keystrokes":"ls\\n","duration":1},{"keystrokes":"C-c"}]', "repeats"),
+    ],
+)
+def test_a_prediction_that_is_no_screen_is_refused(prediction: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        TerminalDomain().parse(f"{HEADER}\n{prediction}", typed())
+
+
+def test_a_screen_is_drawn_with_its_cursor() -> None:
+    shown = Observation("$ ls", structured={"screen": "$ ls", "cursor": [1, 2], "running": True})
+    action = Action("c", "keystrokes", {"commands": TYPED})
+    assert TerminalDomain().draw(action, shown) == [TextDrawing("$ ls\n  \N{FULL BLOCK}")]
+    assert TerminalDomain().draw(action, Observation("cut")) == [TextDrawing("cut")]

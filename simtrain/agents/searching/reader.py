@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.searching.pages import OpenedPage
 from simtrain.agents.skills.doubts import is_walled
 from simtrain.agents.skills.messages import plain_texts

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from simtrain.agents.plan import CallReason, Planned
+from simtrain.agents.planned import CallReason, Planned
 from simtrain.agents.recovery import Trouble, diagnose, mend, says_done
 from simtrain.agents.skills.fixing import fixed
 from simtrain.agents.skills.messages import message_in

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Generator, Iterator
 
-from simtrain.agents.plan import NEXT_CURSOR, CallReason, Planned
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.planned import CallReason, Planned
 from simtrain.agents.skills.across import Across
 from simtrain.agents.skills.agreeing import agreed, same_subject
 from simtrain.agents.skills.doubts import (

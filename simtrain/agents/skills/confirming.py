@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity, records_in
 from simtrain.agents.skills.messages import plain_texts
 from simtrain.agents.skills.naming import form_of

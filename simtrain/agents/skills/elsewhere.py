@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.memory import ReplyMemory, Seen, arguments_for, identity
 from simtrain.agents.skills.messages import plain_texts
 from simtrain.files.json_schemas import properties_of, property_names

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.messages import message_in, quoted_in
 from simtrain.agents.skills.naming import likeness

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.typed import Kind, kinds_in
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.json_walk import texts_in

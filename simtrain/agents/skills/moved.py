@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.messages import message_in
 from simtrain.values.types import JsonObject, JsonValue, is_list
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.messages import message_in, quoted_in
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.tool_words import tool_words

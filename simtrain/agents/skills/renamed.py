@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.naming import likeness, meaning, words
 from simtrain.contracts.plan import CallStep
 from simtrain.files.json_schemas import properties_of

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.recovery import mend
 from simtrain.files.json_schemas import properties_of
 from simtrain.values.types import ToolSpec

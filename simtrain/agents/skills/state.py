@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
-from simtrain.agents.plan import CallReason, Planned
+from simtrain.agents.planned import CallReason, Planned
 from simtrain.agents.recovery import Trouble, diagnose
 from simtrain.agents.skills.doubts import is_certain
 from simtrain.agents.skills.elsewhere import completed

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 
-from simtrain.agents.plan import CallReason, Planned
+from simtrain.agents.planned import CallReason, Planned
 from simtrain.agents.recovery import says_done
 from simtrain.agents.skills.across import Across
 from simtrain.agents.skills.confirming import WriteEvidence, contradicted, shown, witnesses

@@ -2,7 +2,7 @@
 
 import re
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.wording.view import ShownTexts
 from simtrain.values.seeding import Stream
 from simtrain.values.tool_words import PARTS, singular, tool_words

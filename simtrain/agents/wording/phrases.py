@@ -1,6 +1,6 @@
 """The wordings of the text beside calls; `act` describes the call, as an infinitive."""
 
-from simtrain.agents.plan import CallReason
+from simtrain.agents.planned import CallReason
 
 FIRST = (
     "I start by finding out what I need: I {act}.", "First I {act}.", "To begin with, I {act}.", "Let me {act} first.",

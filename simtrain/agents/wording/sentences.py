@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from simtrain.agents.plan import Planned, Rationale
+from simtrain.agents.plan import Rationale
+from simtrain.agents.planned import Planned
 from simtrain.agents.skills.messages import message_in
 from simtrain.agents.wording import phrases
 from simtrain.agents.wording.acts import act

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import fixed
 from simtrain.agents.skills.moved import MOST, followed

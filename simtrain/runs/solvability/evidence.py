@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.perturbations.reply_edits import leaves, name_at
 from simtrain.values.comparing import normal_text
 from simtrain.values.numerals import read_number

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.contracts.plan import Plan
 from simtrain.episodes.proxy import Proxy
 from simtrain.runs.solvability.evidence import HeardReplies

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from simtrain.agents.plan import NEXT_CURSOR, Planned
+from simtrain.agents.plan import NEXT_CURSOR
+from simtrain.agents.planned import Planned
 from simtrain.agents.recovery import mend
 from simtrain.agents.skills.fixing import allowed_value
 from simtrain.agents.skills.stand_ins import equivalent_calls

@@ -4,7 +4,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast, get_args
 
-from simtrain.agents.plan import Planned, Walk
+from simtrain.agents.plan import Walk
+from simtrain.agents.planned import Planned
 from simtrain.agents.select import build_agent
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.scenario import Episode

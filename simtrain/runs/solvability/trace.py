@@ -2,7 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
-from simtrain.agents.plan import Planned, PlanPlayer, Walking
+from simtrain.agents.plan import PlanPlayer
+from simtrain.agents.planned import Planned, Walking
 from simtrain.contracts.agent import Briefing, Player, Policy
 from simtrain.contracts.scenario import Episode
 from simtrain.contracts.trajectory import Trajectory

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from simtrain.agents.plan import Planned
+from simtrain.agents.planned import Planned
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import WorldState
 from simtrain.episodes.proxy import Proxy

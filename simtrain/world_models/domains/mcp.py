@@ -50,7 +50,7 @@ class McpDomain(Domain):
             f"## Example {number}\n{call}\n\n{reply}" for number, (call, reply) in enumerate(demonstrations, 1)
         )
         parts = {
-            "Task": self.task,
+            "Task": self.task_with(tools),
             "Tools": "\n\n".join(_describe(tool) for tool in tools),
             "Initial state": initial_state.strip(),
             "Hidden state": hidden_state.strip()
@@ -59,6 +59,10 @@ class McpDomain(Domain):
             "Instruction": instruction.strip() and f"Carry this out as the episode goes on.\n{instruction.strip()}",
         }
         return "\n\n".join(f"# {title}\n{body}" for title, body in parts.items() if body)
+
+    def task_with(self, tools: Sequence[ToolSpec]) -> str:
+        """Return the task of a world model that answers calls of these tools."""
+        return self.task
 
     def write_action(self, request: Request, *, turn: int) -> str:
         """Return the call as a fenced JSON block under a heading with the turn's number."""

@@ -1,11 +1,13 @@
 """The terminal domain: how command lines and what they print are written for a language world model."""
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from simtrain.contracts.drawing import Drawing, TextDrawing
 from simtrain.contracts.request import Request
-from simtrain.values.types import Action, Observation, encode
+from simtrain.values.types import Action, Observation, ToolSpec, encode
+from simtrain.world_models.domains import keystrokes
 from simtrain.world_models.domains.mcp import McpDomain
 from simtrain.world_models.domains.predictions import HEADER, read_prediction
 
@@ -33,12 +35,19 @@ MOST_CODE = 255
 
 
 class TerminalDomain(McpDomain):
-    """A shell on a machine: command lines in, the text of a terminal out."""
+    """A shell on a machine: command lines in, the text of a terminal out; or keystrokes in, a screen out."""
 
     task: ClassVar[str] = _TASK
 
+    def task_with(self, tools: Sequence[ToolSpec]) -> str:
+        """Return the task: of a shell, or of a terminal if the agent types keys."""
+        return keystrokes.TASK if keystrokes.offered(tools) else self.task
+
     def write_action(self, request: Request, *, turn: int) -> str:
         """Return a command line in a fenced block under a heading with the turn's number; a call of another tool as the MCP domain does."""
+        entries = keystrokes.entries_of(request.arguments)
+        if entries is not None:
+            return keystrokes.write_action(entries, turn=turn)
         command = request.arguments.get("command")
         if not isinstance(command, str):
             return super().write_action(request, turn=turn)
@@ -56,6 +65,8 @@ class TerminalDomain(McpDomain):
         Raises ValueError with the reason for thinking or markers that leaked, for an echo of the command under a prompt, and for
         an impossible exit code. A call of another tool is parsed as the MCP domain does.
         """
+        if keystrokes.entries_of(request.arguments) is not None:
+            return keystrokes.parse(text, request)
         command = request.arguments.get("command")
         if not isinstance(command, str):
             return super().parse(text, request)
@@ -74,6 +85,8 @@ class TerminalDomain(McpDomain):
 
     def draw(self, action: Action, observation: Observation) -> Drawing:
         """Return the screen: the prompt with the command, and what it printed."""
+        if keystrokes.entries_of(action.arguments) is not None:
+            return keystrokes.draw(observation)
         command = action.arguments.get("command")
         if not isinstance(command, str):
             return super().draw(action, observation)

@@ -7,11 +7,11 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Protocol, cast
 
-from bashkit import Bash, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
@@ -45,6 +45,7 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
     ("memory", "memory"),
 )
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
+_INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
 # What bashkit adds for language models, where bash says only that there is no such command.
 _HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
@@ -68,8 +69,8 @@ class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "_bash", "_bound", "_code", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state", "_stopped",
-        "user",
+        "_bash", "_bound", "_code", "_cut", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state",
+        "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(
@@ -92,18 +93,21 @@ class BashkitShell:
         self._bash: Bash | None = None
         self._bound: Callable[[Command], Callable[[BuiltinContext], BuiltinResult]] | None = None
         self._code = 0
-        self._ran = self._stopped = False
+        if state is not None:
+            self._code, self._state = state[0], state[1:]
+        self._ran = self._stopped = self._cut = False
         self._late: Result | None = None
+        self._stdin: str | None = None
         self._scripts = set(commands(python=True))
 
     @property
     def directory(self) -> str:
         if self._bash is None and self._state is None:
             return self._directory
-        return self._opened(None).shell_state().cwd
+        return self._opened().shell_state().cwd
 
-    def run(self, script: str, *, stdin: str | None = None) -> Finished:
-        bash = self._opened(stdin)
+    def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
+        bash = self._opened()
         self._ran = True
         timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
         if self._machine.python is not None or timed:
@@ -114,29 +118,44 @@ class BashkitShell:
 
         def show(stdout: str, stderr: str) -> None:
             shown.append((stdout, stderr))
+            if listen is not None:
+                listen(_in_words_of_bash(stdout + stderr))
 
+        self._stdin, self._stopped, self._cut = stdin, False, False
         result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
         if not self._machine.running or self._machine.running[-1] is self:
             self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
-        if result.error is not None and _CANCELLED in result.error:
+        cancelled = result.error is not None and _CANCELLED in result.error
+        if self._cut or cancelled:
+            # Also where the last command was the one that was stopped, so that nothing noticed.
             bash.clear_cancel()
-            if self._late is not None and not _DIVERTED.search(script):
-                shown.append((self._late.stdout, self._late.stderr))
+        if cancelled and self._late is not None and not _DIVERTED.search(script):
+            shown.append((self._late.stdout, self._late.stderr))
         self._late = None
         finished = _finished(result, shown, self._machine.clock.moment - begun)
+        if self._cut and not finished.ending:
+            finished = replace(finished, ending="timeout")
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
+
+    def awaits_more(self, script: str) -> bool:
+        try:
+            self._opened().analyze(script)
+        except BashError as error:
+            return any(sign in str(error) for sign in _INCOMPLETE)
+        return False
 
     def stop(self) -> None:
         self._stopped = True
         if self._bash is not None:
+            self._cut = True
             self._bash.cancel()
 
     def save(self) -> bytes:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
-            self._state, self._ran = self._opened(None).snapshot(exclude_filesystem=True), False
-        return self._state
+            self._state, self._ran = self._opened().snapshot(exclude_filesystem=True), False
+        return bytes((self._code & 255,)) + self._state
 
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
@@ -163,12 +182,18 @@ class BashkitShell:
                 self._scripts.add(name)
                 cast(_Extensible, bash).add_builtin(name, self._bound(partial(_called, path)))
 
-    def _opened(self, stdin: str | None) -> Bash:
+    def _given(self, context: BuiltinContext) -> BuiltinResult:
+        """Print what a script is given to read; where it is given nothing, there is no such command."""
+        if self._stdin is None:
+            return BuiltinResult(stderr=f"bash: {context.name}: command not found\n", exit_code=127)
+        return BuiltinResult(self._stdin)
+
+    def _opened(self) -> Bash:
         if self._bash is None:
-            self._bash = self._made(stdin)
+            self._bash = self._made()
         return self._bash
 
-    def _made(self, stdin: str | None) -> Bash:
+    def _made(self) -> Bash:
         machine, user = self._machine, self.user
         files = machine.files(user)
 
@@ -189,8 +214,7 @@ class BashkitShell:
         self._bound = bound
         own = {**commands(python=machine.python is not None), **self._own}
         builtins = {name: bound(command) for name, command in own.items()}
-        if stdin is not None:
-            builtins[_STDIN] = lambda context: BuiltinResult(stdin)
+        builtins[_STDIN] = self._given
         bash = Bash(
             username=user.name,
             hostname=machine.name,
@@ -216,6 +240,13 @@ def _called(path: str, call: Invocation) -> Result:
     return script(replace(call, name=path))
 
 
+@cache
+def names_of_commands() -> frozenset[str]:
+    """Return the names of the engine's commands and of ours."""
+    listed = Bash(profile=ExecutionProfile.Interactive).execute_sync("compgen -c").stdout.split()
+    return frozenset(listed) | commands().keys()
+
+
 def carried_out(command: Command, invocation: Invocation) -> Result:
     """Return what a command leaves; a file that it cannot use is an error of the command."""
     try:
@@ -232,7 +263,8 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: floa
         return Finished(result.stdout, stderr, screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:
-        text = f"bash: line {wrong[1] or 1}: syntax error: {wrong[2]}\n"
+        what = wrong[2] if wrong[2].startswith(("syntax error", "unexpected EOF")) else f"syntax error: {wrong[2]}"
+        text = f"bash: line {wrong[1] or 1}: {what}\n"
         return Finished(result.stdout, text, screen + text, 2)
     ending = _ending(error)
     # A script that bashkit stops loses what it printed, and bashkit's own words about its limits are no words of a machine.

@@ -74,7 +74,7 @@ class _Builder:
         self._files()
         self._processes()
         for path in dict.fromkeys(("/", *self.host.disk.read_only)):
-            _insert(self.database, "mounts", host=self.name, path=path, read_only=int(path in self.host.disk.read_only))
+            insert(self.database, "mounts", host=self.name, path=path, read_only=int(path in self.host.disk.read_only))
         for number, line in enumerate(self.host.cron):
             self._known(line.user, ("cron", number, "user"))
             insert(

@@ -1,11 +1,14 @@
 """What a shell must do for a machine. The engine behind it is bashkit (`bashkit_shell.py`); another one implements the same."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 Ending: TypeAlias = Literal["", "timeout", "memory", "recursion"]
 """How a script ended: by itself, since its time ran out, since it took too much memory, or since it called itself too deeply."""
 
+ENDINGS: Mapping[Ending, str] = {"memory": "Killed", "recursion": "Segmentation fault (core dumped)"}
+"""How a shell tells of a script that did not end by itself."""
 TIMED_OUT = 124
 """Exit code of a script whose time ran out, as of `timeout`."""
 
@@ -41,8 +44,12 @@ class Shell(Protocol):
         """Return the working directory."""
         ...
 
-    def run(self, script: str, *, stdin: str | None = None) -> Finished:
-        """Run a script to its end."""
+    def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
+        """Run a script to its end. `listen` gets what a terminal shows, as soon as it is written."""
+        ...
+
+    def awaits_more(self, script: str) -> bool:
+        """Return whether a script that was typed so far is not complete, such as a loop without its `done`."""
         ...
 
     def stop(self) -> None:

@@ -106,6 +106,20 @@ class FileTree:
         self.touched[path] = None
         self._listed(dirname(path)).discard(path[path.rindex("/") + 1 :])
 
+    def take_over(self, before: FileTree, after: FileTree) -> bool:
+        """Make the changes here that lead from one copy of this tree to a later one; return whether there are any."""
+        paths = sorted(before._nodes.keys() | after._nodes.keys())
+        changed = [path for path in paths if before.get(path) is not after.get(path)]
+        # What is in a directory goes before it, and comes after it.
+        for path in reversed(changed):
+            if after.get(path) is None and not self.names(path):
+                self.drop(path)
+        for path in changed:
+            node = after.get(path)
+            if node is not None and (path == "/" or self.get(dirname(path)) is not None):
+                self.put(path, node)
+        return bool(changed)
+
     def below(self, path: str) -> Iterator[str]:
         """Yield a path and all paths below it, a directory before what is in it, names sorted."""
         yield path

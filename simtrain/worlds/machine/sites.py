@@ -17,7 +17,7 @@ from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.records import Records
-from simtrain.worlds.machine.spec import AnswerSource
+from simtrain.worlds.machine.spec import AnswerSource, HostSource
 
 _KINDS = {"html": "text/html", "json": "application/json", "txt": "text/plain", "css": "text/css", "csv": "text/csv",
           "js": "text/javascript", "xml": "application/xml", "gz": "application/gzip", "log": "text/plain"}  # fmt: skip
@@ -132,6 +132,15 @@ def compiled_answers(sources: Sequence[AnswerSource], document: Document, place:
         with document.at((*place, number)):
             found.append(ServiceAnswer(source))
     return found
+
+
+def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[ServiceAnswer]]:
+    """Return what the services of a machine answer over HTTP, by name. Raises InputError with the place in the file."""
+    return {
+        name: compiled_answers(service.answers, document, (*place, "services", name, "answers"))
+        for name, service in host.services.items()
+        if service.answers
+    }
 
 
 def plain(status: int) -> HttpResponse:

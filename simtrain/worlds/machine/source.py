@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +12,7 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.machine.python_sandbox import require_sandbox
-from simtrain.worlds.machine.spec import MachineSpec
+from simtrain.worlds.machine.spec import MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
 from simtrain.worlds.service.source import described
 
@@ -25,6 +26,7 @@ class MachineSource:
     def __init__(self, document: Document, spec: MachineSpec) -> None:
         self.document = document
         self.spec = spec
+        self.view = MachineView()
         self.name = spec.name
         self.digest = self._digest()
         self._built: dict[Variant, World] = {}
@@ -34,8 +36,10 @@ class MachineSource:
         """Return the source of a world, checked as far as possible without building it. Raises InputError."""
         spec = described(document, document.parse(MachineSpec))
         for index, tool in enumerate(spec.tools):
-            if tool.name == "bash":
-                raise document.error(("tools", index, "name"), "every machine has the tool 'bash'", "name it otherwise")
+            if tool.name in ("bash", "keystrokes"):
+                raise document.error(
+                    ("tools", index, "name"), f"every machine has the tool {tool.name!r}", "name it otherwise"
+                )
         assert isinstance(spec, MachineSpec)
         if spec.python:
             with document.at(("sandbox",)):
@@ -58,10 +62,12 @@ class MachineSource:
         return found.hexdigest()
 
     def configured(self, document: Document, knobs: JsonObject, place: Place) -> MachineSource:
-        """Raise an InputError: a machine world has no knobs."""
-        raise document.error(
-            place, f"a machine world has no knobs, such as {next(iter(knobs))!r}", f"write `world: {self.name}`"
-        )
+        """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
+        other = copy(self)
+        other.view = document.parse(MachineView, {**self.view.model_dump(), **knobs}, place)
+        other.digest = blake2b(canonical([self.digest, other.view.model_dump()]), digest_size=16).hexdigest()
+        other._built = {}
+        return other
 
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """Return the world in a variant, built once. Raises InputError with the place in the file."""
@@ -69,5 +75,5 @@ class MachineSource:
             # The shell's engine is a large library, which only machine worlds need.
             from simtrain.worlds.machine.world import MachineWorld
 
-            self._built[variant] = MachineWorld(self.spec, self.document, self.digest, variant)
+            self._built[variant] = MachineWorld(self.spec, self.document, self.digest, variant, self.view)
         return self._built[variant]

@@ -244,6 +244,14 @@ class LimitsSource(FileModel):
     output: int = Field(default=30_000, ge=200, le=1_000_000)
 
 
+class MachineView(FileModel):
+    """The knobs of a machine world that a scenario sets with `world: {use: NAME, with: {...}}`."""
+
+    actions: Literal["bash", "keystrokes"] = Field(
+        default="bash", description="What the agent does: run command lines, or type at a terminal and see its screen."
+    )
+
+
 class MachineSpec(HostSource, ServiceSpec):
     """A machine world: one machine, and others that it reaches; further tables, rows and tools as in a service world."""
 

@@ -1,7 +1,7 @@
 """The tool `bash`: its descriptor, and how what a script left is shown to an agent."""
 
 from simtrain.values.types import JsonObject, Observation, ToolSpec, arguments_of, object_schema
-from simtrain.worlds.machine.engine import TIMED_OUT, Finished
+from simtrain.worlds.machine.engine import ENDINGS, TIMED_OUT, Finished
 
 NAME = "bash"
 LONGEST = 3600.0
@@ -11,10 +11,6 @@ _DESCRIPTION = (
     "Run a command line in a bash shell on {host} as {user}. The shell stays open: directory, variables and functions last from "
     "one call to the next. Returns what the command printed, and its exit code if that is not 0."
 )
-_ENDINGS = {
-    "memory": "Killed",
-    "recursion": "Segmentation fault (core dumped)",
-}
 
 
 def bash_tool(host: str, user: str, timeout: float) -> ToolSpec:
@@ -52,7 +48,7 @@ def shown(finished: Finished, prompt: str, *, limit: float, most: int) -> Observ
         note = f"[stopped after {limit:g} s]"
     elif finished.ending:
         code = 137 if finished.ending == "memory" else 139
-        screen += _ENDINGS[finished.ending] + "\n"
+        screen += ENDINGS[finished.ending] + "\n"
     elif code:
         note = f"[exit code {code}]"
     # As on a terminal, where the prompt comes on the next line.

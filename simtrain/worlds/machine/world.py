@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
-from simtrain.files.yaml_files import Document, Place
+from simtrain.files.yaml_files import Document
 from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
-from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.bashkit_shell import BashkitShell
+from simtrain.worlds.machine.bashkit_shell import BashkitShell, names_of_commands
 from simtrain.worlds.machine.building import build
-from simtrain.worlds.machine.engine import Shell
-from simtrain.worlds.machine.file_tree import BaseTree, FileTree
-from simtrain.worlds.machine.files import Disk
+from simtrain.worlds.machine.engine import Finished, Shell
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.hosts import Host, host_of, placed_hosts
 from simtrain.worlds.machine.invocation import Command
+from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
+from simtrain.worlds.machine.keystrokes import keystrokes_tool, typed
+from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
-from simtrain.worlds.machine.rows import DROP, PUT, groups_of, nodes_of, row_of, users_of
-from simtrain.worlds.machine.sites import ServiceAnswer, compiled_answers
-from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
+from simtrain.worlds.machine.rows import DROP, PUT, row_of
+from simtrain.worlds.machine.scratch import without_scratch
+from simtrain.worlds.machine.sites import answers_of
+from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
 from simtrain.worlds.machine.tables import TABLES
+from simtrain.worlds.machine.terminal.terminal import Terminal
 from simtrain.worlds.machine.tool import NAME, bash_tool, shown
 from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
 
-SCRATCH = ("/tmp/", "/var/tmp/")
-CACHES = ("/__pycache__", "/.pytest_cache")
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What a machine begins with: its files, users, groups and disk."""
-
-    base: BaseTree
-    users: Mapping[str, User]
-    groups: Mapping[str, int]
-    disk: Disk
+SHELL_TOOLS = (NAME, KEYSTROKES)
 
 
 class MachineWorld(ServiceWorld):
@@ -54,14 +47,17 @@ class MachineWorld(ServiceWorld):
 
     kind = "machine"
 
-    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant) -> None:
+    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant, view: MachineView) -> None:
         """Build the world. Raises InputError with the place in the file."""
         super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
         self.spec = spec
         build(self.base, spec, document)
         forget(self.base)
         self.content = self.base.serialize()
-        self.tools = (bash_tool(spec.hostname, spec.user, seconds(spec.limits.timeout)), *self.tools)
+        if view.actions == "keystrokes":
+            self.tools = (keystrokes_tool(spec.hostname, spec.user), *self.tools)
+        else:
+            self.tools = (bash_tool(spec.hostname, spec.user, seconds(spec.limits.timeout)), *self.tools)
         own: dict[str, Command] = {}
         for name, source in spec.commands.items():
             with document.at(("commands", name)):
@@ -94,28 +90,6 @@ class MachineWorld(ServiceWorld):
         return other
 
 
-def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
-    """Return the machines of a world file with their places in it; the agent's first."""
-    return [(spec.hostname, spec, ()), *((name, host, ("machines", name)) for name, host in spec.machines.items())]
-
-
-def answers_of(host: HostSource, document: Document, place: Place) -> dict[str, list[ServiceAnswer]]:
-    """Return what the services of a machine answer over HTTP, by name. Raises InputError with the place in the file."""
-    return {
-        name: compiled_answers(service.answers, document, (*place, "services", name, "answers"))
-        for name, service in host.services.items()
-        if service.answers
-    }
-
-
-def host_of(database: Database, name: str, source: HostSource) -> Host:
-    """Return a machine as the tables hold it."""
-    rows = database.rows("select path from mounts where host = :host and read_only order by path", {"host": name})
-    locked = tuple(str(row["path"]) for row in rows)
-    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), locked)
-    return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)
-
-
 class MachineState(ServiceState):
     """A machine world open for one episode.
 
@@ -123,7 +97,7 @@ class MachineState(ServiceState):
     tables alone.
     """
 
-    __slots__ = ("_machines", "_shell", "_started")
+    __slots__ = ("_machines", "_shell", "_started", "_terminal")
 
     world: MachineWorld  # pyright: ignore[reportIncompatibleVariableOverride]
     _own: Database | None
@@ -134,14 +108,17 @@ class MachineState(ServiceState):
         self._machines: dict[str, Machine] = {}
         self._shell: Shell | None = None
         self._started: bytes | None = None
+        self._terminal: Terminal[MachineState] | None = None
 
     def answer(self, request: Request) -> Observation:
         with self._lock:
-            if request.tool.name != NAME:
+            if request.tool.name not in SHELL_TOOLS:
                 return self._answer_by_sql(request)
             # What is held of the rows is read now: a command may write files at any moment.
             self._moves_on()
             try:
+                if request.tool.name == KEYSTROKES:
+                    return typed(self.terminal, request.arguments)
                 return self._run_command(request.arguments)
             except SimulatorFault:
                 raise
@@ -152,35 +129,88 @@ class MachineState(ServiceState):
 
     def takes_time(self, request: Request) -> bool:
         # A script may run for seconds, and the engine lets other threads run meanwhile.
-        return not self._trials if request.tool.name == NAME else super().takes_time(request)
+        return not self._trials if request.tool.name in SHELL_TOOLS else super().takes_time(request)
 
     def statements(self, request: Request) -> int:
-        return 0 if request.tool.name == NAME else super().statements(request)
+        return 0 if request.tool.name in SHELL_TOOLS else super().statements(request)
 
     def _answer_by_sql(self, request: Request) -> Observation:
         self._bring_in()
         observation = super().answer(request)
         if request.tool.writes:
             self._take_over()
+            self._tell_terminal(lambda other: other.answer(request))
         return observation
 
     def _run_command(self, arguments: JsonObject) -> Observation:
         spec = self.world.spec
         limit = seconds(arguments.get("timeout") or spec.limits.timeout)
-        machine = self.machines[spec.hostname]
+        prompt, ends = self.prompt, self.clock.moment + limit
+        finished = self.run_script(str(arguments["command"]), until=ends)
+        if finished.ending == "timeout" and self.clock.moment < ends:
+            # A loop without end uses up the whole time.
+            self.clock.advance(ends - self.clock.moment)
+        return shown(finished, prompt, limit=limit, most=spec.limits.output)
+
+    def run_script(
+        self, script: str, *, until: float | None, stdin: str | None = None, listen: Callable[[str], None] | None = None
+    ) -> Finished:
+        """Run a script in the open shell; at the moment `until` it is stopped. `listen` gets what it writes, as it is written."""
+        machine = self.machines[self.world.spec.hostname]
         shell = self._opened(machine)
-        prompt = prompt_of(spec.prompt, machine.name, machine.users[spec.user], shell.directory)
-        machine.deadline = machine.clock.moment + limit
+        machine.deadline = until
         machine.running.append(shell)
         try:
-            finished = shell.run(str(arguments["command"]))
+            return shell.run(script, stdin=stdin, listen=listen)
         finally:
             machine.running.clear()
-            ends, machine.deadline = machine.deadline, None
-        if finished.ending == "timeout" and machine.clock.moment < ends:
-            # A loop without end uses up the whole time.
-            machine.clock.advance(ends - machine.clock.moment)
-        return shown(finished, prompt, limit=limit, most=spec.limits.output)
+            machine.deadline = None
+
+    @property
+    def terminal(self) -> Terminal[MachineState]:
+        """Return the terminal, begun when it is first needed."""
+        if self._terminal is None:
+            self._terminal = Terminal(self)
+        return self._terminal
+
+    @property
+    def prompt(self) -> str:
+        """Return the prompt of the open shell."""
+        spec, machine = self.world.spec, self.machines[self.world.spec.hostname]
+        return prompt_of(spec.prompt, machine.name, machine.users[spec.user], self.directory)
+
+    @property
+    def directory(self) -> str:
+        """Return the working directory of the open shell."""
+        return self._opened(self.machines[self.world.spec.hostname]).directory
+
+    @property
+    def home(self) -> str:
+        """Return the home of the user who is logged in."""
+        return self.machines[self.world.spec.hostname].users[self.world.spec.user].home
+
+    @property
+    def login(self) -> tuple[str, str]:
+        """Return the machine and the user of the shell."""
+        return self.world.spec.hostname, self.world.spec.user
+
+    @property
+    def own_files(self) -> Files:
+        """Return the files as the user sees them who is logged in."""
+        machine = self.machines[self.world.spec.hostname]
+        return machine.files(machine.users[self.world.spec.user])
+
+    def command_names(self) -> frozenset[str]:
+        """Return the names of all commands."""
+        return names_of_commands() | self.world.spec.commands.keys()
+
+    def awaits_more(self, script: str) -> bool:
+        """Return whether a script is not complete."""
+        return self._opened(self.machines[self.world.spec.hostname]).awaits_more(script)
+
+    def log_in_again(self) -> None:
+        """Begin a new shell."""
+        self._shell, self._started = None, None
 
     @property
     def machines(self) -> Mapping[str, Machine]:
@@ -231,7 +261,12 @@ class MachineState(ServiceState):
             self._bring_in()
             rows = super().execute(sql, parameters)
             self._take_over()
+            self._tell_terminal(lambda other: other.execute(sql, parameters))
             return rows
+
+    def _tell_terminal(self, write: Callable[[MachineState], object]) -> None:
+        if self._terminal is not None:
+            self._terminal.running.written_by_others(write)
 
     def changes(self) -> Changes:
         with self._lock:
@@ -251,12 +286,24 @@ class MachineState(ServiceState):
                 yield
             finally:
                 self._moves_on()
-                self._become(before)
+                self.become(before)
+                self._leave_terminal()
+                self._terminal = None if before._terminal is None else before._terminal.copy(self)
+                before._leave_terminal()
 
     def fork(self) -> MachineState:
         with self._lock:
+            other = self.bare_fork()
+            if self._terminal is not None:
+                other._terminal = self._terminal.copy(other)
+            return other
+
+    def bare_fork(self) -> MachineState:
+        """Return a fork without the terminal."""
+        with self._lock:
             other = super().fork()
             other._machines, other._shell, other._started = {}, None, self._saved()
+            other._terminal = None
             if self._machines:
                 records = StateRecords(other)
                 for name, machine in self._machines.items():
@@ -266,17 +313,23 @@ class MachineState(ServiceState):
     def close(self) -> None:
         with self._lock:
             super().close()
+            self._leave_terminal()
             self._machines, self._shell = {}, None
+
+    def _leave_terminal(self) -> None:
+        if self._terminal is not None:
+            self._terminal.close()
+        self._terminal = None
 
     def _saved(self) -> bytes | None:
         return self._started if self._shell is None else self._shell.save()
 
-    def _become(self, other: MachineState) -> None:
-        """Take over another state of the same world, which is then no longer used."""
+    def become(self, other: MachineState) -> None:
+        """Take over another state of the same world, but for its terminal and clock; it is then no longer used."""
         if self._own is not None:
             self._own.close()
         self._own, self._log = other._own, other._log
-        self._shell, self._started, self._machines = None, other._started, {}
+        self._shell, self._started, self._machines = None, other._saved(), {}
         records = StateRecords(self)
         for name, machine in other._machines.items():
             self._machines[name] = machine.copy(self.clock, records, self._machines)
@@ -340,38 +393,3 @@ class StateRecords:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._state.record(sql, parameters)
-
-
-def without_scratch(changes: Changes) -> Changes:
-    """Return changes without new files below /tmp, and without new caches of Python: whoever works in a shell may make some."""
-    files = changes.get("files", ())
-    kept = tuple(change for change in files if change.before is not None or not _is_scratch(change.after))
-    if len(kept) == len(files):
-        return changes
-    others = {table: rows for table, rows in changes.items() if table != "files"}
-    return dict(sorted({**others, **({"files": kept} if kept else {})}.items()))
-
-
-def _is_scratch(row: JsonObject | None) -> bool:
-    if row is None:
-        return False
-    path = str(row["path"])
-    return path.startswith(SCRATCH) or any(f"{cache}/" in f"{path}/" for cache in CACHES)
-
-
-def environment_of(user: User, further: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a login shell."""
-    return {
-        "HOME": user.home, "USER": user.name, "LOGNAME": user.name, "SHELL": user.shell, "PATH": PATH, "LANG": "C.UTF-8",
-        "TERM": "xterm-256color", **further,
-    }  # fmt: skip
-
-
-def prompt_of(shape: str, host: str, user: User, directory: str) -> str:
-    """Return a prompt: `\\u` is the user, `\\h` the machine, `\\w` the directory, and `\\$` says whether it is root's."""
-    home = user.home
-    short = "~" + directory[len(home) :] if directory == home or directory.startswith(f"{home}/") else directory
-    parts = {r"\u": user.name, r"\h": host.partition(".")[0], r"\w": short, r"\$": "#" if user.uid == 0 else "$"}
-    for sign, text in parts.items():
-        shape = shape.replace(sign, text)
-    return shape

@@ -94,7 +94,7 @@ def test_chance_is_the_same_in_each_run_of_an_episode() -> None:
 def test_syntax_errors_are_answered_as_bash_answers_them() -> None:
     finished = run("echo 'open")
     assert finished.exit_code == 2
-    assert finished.stderr == "bash: line 1: syntax error: unexpected EOF while looking for matching `''\n"
+    assert finished.stderr == "bash: line 1: unexpected EOF while looking for matching `''\n"
 
 
 def test_an_unknown_command_gets_no_hints() -> None:

@@ -1,5 +1,6 @@
 """ls: lists directories as GNU's does where its output is no terminal."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
@@ -28,6 +29,9 @@ _LONG = {
 _SORTS = {"size": "S", "time": "t", "version": "v", "extension": "X", "none": "U", "name": "name"}
 _HALF_YEAR = 31_556_952 // 2
 _MARKS = {"directory": "/", "link": "@"}
+
+
+_PLAIN = re.compile(r"[^\s!\"$&'()*;<=>?\[\\^`|~#{}][^\s!\"$&'()*;<=>?\[\\^`|]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,11 @@ class _Listing:
         if self._long:
             return head + "".join(f"{line}\n" for line in self._details(entries))
         prefixes = self._prefixes(entries)
+        if self._aligns(entries):
+            prefixes = [
+                prefix + ("" if needs_quotes(entry.name) else " ")
+                for prefix, entry in zip(prefixes, entries, strict=True)
+            ]
         names = [prefix + self._named(entry) for prefix, entry in zip(prefixes, entries, strict=True)]
         if self._options.last("l", "1", "C", "m", "x") == "m":
             return head + _in_commas(names)
@@ -195,7 +204,18 @@ class _Listing:
         for cells, pad in columns:
             width = max((len(cell) for cell in cells), default=0)
             lines = [line + pad(cell, width) + " " for line, cell in zip(lines, cells, strict=True)]
+        if self._aligns(entries):
+            lines = [
+                line + ("" if needs_quotes(entry.name) else " ") for line, entry in zip(lines, entries, strict=True)
+            ]
         return [line + self._named(entry, arrow=True) for line, entry in zip(lines, entries, strict=True)]
+
+    def _quotes_for_shell(self) -> bool:
+        return (self._options.value("quoting-style") or "").startswith("shell") and not self._options.has("N", "Q", "b")
+
+    def _aligns(self, entries: list[_Entry]) -> bool:
+        """Return whether names without quotes stand behind a blank, below the quotes of others."""
+        return self._quotes_for_shell() and any(needs_quotes(entry.name) for entry in entries)
 
     def _links(self, entry: _Entry) -> int:
         return link_count(self._call, entry.path, entry.node)
@@ -227,6 +247,8 @@ class _Listing:
     def _named(self, entry: _Entry, *, arrow: bool = False) -> str:
         options, node = self._options, entry.node
         name = '"' + entry.name.replace("\\", "\\\\").replace('"', '\\"') + '"' if options.has("Q") else entry.name
+        if self._quotes_for_shell() and needs_quotes(name):
+            name = quoted(name)
         if options.has("b"):
             name = name.replace("\\", "\\\\").replace("\n", "\\n").replace(" ", "\\ ")
         if options.has("q"):
@@ -251,6 +273,11 @@ def quoted(name: str) -> str:
     if "'" not in name:
         return f"'{name}'"
     return '"' + name + '"' if '"' not in name else "'" + name.replace("'", "'\\''") + "'"
+
+
+def needs_quotes(name: str) -> bool:
+    """Return whether coreutils quote a name on a terminal: a shell would not take it for one word of itself."""
+    return not name or _PLAIN.fullmatch(name) is None
 
 
 def inode(path: str) -> int:

@@ -1,0 +1,35 @@
+"""What the machines of a world begin with, as its tables hold it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simtrain.files.yaml_files import Place
+from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.file_tree import BaseTree
+from simtrain.worlds.machine.files import Disk
+from simtrain.worlds.machine.rows import groups_of, nodes_of, users_of
+from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
+from simtrain.worlds.service.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What a machine begins with: its files, users, groups and disk."""
+
+    base: BaseTree
+    users: Mapping[str, User]
+    groups: Mapping[str, int]
+    disk: Disk
+
+
+def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
+    """Return the machines of a world file with their places in it; the agent's first."""
+    return [(spec.hostname, spec, ()), *((name, host, ("machines", name)) for name, host in spec.machines.items())]
+
+
+def host_of(database: Database, name: str, source: HostSource) -> Host:
+    """Return a machine as the tables hold it."""
+    rows = database.rows("select path from mounts where host = :host and read_only order by path", {"host": name})
+    locked = tuple(str(row["path"]) for row in rows)
+    disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), locked)
+    return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)

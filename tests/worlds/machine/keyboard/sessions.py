@@ -1,0 +1,118 @@
+"""Sessions of typing, as people and agents do it: name -> entries of keystrokes, each with the seconds to wait."""
+
+Entry = tuple[str, float]
+
+FILES = {
+    "notes.txt": "".join(f"line {number} of the notes\n" for number in range(1, 121)),
+    "short.txt": "one\ntwo\nthree\n",
+    "names.csv": "ada,36\ngrace,85\nalan,41\n",
+    "nothing.log": "",
+    "long lines.txt": "".join(f"{number} " + "word " * 60 + "\n" for number in range(1, 31)),
+    "docs/guide.md": "# Guide\n\nRead this.\n",
+    "docs/general.md": "General things.\n",
+    "src/main.c": "int main(void) { return 0; }\n",
+    "src/util.c": "int two(void) { return 2; }\n",
+    ".gitconfig": "[user]\n\tname = Ann\n\temail = ann@example.org\n[init]\n\tdefaultBranch = main\n",
+    "words.txt": "".join(f"{word}\n" for word in ("apple", "banana", "cherry", "apple pie", "date", "elderberry")),
+}
+COMMITS = (
+    "export GIT_AUTHOR_DATE='2031-03-03T09:00:00Z' GIT_COMMITTER_DATE='2031-03-03T09:00:00Z'\n"
+    'mkdir r; cd r; git init -q; for i in $(seq 15); do echo $i > f; git add f; git commit -qm "Change number $i"; done; clear\n'
+)
+
+
+def _keys(*names: str) -> list[Entry]:
+    return [(name, 0.0) for name in names]
+
+
+SESSIONS: dict[str, list[Entry]] = {
+    "a command": _keys("echo hello\n"),
+    "letters before Enter": _keys("echo a b  c", "Enter"),
+    "erase": _keys("echo helllo", "BSpace", "BSpace", "o", "Enter"),
+    "kill the line": _keys("rm -rf everything", "C-u", "echo safe\n"),
+    "kill to the end": _keys("echo one two three", "C-a", "M-f", "M-f", "C-k", "Enter"),
+    "kill a word and bring it back": _keys("echo one two", "C-w", "C-w", "C-y", "C-y", "Enter"),
+    "home and end": _keys("cho x", "C-a", "e", "C-e", "y", "Enter"),
+    "arrows": _keys("echo ac", "Left", "b", "Right", "d", "Enter"),
+    "home, delete and end keys": _keys("xecho a", "Home", "DC", "End", "z", "Enter"),
+    "swap letters": _keys("ehco a", "C-a", "Right", "Right", "C-t", "Enter"),
+    "words by meta": _keys("echo alpha beta gamma", "M-b", "M-b", "M-d", "C-a", "C-e", "Enter"),
+    "history up": _keys("echo first\n", "echo second\n", "Up", "Up", "Enter"),
+    "history up and down": _keys("echo first\n", "echo second\n", "draft", "Up", "Up", "Down", "Down", "C-u"),
+    "an edited line of the history": _keys("echo first\n", "Up", "BSpace", "T", "Enter", "Up"),
+    "search the history": _keys("echo alpha\n", "echo beta\n", "ls docs\n", "C-r", "alp", "Enter"),
+    "search again and give up": _keys("echo alpha\n", "echo alpine\n", "C-r", "al", "C-r", "C-g", "echo x\n"),
+    "search and edit": _keys("echo alpha\n", "true\n", "C-r", "alpha", "C-e", "bet", "Enter"),
+    "the history command": _keys("echo a\n", "echo b\n", "history\n"),
+    "last word": _keys("ls docs/guide.md\n", "cat ", "M-.", "Enter"),
+    "clear by C-l": _keys("echo a\n", "echo unfinished", "C-l", "Enter"),
+    "clear": _keys("echo a\n", "ls\n", "clear\n", "echo b\n"),
+    "interrupt a line": _keys("echo never run", "C-c", "echo $?\n"),
+    "interrupt a continued line": _keys("echo 'a\n", "b", "C-c", "echo fine\n"),
+    "ls in columns": _keys("ls\n", "ls src docs\n", "ls -l short.txt | cut -c 1-10\n"),
+    "ls piped": _keys("ls | cat\n", "ls docs > /tmp/x.$$; cat /tmp/x.$$\n"),
+    "complete a file": _keys("cat sho", "Tab", "Enter"),
+    "complete a directory": _keys("ls do", "Tab", "Tab", "gu", "Tab", "Enter"),
+    "complete to what is common": _keys("cat docs/g", "Tab", "Tab", "Tab", "u", "Tab", "Enter"),
+    "list possibilities": _keys("cat n", "Tab", "Tab", "o", "Tab", "Tab", "C-c"),
+    "complete a name with a blank": _keys("head -c 5 long", "Tab", "Enter"),
+    "complete within quotes": _keys('head -c 5 "long', "Tab", "Enter"),
+    "complete a command": _keys("basena", "Tab", "/a/b\n"),
+    "complete nothing": _keys("cat zzz", "Tab", "Tab", "C-u", "echo x\n"),
+    "complete after home": _keys("cat ~/sho", "Tab", "Enter"),
+    "a here-document": _keys("cat <<EOF\nfirst\n  second\nEOF\n"),
+    "a here-document into a file": _keys(
+        "cat > made.txt <<'END'\n$HOME stays\nEND\n", "cat made.txt\n", "Up", "Up", "C-c"
+    ),
+    "a loop over lines": _keys("for i in 1 2 3\n", "do\n", "echo $i\n", "done\n", "Up", "Enter"),
+    "an open quote": _keys("echo 'two\n", "lines'\n", "Up", "C-c"),
+    "a backslash at the end": _keys("echo one \\\n", "two\n", "Up", "Enter"),
+    "a pipe at the end": _keys("cat words.txt |\n", "sort -r |\n", "head -n 2\n", "Up", "C-c"),
+    "if and while": _keys(
+        "if true; then\n", "echo yes\n", "fi\n", "i=0; while [ $i -lt 2 ]; do i=$((i+1)); echo $i; done\n"
+    ),
+    "a function": _keys("greet() {\n", "echo hello $1\n", "}\n", "greet world\n"),
+    "an unknown command": _keys("frobnicate\n", "echo $?\n"),
+    "a syntax error": _keys("echo )\n", "fi\n", "echo ok\n"),
+    "a missing file": _keys("cat nosuch\n", "ls nosuch docs\n"),
+    "a long line": _keys("echo " + "abcdefghij" * 20 + "\n", "echo " + "x" * 153 + "\n", "echo y\n"),
+    "edit a long line": _keys("echo " + "abcdefghij" * 20, "C-a", "M-f", "!", "BSpace", "C-e", "BSpace", "Enter"),
+    "no newline at the end": _keys("printf abc\n", "echo d\n"),
+    "tabs and colours": _keys("printf 'a\\tb\\n\\033[31mred\\033[0m\\n'\n"),
+    "a long output": _keys("seq 200\n"),
+    "more than a screen, twice": _keys("cat notes.txt\n", "ls\n"),
+    "what is typed while a command runs": [("sleep 0.6\n", 0.2), ("echo typed\n", 0.1), ("", 1.0)],
+    "interrupt a command": [("sleep 30; echo over\n", 0.3), ("C-c", 0.2), ("echo $?\n", 0.0)],
+    "interrupt a loop": [("while true; do echo tick; sleep 5; done\n", 0.4), ("C-c", 0.2), ("echo after\n", 0.0)],
+    "output over time": [("for i in 1 2; do echo $i; sleep 1; done; echo over\n", 0.5), ("", 1.0), ("", 1.0)],
+    "cat of the keyboard": _keys("cat\n", "hello\n", "C-d", "echo $?\n"),
+    "cat into a file": _keys("cat > typed.txt\n", "one\ntwo\n", "C-d", "cat typed.txt\n"),
+    "erase within cat": _keys("cat > typed.txt\n", "onx", "BSpace", "e\n", "C-d", "cat typed.txt\n"),
+    "sort of the keyboard": _keys("sort\n", "b\na\n", "C-d"),
+    "read": _keys("read name\n", "ada\n", "echo hello $name\n"),
+    "read with a prompt": _keys("read -p 'Name: ' name\n", "grace\n", "echo $name\n"),
+    "interrupt cat": _keys("cat\n", "abc", "C-c", "echo after\n"),
+    "less": _keys("less notes.txt\n", "Space", "b", "q", "echo after\n"),
+    "less by lines": _keys("less notes.txt\n", "j", "j", "Enter", "k", "q"),
+    "less by half pages": _keys("less notes.txt\n", "d", "u", "d", "q"),
+    "less to the end and back": _keys("less notes.txt\n", "G", "g", "q"),
+    "less to a line": _keys("less notes.txt\n", "50g", "q"),
+    "less searches": _keys("less notes.txt\n", "/line 60", "Enter", "n", "q"),
+    "less searches again": _keys("less notes.txt\n", "/0 of", "Enter", "n", "n", "N", "q"),
+    "less finds nothing": _keys("less notes.txt\n", "/nowhere", "Enter", "Enter", "q"),
+    "less of a short file": _keys("less short.txt\n", "q", "echo after\n"),
+    "less of a pipe": _keys("seq 100 | less\n", "Space", "Space", "Space", "q"),
+    "less of long lines": _keys("less 'long lines.txt'\n", "Space", "q"),
+    "less of a missing file": _keys("less nosuch\n", "echo $?\n"),
+    "less -N": _keys("less -N notes.txt\n", "j", "q"),
+    "more": _keys("more notes.txt\n", "Space", "Enter", "q"),
+    "the pager of git": [(COMMITS, 3.0), *_keys("git log\n", "Space", "/number 3", "Enter", "q", "echo after\n")],
+    "git log on one screen": [(COMMITS, 3.0), *_keys("git log --oneline\n", "git log --oneline | head -n 2\n")],
+    "jobs": [("sleep 30 &\n", 0.1), ("jobs | cut -c 1-20\n", 0.1)],
+    "stop and continue": [("sleep 0.8\n", 0.2), ("C-z", 0.1), ("fg\n", 1.2), ("echo after\n", 0.0)],
+    "stop and list": [("sleep 30\n", 0.2), ("C-z", 0.1), ("jobs\n", 0.1), ("echo $?\n", 0.0)],
+    "in the background": [("sleep 0.3 &\n", 0.1), ("", 0.6), ("echo a\n", 0.1)],
+    "kill a job": [("sleep 30\n", 0.2), ("C-z", 0.1), ("kill %1\n", 0.1), ("\n", 0.1)],
+    "the last word again": _keys("echo a b\n", "echo !$\n"),
+    "the last line again": _keys("echo a\n", "!!\n"),
+}

@@ -163,6 +163,8 @@ BENDS_NO_SEARCH = {
     "false_success": "notes",
     "delayed_visibility": "notes",
     "duplicate_delivery": "notes",
+    "read_only_disk": "a machine",
+    "port_taken": "a machine",
 }
 
 

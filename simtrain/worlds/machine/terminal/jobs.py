@@ -90,7 +90,7 @@ class ShellJob(Generic[S]):
         return self.stopped is None and not self.ended
 
 
-class Jobs(Generic[S]):
+class TerminalJobs(Generic[S]):
     """The jobs of a terminal, oldest first."""
 
     __slots__ = ("_running", "jobs", "state")
@@ -101,9 +101,9 @@ class Jobs(Generic[S]):
         self._running = running
         self.jobs: list[ShellJob[S]] = []
 
-    def copy(self, state: S, running: Running[S]) -> Jobs[S]:
+    def copy(self, state: S, running: Running[S]) -> TerminalJobs[S]:
         """Return the same for a fork of the state."""
-        other = Jobs(state, running)
+        other = TerminalJobs(state, running)
         other.jobs = [job.copy() for job in self.jobs]
         return other
 

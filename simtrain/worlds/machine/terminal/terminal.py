@@ -11,7 +11,7 @@ from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.asking import KeyboardInput, echo
 from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
 from simtrain.worlds.machine.terminal.history import NoSuchEvent, expanded, joined
-from simtrain.worlds.machine.terminal.jobs import Jobs, ShellJob
+from simtrain.worlds.machine.terminal.jobs import ShellJob, TerminalJobs
 from simtrain.worlds.machine.terminal.line_editor import LineEditor
 from simtrain.worlds.machine.terminal.pager import PagerStyle, TextPager
 from simtrain.worlds.machine.terminal.running import Output, Running, Script
@@ -48,7 +48,7 @@ class Terminal(Generic[S]):
         self._lines: list[str] = []
         self._queue = ""
         self._tabs = 0
-        self.jobs = Jobs(state, self.running)
+        self.jobs = TerminalJobs(state, self.running)
         self._front: ShellJob[S] | None = None
         self._waits = False
         self._script = ""

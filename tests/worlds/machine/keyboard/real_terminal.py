@@ -41,6 +41,9 @@ class RealTerminal:
             }  # fmt: skip
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], environment)
         self._pid = pid
+        # Not `select.select`, which takes no descriptor beyond 1023.
+        self._poll = select.poll()
+        self._poll.register(self._handle, select.POLLIN)
         fcntl.ioctl(self._handle, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self._read(2.0, until=b"$ ")
         return self
@@ -63,8 +66,8 @@ class RealTerminal:
         heard = b""
         while True:
             left = ends - clock().elapsed
-            ready, _, _ = select.select([self._handle], [], [], max(QUIET, left) if until is None else max(0.0, left))
-            if not ready:
+            wait = max(QUIET, left) if until is None else max(0.0, left)
+            if not self._poll.poll(wait * 1000):
                 if left <= QUIET:
                     return
                 continue

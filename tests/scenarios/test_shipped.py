@@ -37,8 +37,8 @@ def family(name: str) -> Scenario:
 
 @cache
 def proof(name: str) -> Proof:
-    # A shell's script costs more than a call of SQL; all cases are proved in the full run.
-    cases = 2 if CASES and name.startswith("terminal/") else CASES
+    # A shell's script and a browser's page cost more than a call of SQL; all cases are proved in the full run.
+    cases = 2 if CASES and name.startswith(("terminal", "shop_site/")) else CASES
     return asyncio.run(prove(family(name), cases=cases))
 
 

@@ -28,7 +28,7 @@ from simtrain.worlds.machine.problems import problem_text
 MOST_COMMANDS = 50_000
 """Most commands of one script: what loops longer is taken to loop for ever."""
 MOST_MEMORY = 256_000_000
-LONGEST = 20.0
+LONGEST = 60.0
 """Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
 # Where what a command prints may go elsewhere than to the terminal.
 _DIVERTED = re.compile(r"[|>`]|\$\(")

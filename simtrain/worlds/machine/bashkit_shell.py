@@ -69,7 +69,7 @@ class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "_bash", "_bound", "_code", "_cut", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state",
+        "_bash", "_bound", "_code", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state",
         "_stdin", "_stopped", "user",
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ class BashkitShell:
         self._code = 0
         if state is not None:
             self._code, self._state = state[0], state[1:]
-        self._ran = self._stopped = self._cut = False
+        self._ran = self._stopped = False
         self._late: Result | None = None
         self._stdin: str | None = None
         self._scripts = set(commands(python=True))
@@ -121,19 +121,19 @@ class BashkitShell:
             if listen is not None:
                 listen(_in_words_of_bash(stdout + stderr))
 
-        self._stdin, self._stopped, self._cut = stdin, False, False
+        self._stdin, self._stopped = stdin, False
         result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
         if not self._machine.running or self._machine.running[-1] is self:
             self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
         cancelled = result.error is not None and _CANCELLED in result.error
-        if self._cut or cancelled:
+        if self._stopped or cancelled:
             # Also where the last command was the one that was stopped, so that nothing noticed.
             bash.clear_cancel()
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append((self._late.stdout, self._late.stderr))
         self._late = None
         finished = _finished(result, shown, self._machine.clock.moment - begun)
-        if self._cut and not finished.ending:
+        if self._stopped and not finished.ending:
             finished = replace(finished, ending="timeout")
         self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
         return finished
@@ -148,7 +148,6 @@ class BashkitShell:
     def stop(self) -> None:
         self._stopped = True
         if self._bash is not None:
-            self._cut = True
             self._bash.cancel()
 
     def save(self) -> bytes:
@@ -204,9 +203,9 @@ class BashkitShell:
                 )
                 with pipes_in(machine.tree, context.argv, context.fs, user.name):
                     result = carried_out(command, invocation)
-                if self._stopped:
+                if self._stopped and self._late is None:
                     # bashkit drops what a command printed during which it was stopped.
-                    self._late, self._stopped = result, False
+                    self._late = result
                 return BuiltinResult(result.stdout, result.stderr, result.exit_code)
 
             return call

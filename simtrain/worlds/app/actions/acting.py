@@ -1,6 +1,6 @@
 """Acting on elements as a user would: what cannot be seen, is disabled or takes no text is refused, and why is said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from selectolax.lexbor import LexborNode
 
@@ -30,6 +30,11 @@ from simtrain.worlds.app.browser.nodes import (
 
 class NotDone(Exception):
     """An action that an element does not allow; the text says why."""
+
+
+def opens_aside(button: str | None, held: Sequence[str]) -> bool:
+    """Return whether a click on a link opens it in a tab behind: by the middle button, or with a key held down."""
+    return button == "middle" or any(key in ("Control", "ControlOrMeta", "Meta") for key in held)
 
 
 class Acting:

@@ -10,7 +10,7 @@ from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance
 from simtrain.worlds.app.accessibility.browsergym_actions import ACTIONS, GymAction, bid_not_found
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import MARKED, chromium_tree
-from simtrain.worlds.app.actions.acting import Acting, NotDone
+from simtrain.worlds.app.actions.acting import Acting, NotDone, opens_aside
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.playwright_replies import hidden_reason, timed_out
 from simtrain.worlds.app.actions.seen import SeenPage
@@ -102,7 +102,7 @@ class _Played:
         bid: JsonValue = self.arguments[name]
         # Bids are given when a page is read, and a first action comes before anything was.
         _bids(seen)
-        found = next((node for node in seen.document.css(f"[{BID}]") if attribute(node, BID) == bid), None)
+        found = seen.marked_with(BID, bid) if isinstance(bid, str) else None
         if found is None:
             raise GymError(bid_not_found(bid))
         return found
@@ -137,13 +137,12 @@ class _Played:
 
     def click(self) -> None:
         held: list[str] = self.arguments.get("modifiers") or []
-        button = self.arguments.get("button") or "left"
-        aside = button == "middle" or any(key in ("Control", "ControlOrMeta", "Meta") for key in held)
+        button = self.arguments.get("button")
         if button == "right":
             # It opens the browser's own menu, which is no part of the page.
             self.hover()
             return
-        self.act("click", lambda seen, node: self.acting.click(seen, node, new_tab=aside))
+        self.act("click", lambda seen, node: self.acting.click(seen, node, new_tab=opens_aside(button, held)))
 
     def hover(self) -> None:
         self.act("hover", _must_be_shown)

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from simtrain.contracts.request import Request
 from simtrain.values.types import JsonObject, JsonValue, Observation, Provenance, ToolSpec
-from simtrain.worlds.app.actions.acting import Acting, NotDone
+from simtrain.worlds.app.actions.acting import Acting, NotDone, opens_aside
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.locators import REF, BadTarget, locate
 from simtrain.worlds.app.actions.playwright_replies import (
@@ -190,9 +190,7 @@ class _Played:
         seen = self.acting.seen()
         node, shown = self.target(seen)
         held: list[str] = self.arguments.get("modifiers") or []
-        new_tab = (
-            any(key in ("Control", "ControlOrMeta", "Meta") for key in held) or self.arguments.get("button") == "middle"
-        )
+        new_tab = opens_aside(self.arguments.get("button"), held)
         double = bool(self.arguments.get("doubleClick"))
         self.reply.code.append(f"await page.{shown}.{'dblclick' if double else 'click'}();")
         self.do("click", node, shown, lambda: self.acting.click(seen, node, new_tab=new_tab))

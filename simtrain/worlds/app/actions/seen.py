@@ -89,7 +89,11 @@ class SeenPage:
 
     def by_ref(self, ref: str) -> LexborNode | None:
         """Return the element that has a ref in the last snapshot."""
-        return next((node for node in self.document.css(f"[{REF}]") if attribute(node, REF) == ref), None)
+        return self.marked_with(REF, ref)
+
+    def marked_with(self, name: str, value: str) -> LexborNode | None:
+        """Return the element that has a mark of ours with this value."""
+        return next((node for node in self.document.css(f"[{name}]") if attribute(node, name) == value), None)
 
 
 class _PageRefs(Refs):

@@ -156,7 +156,7 @@ class MachineState(ServiceState):
         self, script: str, *, until: float | None, stdin: str | None = None, listen: Callable[[str], None] | None = None
     ) -> Finished:
         """Run a script in the open shell; at the moment `until` it is stopped. `listen` gets what it writes, as it is written."""
-        machine = self.machines[self.world.spec.hostname]
+        machine = self.machine
         shell = self._opened(machine)
         machine.deadline = until
         machine.running.append(shell)
@@ -165,6 +165,11 @@ class MachineState(ServiceState):
         finally:
             machine.running.clear()
             machine.deadline = None
+
+    @property
+    def machine(self) -> Machine:
+        """Return the machine that the agent is logged in on."""
+        return self.machines[self.world.spec.hostname]
 
     @property
     def terminal(self) -> Terminal[MachineState]:
@@ -176,18 +181,18 @@ class MachineState(ServiceState):
     @property
     def prompt(self) -> str:
         """Return the prompt of the open shell."""
-        spec, machine = self.world.spec, self.machines[self.world.spec.hostname]
+        spec, machine = self.world.spec, self.machine
         return prompt_of(spec.prompt, machine.name, machine.users[spec.user], self.directory)
 
     @property
     def directory(self) -> str:
         """Return the working directory of the open shell."""
-        return self._opened(self.machines[self.world.spec.hostname]).directory
+        return self._opened(self.machine).directory
 
     @property
     def home(self) -> str:
         """Return the home of the user who is logged in."""
-        return self.machines[self.world.spec.hostname].users[self.world.spec.user].home
+        return self.machine.users[self.world.spec.user].home
 
     @property
     def login(self) -> tuple[str, str]:
@@ -197,7 +202,7 @@ class MachineState(ServiceState):
     @property
     def own_files(self) -> Files:
         """Return the files as the user sees them who is logged in."""
-        machine = self.machines[self.world.spec.hostname]
+        machine = self.machine
         return machine.files(machine.users[self.world.spec.user])
 
     def command_names(self) -> frozenset[str]:
@@ -206,7 +211,7 @@ class MachineState(ServiceState):
 
     def awaits_more(self, script: str) -> bool:
         """Return whether a script is not complete."""
-        return self._opened(self.machines[self.world.spec.hostname]).awaits_more(script)
+        return self._opened(self.machine).awaits_more(script)
 
     def log_in_again(self) -> None:
         """Begin a new shell."""

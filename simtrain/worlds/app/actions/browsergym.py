@@ -178,7 +178,7 @@ class _Played:
         if not url.startswith(("https://", "http://", "about:")):
             raise GymError(f"Error: Page.goto: Cannot navigate to invalid URL\nCall log:\n  - navigating to {url!r}")
         self.browser.goto(url)
-        failed = [one.text for one in self.browser.happened if one.kind == "unreachable"]
+        failed = self.browser.unreachable()
         if failed:
             raise GymError(f"Error: Page.goto: {failed[-1]}\nCall log:\n  - navigating to {url!r}")
 

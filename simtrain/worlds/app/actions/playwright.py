@@ -162,7 +162,7 @@ class _Played:
         if url.startswith(("data:", "javascript:", "blob:")):
             raise PlaywrightError(f"Error: Access to this address is blocked: {url[:200]}")
         self.browser.goto(url)
-        failed = [one.text for one in self.browser.happened if one.kind == "unreachable"]
+        failed = self.browser.unreachable()
         if failed:
             log = f'  - navigating to {quoted(url)}, waiting until "domcontentloaded"'
             raise PlaywrightError(f"Error: browserBackend.callTool: {failed[-1]}\nCall log:\n{log}\n")

@@ -382,6 +382,10 @@ class AppBrowser:
             put(node, FILES, orjson.dumps(chosen).decode())
             self.page.touch()
 
+    def unreachable(self) -> list[str]:
+        """Return why addresses could not be reached since `asked` was last called."""
+        return [one.text for one in self.happened if one.kind == "unreachable"]
+
     def asked(self) -> tuple[list[Happened], list[str]]:
         """Return what happened and which rules refused since this was last asked."""
         found = (self.happened, self.rules)

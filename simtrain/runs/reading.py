@@ -38,7 +38,12 @@ def found(
         number = index.first(" and ".join(asked), {text.rpartition(":")[2]: value for text, value in asked.items()})
         if number is not None:
             return index.read(number)
-    raise InputError("no trajectory fits" if asked else "the run holds no trajectory yet", file=run)
+        other = index.first()
+        if other is None:
+            raise InputError("the run holds no trajectory yet", file=run)
+        played = index.read(other)
+    example = f"{played.scenario}:{played.episode}" + (f" of arm {played.arm}" if played.arm else "")
+    raise InputError("no trajectory fits", remedy=f"it holds {example}, for instance" if episode else None, file=run)
 
 
 def print_trajectory(screen: Console, trajectory: Trajectory, *, full: bool = False) -> None:

@@ -9,6 +9,9 @@ from typing import Literal
 MOST_WORDS = 3_000
 """Words of a text that are compared; of longer ones the time would be noticed."""
 
+LEAST_SHARED = 1 / 3
+"""Of the words of the shorter text; with fewer in common, each text is read better whole."""
+
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -25,8 +28,12 @@ def word_diff(before: str, after: str) -> Sequence[Stretch] | None:
     one, other = _WORD.findall(before), _WORD.findall(after)
     if max(len(one), len(other)) > MOST_WORDS:
         return None
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    shared = sum(word.isalnum() for at, _, size in matcher.get_matching_blocks() for word in one[at : at + size])
+    if shared < LEAST_SHARED * min(sum(word.isalnum() for word in words) for words in (one, other)):
+        return [Stretch("gone", before + "\n"), Stretch("new", after)]
     found = list[Stretch]()
-    for kind, begin, end, start, stop in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for kind, begin, end, start, stop in matcher.get_opcodes():
         if kind == "equal":
             found.append(Stretch("same", "".join(one[begin:end])))
             continue

@@ -479,7 +479,7 @@ def test_a_broken_line_in_the_middle_is_named(
         (("export", "out", "--format", "openai", "-o", "rows.jsonl", "--stop", "answer"), "'answered'"),
         (("export", "out", "--format", "openai", "-o", "sell.yaml/rows.jsonl"), "sell.yaml/rows.jsonl: the file cannot be written"),
         (("export", "out", "--format", "openai", "-o", "out/run.json"), "out/run.json: this file belongs to the run"),
-        (("show", "out", "c9999"), "out: no trajectory fits"),
+        (("show", "out", "c9999"), "out: no trajectory fits; it holds sell:c0000, for instance"),
     ],
 )  # fmt: skip
 def test_bad_words_for_a_good_run_leave_it_as_it_is(

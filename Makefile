@@ -14,14 +14,14 @@ demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 	$(BIN)/simtrain run helpdesk --episodes 200 --show
 
 quick: .venv/.dev ## the tests that take moments: no socket, no browser, no node
-	SIMTRAIN_QUICK=1 $(BIN)/pytest -n $(JOBS) -m "not full and not slow"
+	SIMTRAIN_QUICK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not full and not slow"
 
 test: lint types imports spelling ## style, types, import rules, spelling, and the tests that take seconds
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
 	.ci/install browser
-	$(BIN)/pytest -n $(JOBS) -m full -rs
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m full -rs
 
 real: .venv/.real ## play with a small model on a real server, in every place where a model can be
 	$(BIN)/python tests/real/play.py
@@ -34,7 +34,7 @@ pictures: .venv/.dev ## make the pictures of README and docs anew, from the page
 	$(BIN)/python docs/make_pictures.py
 
 proof: .venv/.dev ## all tests at the stated sizes: every case, large worlds; takes hours
-	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -o faulthandler_timeout=36000 -m "full or not full"
+	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -o faulthandler_timeout=36000 -m "full or not full"
 
 lint: .venv/.dev ## style
 	$(BIN)/ruff check .

@@ -43,16 +43,19 @@ def scan(folder: Path) -> Scan:
     return scanned(lines(folder))
 
 
+@pytest.mark.full
 def test_it_solves_every_family_and_gives_no_cause_for_complaint(folder: Path, scan: Scan) -> None:
     assert len({row["scenario"] for row in lines(folder)}) == len(SERVICES) >= 60
     assert scan.problems == {}
 
 
+@pytest.mark.full
 def test_words_stand_beside_calls_in_many_wordings(scan: Scan) -> None:
     assert scan.worded == scan.turns > 600
     assert len(scan.skeletons) >= 150
 
 
+@pytest.mark.full
 def test_reads_that_do_not_need_each_other_go_in_one_turn(scan: Scan) -> None:
     assert [name for name in READS_TOGETHER if not scan.together[name]] == []
     assert scan.calls > 1.2 * scan.turns
@@ -91,6 +94,7 @@ def _dump(row: dict[str, Any]) -> None:
     row["turns"][-1]["text"] = 'CANNOT: {"error": "no"}'
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("plant", "kind"),
     [

@@ -101,7 +101,7 @@ def test_an_argument_style_of_another_package_words_what_is_wrong(tmp_path: Path
     assert said == "Invalid arguments for tool cakes.get: I do not like this, said cakes.get"
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.full)])
 def test_a_transport_of_another_package_carries_the_calls(workers: str, tmp_path: Path) -> None:
     write_files(tmp_path)
     words = ["--agent", "oracle", "--out", "out", "--episodes", "2", "--workers", workers, "--via", "courier"]

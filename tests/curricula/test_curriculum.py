@@ -124,7 +124,8 @@ def test_the_band_decides(level: int, succeeded: int, played: int, following: in
     assert ProgressBand().next(level, succeeded=succeeded, played=played) == following
 
 
-@pytest.mark.parametrize("text", [RISING, pytest.param(ADAPTIVE, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("text", [RISING, ADAPTIVE])
 def test_a_run_that_was_stopped_goes_on_to_the_same_end(text: str, faulty: Scenario, tmp_path: Path) -> None:
     file = write(tmp_path, text)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -140,6 +141,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(text: str, faulty: Scena
     assert (again.played, again.skipped) == (0, 16)
 
 
+@pytest.mark.full
 def test_several_workers_play_the_same_curriculum(faulty: Scenario, tmp_path: Path) -> None:
     file = write(tmp_path, ADAPTIVE.replace("stages: 4", "stages: 2"))
     run([faulty], "naive", out=tmp_path / "one", episodes=8, curriculum=file)
@@ -148,6 +150,7 @@ def test_several_workers_play_the_same_curriculum(faulty: Scenario, tmp_path: Pa
     assert (tmp_path / "one" / LEDGER_FILE).read_bytes() == (tmp_path / "two" / LEDGER_FILE).read_bytes()
 
 
+@pytest.mark.full
 def test_a_ledger_replays_its_stages_whatever_the_agent_does(faulty: Scenario, tmp_path: Path) -> None:
     run([faulty], "resilient", out=tmp_path / "first", episodes=16, curriculum=write(tmp_path, ADAPTIVE))
     ledger = tmp_path / "first" / LEDGER_FILE

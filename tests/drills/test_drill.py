@@ -94,7 +94,7 @@ def test_arms_and_agents_meet_the_same_schedule(typed: Typed, tmp_path: Path) ->
         assert alone == firings(by_arm(tmp_path / "out" / "naive")["slow"], label)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.full)])
 def test_other_processes_play_the_same_bytes(workers: str, typed: Typed, tmp_path: Path) -> None:
     words = ("birthday.yaml", "--pack", "slow", "-n", "4", "--severity", "0.25,1")
     assert typed(*words, "--out", "played-1")[0] == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from families import one_of_each_suite
 
 from simtrain import load_scenario, rollout
 from simtrain.contracts.agent import Briefing, Player, Policy
@@ -75,7 +76,7 @@ def test_the_families_are_those_that_ship() -> None:
     assert len(ALL) == len(SERVICE) + len(SEARCH) >= 63
 
 
-@pytest.mark.parametrize("name", SERVICE)
+@pytest.mark.parametrize("name", one_of_each_suite(SERVICE))
 async def test_the_right_answer_without_the_work_earns_nothing(name: str) -> None:
     for episode in episodes(load_scenario(name)):
         oracle = await rollout(episode, "oracle")
@@ -92,7 +93,7 @@ async def test_the_right_answer_without_the_work_earns_nothing(name: str) -> Non
             assert found.stop.blame == "agent"
 
 
-@pytest.mark.parametrize("name", SERVICE)
+@pytest.mark.parametrize("name", one_of_each_suite(SERVICE))
 async def test_what_the_prompt_says_is_no_answer(name: str) -> None:
     for episode in episodes(load_scenario(name)):
         oracle = await rollout(episode, "oracle")

@@ -75,6 +75,7 @@ def lines(folder: Path, out: Path, *options: str, **environment: str) -> dict[tu
     return {(row["scenario"], row["episode"]): {**row, "timing": None} for row in rows}
 
 
+@pytest.mark.full
 def test_other_processes_and_clients_of_mcp_meet_the_same(folder: Path, tmp_path: Path) -> None:
     options = ("--episodes", str(3 * len(USES)))
     first = lines(folder, tmp_path / "first", *options, PYTHONHASHSEED="0")

@@ -51,11 +51,13 @@ def found(family: str, name: str) -> Found:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FLOORS)
 def test_it_finds_something_to_bend_in_most_families(name: str) -> None:
     assert sum(bool(found(family, name).changed) for family in FAMILIES) >= FLOORS[name]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FLOORS)
 def test_no_tool_is_bent_that_it_says_not_to_reach(name: str) -> None:
     told = [found(family, name) for family in FAMILIES]

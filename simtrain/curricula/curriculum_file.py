@@ -120,11 +120,14 @@ class LadderSpec(FileModel):
     mix: LevelMix = Field(default_factory=LevelMix)
     adaptive: LevelBand | None = Field(default=None, description="Climb by success.")
     pace: Pace | None = Field(default=None, description="Climb by the number of tasks.")
+    uniform: bool = Field(default=False, description="Do not climb: all levels in equal shares from the first task.")
 
     @model_validator(mode="after")
     def _is_whole(self) -> LadderSpec:
-        if (self.adaptive is None) == (self.pace is None):
-            raise ValueError("a ladder is climbed by `adaptive` or by `pace`")
+        if [self.adaptive is not None, self.pace is not None, self.uniform].count(True) != 1:
+            raise ValueError("a ladder is climbed by `adaptive` or by `pace`, or is `uniform`")
+        if self.uniform and "mix" in self.model_fields_set:
+            raise ValueError("`mix` is not for `uniform`, which takes all levels in equal shares")
         names = [level.name for level in self.levels]
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if twice is not None:

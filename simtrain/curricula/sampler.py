@@ -151,11 +151,17 @@ class Climb:
             self.level = min(len(self._families) - 1, int(self.spec.pace.share(place) * len(self._families)))
         # A stream per place: how often earlier tasks drew does not shift this one.
         stream = Stream(derive(self._root, "task", place))
-        level = self._mixed(stream)
+        level = self._even(place) if self.spec.uniform else self._mixed(stream)
         episode = self._next(self._chosen(level, stream))
         self._dealt += 1
         task = self._open[place] = Task(place, level, episode)
         return task
+
+    def _even(self, place: int) -> int:
+        """Return each level once in every run of as many tasks as there are levels."""
+        run, at = divmod(place, len(self._families))
+        self.level = Stream(derive(self._root, "levels", run)).shuffled(range(len(self._families)))[at]
+        return self.level
 
     def _mixed(self, stream: Stream) -> int:
         mark, mix = stream.random(), self.spec.mix

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from statistics import fmean
 
@@ -132,6 +132,16 @@ def test_a_pace_climbs_by_the_number_of_tasks(tmp_path: Path, curve: str, half: 
     levels = [task.level for task in islice(tasks, 40)]
     assert levels == sorted(levels)
     assert levels[0] == 0 and levels[14] == half and levels[30] == 2
+
+
+def test_uniform_takes_all_levels_in_equal_shares_whatever_is_earned(ladder: Ladder) -> None:
+    spec = ladder.spec.model_copy(update={"adaptive": None, "uniform": True})
+    tasks, met = Climb(spec, ladder.families("train")), list[int]()
+    for task in islice(tasks, 600):
+        met.append(task.level)
+        tasks.reward(task, 1.0)
+    assert [met.count(level) for level in range(3)] == [200] * 3
+    assert {tuple(met[at : at + 3]) for at in range(0, 600, 3)} == set(permutations(range(3)))
 
 
 def test_the_same_rewards_give_the_same_tasks(climbing: Callable[..., Climb]) -> None:
@@ -348,6 +358,7 @@ def other_world() -> str:
         ("worlds: {train: [kestrel_reach]}\nseeds: [1, 2, 1]", "names a seed twice"),
         ("worlds: {train: [kestrel_reach]}\ntools: [web_serch]", "tools[0]: no tool of the world"),
         ("worlds: {train: [kestrel_reach]}\npace: {tasks: 5}", "by `adaptive` or by `pace`"),
+        ("worlds: {train: [kestrel_reach]}\nuniform: true", "or is `uniform`"),
         ("worlds: {train: [kestrel_reach]}\nmix: {easier: 0.6, harder: 0.5}", "leave nothing"),
         ("worlds: {train: [kestrel_reach]}\nlevel: 3", "unknown key 'level'"),
     ],

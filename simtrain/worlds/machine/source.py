@@ -10,6 +10,7 @@ from typing import ClassVar
 from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
+from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.machine.python_sandbox import require_sandbox
 from simtrain.worlds.machine.spec import MachineSpec, MachineView
@@ -41,6 +42,9 @@ class MachineSource:
                     ("tools", index, "name"), f"every machine has the tool {tool.name!r}", "name it otherwise"
                 )
         assert isinstance(spec, MachineSpec)
+        if spec.git:
+            with document.at(("repositories",)):
+                require("git", "pygit2", by="a world with repositories")
         if spec.python:
             with document.at(("sandbox",)):
                 require_sandbox(spec.sandbox)

@@ -24,7 +24,8 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
     if not is_object(structured):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
     # Some servers send structured content without a text, and agents read the text.
-    return Observation(text or encode(structured), structured, result.get("isError") is True, False, provenance, reply)
+    shown = text if text or result.get("content") == [{"type": "text", "text": ""}] else encode(structured)
+    return Observation(shown, structured, result.get("isError") is True, False, provenance, reply)
 
 
 def reworded(observation: Observation, text: str, structured: JsonObject | None) -> Observation:

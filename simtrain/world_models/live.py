@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import ClassVar, Literal, cast
 
 from pydantic import Field, model_validator
@@ -20,8 +21,9 @@ from simtrain.mcp_wire.eras import ALL_CAPABILITIES, HANDSHAKE, MODERN
 from simtrain.mcp_wire.manifest import Exchange
 from simtrain.mcp_wire.raw_replies import observation_of
 from simtrain.mcp_wire.targets import StdioTarget, Target, http_target
-from simtrain.values.errors import InputError
+from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
+from simtrain.world_models.live_shell import LiveShell, listing
 from simtrain.worlds.recorded.recorded_sessions import frames_of
 from simtrain.worlds.recorded.recording import Transport, append_run
 from simtrain.worlds.recorded.replay_index import CALL
@@ -33,7 +35,7 @@ _LIVE = Provenance("live")
 
 
 class Live(WorldModel):
-    """A real MCP server, started (or connected to) once per episode, answers the calls.
+    """A real MCP server, or a real bash in a container or sandbox, started (or connected to) once per episode, answers the calls.
 
     A scenario may come from anyone, and this world model names a program to run. It is refused unless the user allows
     it with `--allow-live` or SIMTRAIN_ALLOW_LIVE=1. What the server changes is real, and is not undone.
@@ -43,6 +45,9 @@ class Live(WorldModel):
 
     command: list[str] | str | None = Field(None, description="The command of a server on stdio.")
     url: str | None = Field(None, description="The URL of a server on streamable HTTP.")
+    shell: list[str] | str | None = Field(
+        None, description="For terminals: a command that starts bash in a container or sandbox."
+    )
     env: list[str] = Field(
         default_factory=list[str],
         description="Names of environment variables that the command may see besides the usual.",
@@ -60,8 +65,8 @@ class Live(WorldModel):
 
     @model_validator(mode="after")
     def _names_one_server(self) -> Live:
-        if (self.command is None) == (self.url is None):
-            raise ValueError("a live server needs either `command` or `url`")
+        if [self.command, self.url, self.shell].count(None) != 2:
+            raise ValueError("a live server needs one of `command`, `url` and `shell`")
         return self
 
     @property
@@ -69,20 +74,34 @@ class Live(WorldModel):
         """Return the server's target, with the named variables filled in. Raises InputError for an unset variable."""
         if self.url is not None:
             return http_target(self.url, {name: _variable(variable) for name, variable in self.headers.items()})
-        command = shlex.split(self.command) if isinstance(self.command, str) else self.command or []
+        started = self.shell if self.command is None else self.command
+        command = shlex.split(started) if isinstance(started, str) else started or []
         return StdioTarget(tuple(command), {name: _variable(name) for name in self.env}, self.cwd)
 
     async def ready(self) -> None:
         """Start the server once and check that it answers. Raises InputError, also if live servers are not allowed."""
-        async with self._connected():
-            pass
+        if self.shell is None:
+            async with self._connected():
+                return
+        try:
+            await self._shell().check()
+        except SimulatorFault as error:
+            raise InputError(str(error), remedy="see whether the command of `shell` starts a bash") from None
 
     @asynccontextmanager
     async def session(
         self, *, domain: Domain, world: WorldState, tools: tuple[ToolSpec, ...]
     ) -> AsyncGenerator[Answer, None]:
-        """Open one episode with its own server."""
+        """Open one episode with its own server or shell."""
         exchanges: list[Exchange] = []
+        if self.shell is not None:
+            shell = self._shell()
+            try:
+                yield partial(shell.answer, exchanges=exchanges)
+            finally:
+                await shell.close()
+                self._record([listing(tools), *exchanges])
+            return
         async with self._connected() as client:
             listed = await client.request("tools/list", timeout=self.timeout)
             known = {tool.get("name") for tool in cast("list[JsonObject]", (listed.result or {}).get("tools") or [])}
@@ -109,14 +128,23 @@ class Live(WorldModel):
                 # Also for an episode that failed: what the server answered until then can be replayed.
                 self._record(exchanges)
 
+    def _shell(self) -> LiveShell:
+        self._check_allowed()
+        target = self.target
+        assert isinstance(target, StdioTarget)
+        return LiveShell(target, timeout=self.timeout)
+
+    def _check_allowed(self) -> None:
+        if os.environ.get(ALLOW) != "1":
+            raise InputError(
+                f"the world model `live` would use the real server {self.command or self.url or self.shell!r}",
+                remedy=f"if you trust the scenario, add --allow-live or set {ALLOW}=1",
+            )
+
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Client]:
         # Before the target is built, which reads secrets from the environment.
-        if os.environ.get(ALLOW) != "1":
-            raise InputError(
-                f"the world model `live` would use the real server {self.command or self.url!r}",
-                remedy=f"if you trust the scenario, add --allow-live or set {ALLOW}=1",
-            )
+        self._check_allowed()
         async with connect(self.target, era=self.era, capabilities=ALL_CAPABILITIES, timeout=self.timeout) as client:
             yield client
 

@@ -337,8 +337,8 @@ async def test_a_scenario_cannot_start_a_program_unless_the_user_allows_it(
 @pytest.mark.parametrize(
     ("knobs", "problem"),
     [
-        ({}, "a live server needs either `command` or `url`"),
-        ({"command": "x", "url": "http://127.0.0.1:1/mcp"}, "either `command` or `url`"),
+        ({}, "a live server needs one of `command`, `url` and `shell`"),
+        ({"command": "x", "url": "http://127.0.0.1:1/mcp"}, "needs one of `command`, `url` and `shell`"),
         ({"command": "x", "env": ["NO_SUCH_VARIABLE_HERE"]}, "NO_SUCH_VARIABLE_HERE is not set"),
         ({"command": ["no-such-program-anywhere"]}, "cannot be started"),
         ({"url": "gopher://x"}, "is not an http"),

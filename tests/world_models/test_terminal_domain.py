@@ -66,6 +66,10 @@ KEYS = ToolSpec("keystrokes", "A terminal.", arguments_of(("commands",), command
 TYPED = [{"keystrokes": "ls\n", "duration": 1}, {"keystrokes": "C-c"}]
 
 
+def keys(*entries: str) -> Request:
+    return Request(KEYS, {"commands": [{"keystrokes": entry} for entry in entries]}, 0, 0)
+
+
 def typed() -> Request:
     return Request(KEYS, {"commands": TYPED}, 0, 0)
 
@@ -84,6 +88,10 @@ def test_a_predicted_screen_is_parsed_with_its_cursor() -> None:
     assert found.structured == {"screen": found.text, "cursor": [2, 13], "running": False}
     working = TerminalDomain().parse(f"{HEADER}\nann@oak:~$ ping oak\n64 bytes from oak", typed())
     assert working.structured is not None and working.structured["running"] is True
+    waiting = TerminalDomain().parse(f"{HEADER}\nann@oak:~$ sleep 9", keys("sleep 9\n", ""))
+    assert waiting.structured is not None and waiting.structured["running"] is True
+    edited = TerminalDomain().parse(f"{HEADER}\nann@oak:~$ sleep 9", keys("sleep 9"))
+    assert edited.structured is not None and edited.structured["running"] is False
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,20 @@ Never mention that the machine is simulated."""
 _AT_PROMPT = re.compile(r"[$#] \S?.*\Z|[$#]\Z")
 
 
+def at_prompt(line: str) -> bool:
+    """Return whether the line of the cursor is a prompt, with or without something typed behind it."""
+    return _AT_PROMPT.search(line) is not None
+
+
+def _entered(line: str, arguments: JsonObject) -> bool:
+    """Return whether a line shows what was typed last, with Enter behind it: then the cursor is below it."""
+    entries = arguments.get("commands")
+    typed = [str(entry["keystrokes"]) for entry in entries if is_object(entry)] if is_list(entries) else []
+    last = next((text for text in reversed(typed) if text), "")
+    shown = last.rstrip("\r\n").rpartition("\n")[2]
+    return last.endswith(("\n", "\r")) and bool(shown) and line.endswith(shown)
+
+
 def offered(tools: Sequence[ToolSpec]) -> bool:
     """Return whether the agent types keys."""
     return any(tool.name == NAME for tool in tools)
@@ -73,7 +87,7 @@ def parse(text: str, request: Request) -> Observation:
         structured={
             "screen": shown,
             "cursor": [len(lines) - 1, len(lines[-1])],
-            "running": _AT_PROMPT.search(lines[-1]) is None,
+            "running": not at_prompt(lines[-1]) or _entered(lines[-1], request.arguments),
         },
     )
 

@@ -17,10 +17,12 @@ from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bashkit_files import mounted
 from simtrain.worlds.machine.called_scripts import script_names
+from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times
-from simtrain.worlds.machine.engine import TIMED_OUT, Ending, Finished
+from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
+from simtrain.worlds.machine.jobs import NoProcessLeft
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.problems import problem_text
@@ -52,9 +54,8 @@ _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
 # `time` of the engine measures on the host.
 _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
 _IO = re.compile(r": io error: ")
-# A script that starts itself again and again in the background meets this limit once for each of its processes.
-_LIMIT = re.compile(r"(?:^bash: line \d+: resource limit exceeded: .*\n)+", re.MULTILINE)
-_FORK = "bash: fork: retry: Resource temporarily unavailable\n"
+# bashkit's own words about its limits, which are no words of a machine.
+_LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
 
 
 class _Extensible(Protocol):
@@ -95,7 +96,8 @@ class BashkitShell:
         self._code = 0
         if state is not None:
             self._code, self._state = state[0], state[1:]
-        self._ran = self._stopped = False
+        self._ran = False
+        self._stopped: Ending = ""
         self._late: Result | None = None
         self._stdin: str | None = None
         self._scripts = set(commands(python=True))
@@ -107,6 +109,13 @@ class BashkitShell:
         return self._opened().shell_state().cwd
 
     def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
+        self._stopped = ""
+        if self._bash is not None:
+            # Also where it was stopped too late for anything to notice.
+            self._bash.clear_cancel()
+        return in_thread(lambda: self._run(script, stdin, listen), stop=self._stop)
+
+    def _run(self, script: str, stdin: str | None, listen: Callable[[str], None] | None) -> Finished:
         bash = self._opened()
         self._ran = True
         timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
@@ -121,21 +130,17 @@ class BashkitShell:
             if listen is not None:
                 listen(_in_words_of_bash(stdout + stderr))
 
-        self._stdin, self._stopped = stdin, False
+        self._stdin = stdin
         result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
         if not self._machine.running or self._machine.running[-1] is self:
             self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
         cancelled = result.error is not None and _CANCELLED in result.error
-        if self._stopped or cancelled:
-            # Also where the last command was the one that was stopped, so that nothing noticed.
-            bash.clear_cancel()
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append((self._late.stdout, self._late.stderr))
         self._late = None
         finished = _finished(result, shown, self._machine.clock.moment - begun)
-        if self._stopped and not finished.ending:
-            finished = replace(finished, ending="timeout")
-        self._code = TIMED_OUT if finished.ending == "timeout" else finished.exit_code
+        finished = _told(finished, self._stopped or finished.ending)
+        self._code = finished.exit_code
         return finished
 
     def awaits_more(self, script: str) -> bool:
@@ -146,7 +151,10 @@ class BashkitShell:
         return False
 
     def stop(self) -> None:
-        self._stopped = True
+        self._stop("timeout")
+
+    def _stop(self, why: Ending) -> None:
+        self._stopped = self._stopped or why
         if self._bash is not None:
             self._bash.cancel()
 
@@ -201,8 +209,12 @@ class BashkitShell:
                 invocation = Invocation(
                     context.name, tuple(context.argv), context.stdin, context.env, context.cwd, files, machine
                 )
-                with pipes_in(machine.tree, context.argv, context.fs, user.name):
-                    result = carried_out(command, invocation)
+                try:
+                    with pipes_in(machine.tree, context.argv, context.fs, user.name):
+                        result = carried_out(command, invocation)
+                except NoProcessLeft:
+                    self._stop("processes")
+                    return BuiltinResult(exit_code=254)
                 if self._stopped and self._late is None:
                     # bashkit drops what a command printed during which it was stopped.
                     self._late = result
@@ -266,10 +278,17 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: floa
         text = f"bash: line {wrong[1] or 1}: {what}\n"
         return Finished(result.stdout, text, screen + text, 2)
     ending = _ending(error)
-    # A script that bashkit stops loses what it printed, and bashkit's own words about its limits are no words of a machine.
+    # A script that bashkit stops loses what it printed.
     stdout = "".join(stdout for stdout, _ in shown)
-    stderr = _in_words_of_bash("".join(text for _, text in shown))
-    return Finished(stdout, stderr.replace(error, ""), screen.replace(error, ""), code, ending)
+    return Finished(stdout, _in_words_of_bash("".join(text for _, text in shown)), screen, code, ending)
+
+
+def _told(finished: Finished, ending: Ending) -> Finished:
+    """Return what a script left, with what a shell says of one that ended like this."""
+    if not ending:
+        return finished
+    code, words = ENDINGS[ending]
+    return Finished(finished.stdout, finished.stderr + words, finished.screen + words, code, ending)
 
 
 def _timed(text: str, passed: float) -> str:
@@ -278,7 +297,7 @@ def _timed(text: str, passed: float) -> str:
 
 
 def _in_words_of_bash(text: str) -> str:
-    return _LIMIT.sub(_FORK, _IO.sub(": ", _HINT.sub(r"\1", text)))
+    return _LIMIT.sub("", _IO.sub(": ", _HINT.sub(r"\1", text)))
 
 
 def _ending(error: str) -> Ending:

@@ -4,13 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-Ending: TypeAlias = Literal["", "timeout", "memory", "recursion"]
-"""How a script ended: by itself, since its time ran out, since it took too much memory, or since it called itself too deeply."""
+Ending: TypeAlias = Literal["", "timeout", "memory", "recursion", "processes"]
+"""How a script ended: by itself, since its time ran out, since it took too much memory, since it called itself too deeply, or since its
+user had no process left."""
 
-ENDINGS: Mapping[Ending, str] = {"memory": "Killed", "recursion": "Segmentation fault (core dumped)"}
-"""How a shell tells of a script that did not end by itself."""
+NO_PROCESS = "bash: fork: retry: Resource temporarily unavailable\n"
 TIMED_OUT = 124
 """Exit code of a script whose time ran out, as of `timeout`."""
+ENDINGS: Mapping[Ending, tuple[int, str]] = {
+    "timeout": (TIMED_OUT, ""),
+    "memory": (137, "Killed\n"),
+    "recursion": (139, "Segmentation fault (core dumped)\n"),
+    "processes": (254, NO_PROCESS),
+}
+"""Exit code of a script that did not end by itself, and what a shell says of it."""
 
 
 @dataclass(frozen=True, slots=True)

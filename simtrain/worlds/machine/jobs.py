@@ -18,8 +18,15 @@ if TYPE_CHECKING:
     from simtrain.values.clock import Clock
 
 MOST_JOBS = 200
+"""Most jobs that are over and still remembered."""
+MOST_PROCESSES = 500
+"""Most jobs that run at a time, and most that one job starts: as `ulimit -u` bounds the processes of a user."""
 MOST_PAUSES = 1_000
 """Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
+
+
+class NoProcessLeft(Exception):
+    """A job cannot be started: its user has too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,7 @@ class Recording:
     first: FileTree | None = None
     writes: list[Write] = field(default_factory=list[Write])
     pauses: int = 0
+    started_within: int = 0
 
     def pause(self, tree: FileTree, now: float) -> None:
         """Note what was written until now, before time passes."""
@@ -105,15 +113,24 @@ class Jobs:
         return found is not None and found.pauses > MOST_PAUSES
 
     def begin(self, command: str, user: str, tree: FileTree, clock: Clock) -> None:
-        """Note that the engine begins to run a job. One within another belongs to that."""
-        self._depth += 1
+        """Note that the engine begins to run a job. One within another belongs to that. Raises NoProcessLeft."""
+        now = clock.moment
         if self._recording is None:
-            self._recording = Recording(command, user, clock.moment, tree.copy())
+            if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
+                raise NoProcessLeft
+            self._recording = Recording(command, user, now, tree.copy())
+        else:
+            self._recording.started_within += 1
+            if self._recording.started_within > MOST_PROCESSES:
+                raise NoProcessLeft
+        self._depth += 1
 
     def pause(self, tree: FileTree, clock: Clock) -> None:
-        """Note that the job lets time pass now."""
+        """Note that the job lets time pass now. Raises NoProcessLeft if it goes on although its `sleep` has told it to end."""
         if self._recording is not None:
             self._recording.pause(tree, clock.moment)
+            if self._recording.pauses > 2 * MOST_PAUSES:
+                raise NoProcessLeft
 
     def end(self, pid: int, tree: FileTree, clock: Clock) -> None:
         """Note that the engine has run the job to its end: put the clock back, and keep what lies ahead."""
@@ -126,9 +143,19 @@ class Jobs:
         clock.moment = done.started
         if ends > done.started and done.first is not None:
             tree.become(done.first)
-        number = max((job.number for job in self.known if job.running(clock.moment)), default=0) + 1
+        number = max((job.number for job in self.known if job.ends > clock.moment and not job.killed), default=0) + 1
         job = BackgroundJob(number, pid, done.command, done.user, done.started, ends, tuple(done.writes))
-        self.known = (*self.known[-MOST_JOBS:], job)
+        self.known = (*self._remembered(clock.moment), job)
+
+    def _remembered(self, now: float) -> tuple[BackgroundJob, ...]:
+        """Return the jobs without the oldest of those that are over: half of them at a time, since each look at all of them costs."""
+        if len(self.known) < MOST_JOBS:
+            return self.known
+        over = sum(not job.running(now) for job in self.known)
+        if over < MOST_JOBS:
+            return self.known
+        left = iter(range(over))
+        return tuple(job for job in self.known if job.running(now) or next(left) >= MOST_JOBS // 2)
 
     def abandon(self, tree: FileTree, clock: Clock) -> None:
         """End what a stopped script left behind."""

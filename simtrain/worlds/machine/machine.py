@@ -9,8 +9,7 @@ from typing import Protocol
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
 from simtrain.worlds.machine.accounts import ROOT, User
-from simtrain.worlds.machine.children import in_thread
-from simtrain.worlds.machine.engine import TIMED_OUT, Result, Shell
+from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.jobs import Jobs
@@ -122,26 +121,21 @@ class Machine:
     ) -> Result:
         """Run a script in a new shell and return what it left; see `Invocation.run`."""
         if len(self.running) >= MOST_CHILDREN:
-            return Result(stderr="bash: fork: retry: Resource temporarily unavailable\n", exit_code=254)
+            return Result(stderr=NO_PROCESS, exit_code=254)
         before = self.deadline
         ends = None if limit is None else self.clock.moment + limit
         own = ends is not None and (before is None or ends < before)
 
-        def work() -> Result:
-            shell = self.open_shell(self, user, directory=directory, environment=environment)
-            self.running.append(shell)
-            try:
-                finished = shell.run(script, stdin=stdin)
-            finally:
-                self.running.pop()
-            return Result(finished.stdout, finished.stderr, finished.exit_code)
-
+        shell = self.open_shell(self, user, directory=directory, environment=environment)
         if own:
             self.deadline = ends
+        self.running.append(shell)
         try:
-            result = in_thread(work)
+            finished = shell.run(script, stdin=stdin)
         finally:
+            self.running.pop()
             self.deadline = before
+        result = Result(finished.stdout, finished.stderr, finished.exit_code)
         if before is not None and self.clock.moment >= before and self.running:
             # The time of the script around it is up as well.
             self.running[-1].stop()

@@ -1,7 +1,7 @@
 """The tool `bash`: its descriptor, and how what a script left is shown to an agent."""
 
 from simtrain.values.types import JsonObject, Observation, ToolSpec, arguments_of, object_schema
-from simtrain.worlds.machine.engine import ENDINGS, TIMED_OUT, Finished
+from simtrain.worlds.machine.engine import Finished
 
 NAME = "bash"
 LONGEST = 3600.0
@@ -41,18 +41,12 @@ def bash_tool(host: str, user: str, timeout: float) -> ToolSpec:
 
 def shown(finished: Finished, prompt: str, *, limit: float, most: int) -> Observation:
     """Return what an agent is shown: both streams as on a terminal, and the exit code if it is not 0."""
-    screen, code = finished.screen, finished.exit_code
-    note = ""
+    code = finished.exit_code
+    note = f"[exit code {code}]" if code else ""
     if finished.ending == "timeout":
-        code = TIMED_OUT
         note = f"[stopped after {limit:g} s]"
-    elif finished.ending:
-        code = 137 if finished.ending == "memory" else 139
-        screen += ENDINGS[finished.ending] + "\n"
-    elif code:
-        note = f"[exit code {code}]"
     # As on a terminal, where the prompt comes on the next line.
-    text = cut(screen, most).removesuffix("\n")
+    text = cut(finished.screen, most).removesuffix("\n")
     if note:
         text = f"{text}\n{note}" if text else note
     content: JsonObject = {

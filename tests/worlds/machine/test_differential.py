@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or which("bash") is None, reason="compares with GNU bash and coreutils"
 )
 
-EVERY = 25
+EVERY = 50
 LISTED, GENERATED = 95.0, 88.0
 """Least shares of equal outcomes, in percent."""
 

@@ -1,5 +1,9 @@
 """A shell over the files of a machine: what scripts see, change and cannot do."""
 
+from time import process_time
+
+import pytest
+
 from simtrain.values.clock import instant
 from tests.support.machines import START, machine_of, run, shell_on
 
@@ -78,10 +82,69 @@ def test_sudo_runs_a_child_as_root_with_the_files_as_root_sees_them() -> None:
 def test_what_loops_or_calls_itself_for_ever_ends_and_the_shell_goes_on() -> None:
     shell = shell_on(machine_of())
     assert shell.run("while :; do :; done").ending == "timeout"
-    assert shell.run("f() { f; }; f").ending == "recursion"
-    bomb = shell.run(":(){ :|:& };:")
-    assert "Resource temporarily unavailable" in bomb.stderr and len(bomb.screen) < 10_000
-    assert "limit exceeded" not in bomb.stderr
+    endless = shell.run("f() { f; }; f")
+    assert (endless.ending, endless.exit_code, endless.stderr) == (
+        "recursion",
+        139,
+        "Segmentation fault (core dumped)\n",
+    )
+    assert shell.run("echo still here").stdout == "still here\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ":(){ :|:& };:",
+        "while :; do sleep 100 & done",
+        "(while :; do sleep 1 & done) &",
+        "f() { f & f & }; f",
+    ],
+)
+def test_a_fork_bomb_ends_when_its_user_has_no_process_left(script: str) -> None:
+    shell = shell_on(machine_of())
+    begun = process_time()
+    bomb = shell.run(script)
+    assert process_time() - begun < 2.0
+    assert (bomb.ending, bomb.exit_code) == ("processes", 254)
+    assert bomb.screen == bomb.stderr == "bash: fork: retry: Resource temporarily unavailable\n"
+    assert shell.run("pkill sleep; echo still here").stdout == "still here\n"
+
+
+def test_as_many_jobs_as_a_user_may_have_run_side_by_side() -> None:
+    machine = machine_of()
+    shell = shell_on(machine)
+    assert shell.run("for i in $(seq 400); do sleep 60 & done; jobs | wc -l; wait").stdout == "400\n"
+    assert machine.clock.moment == instant(START) + 60
+    assert shell.run("for i in $(seq 900); do true & done; wait; echo $i").stdout == "900\n"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """x='eval "$x"'; eval "$x\"""",
+        """x='{ if ( eval "$x" ); then :; fi; }'; eval "$x\"""",
+        "echo ./again > again; chmod +x again; ./again",
+        "echo './again | ./again' > again; chmod +x again; ./again",
+        "mkdir bin; echo 'cat \"$@\"' > bin/cat; chmod +x bin/cat; PATH=~/bin:$PATH; bin/cat x; ~/bin/cat y",
+    ],
+)
+def test_what_calls_itself_without_a_limit_of_the_engine_does_not_end_the_process(script: str) -> None:
+    shell = shell_on(machine_of())
+    shell.run(script)
+    assert shell.run("echo still here").stdout == "still here\n"
+
+
+def test_a_child_that_calls_itself_for_ever_ends_alone() -> None:
+    script = """timeout 9 bash -c 'x='\\''eval "$x"'\\''; eval "$x"'; echo $?"""
+    finished = shell_on(machine_of()).run(script)
+    assert (finished.stdout, finished.stderr) == ("139\n", "Segmentation fault (core dumped)\n")
+
+
+def test_a_script_that_takes_very_long_on_the_host_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simtrain.worlds.machine.children.MOST_SECONDS", 0.2)
+    shell = shell_on(machine_of())
+    # What a script in a file starts in the background is not counted.
+    assert shell.run("echo './bomb | ./bomb &' > bomb; chmod +x bomb; ./bomb").ending == "timeout"
     assert shell.run("echo still here").stdout == "still here\n"
 
 

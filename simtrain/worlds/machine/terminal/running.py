@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from simtrain.values.clock import Clock
-from simtrain.worlds.machine.engine import ENDINGS, Finished
+from simtrain.worlds.machine.engine import Finished
 
 MOST_LINES = 25
 """Most lines that are run again to reach the beginning of the present one."""
@@ -180,9 +180,7 @@ def play(state: ShellState, line: Script, until: float | None) -> tuple[list[Out
         line.script, stdin=line.stdin, until=until, listen=lambda text: pieces.append(Output(clock.moment, text))
     )
     heard = "".join(piece.text for piece in pieces)
-    if finished.ending in ENDINGS:
-        pieces.append(Output(clock.moment, f"{ENDINGS[finished.ending]}\n"))
-    # Errors of the parser are known only at the end.
+    # Errors of the parser, and what is said of a script that was ended, are known only at the end.
     if finished.screen.startswith(heard) and len(finished.screen) > len(heard):
         pieces.append(Output(clock.moment, finished.screen[len(heard) :]))
     return pieces, finished

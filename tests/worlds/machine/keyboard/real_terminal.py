@@ -7,6 +7,7 @@ import re
 import select
 import struct
 import termios
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +33,10 @@ class RealTerminal:
         self._last = b""
 
     def __enter__(self) -> Self:
-        pid, self._handle = pty.fork()
+        with warnings.catch_warnings():
+            # Newer versions of Python warn of a fork beside threads; the child only starts another program.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid, self._handle = pty.fork()
         if pid == 0:
             os.chdir(self._home)
             environment = {

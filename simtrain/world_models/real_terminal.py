@@ -1,0 +1,154 @@
+"""A real terminal behind a command that the user names, such as `docker exec -it box bash`: keystrokes in, its screen out."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import struct
+import sys
+import termios
+from asyncio.subprocess import Process
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from simtrain.mcp_wire.stdio import signal_group
+from simtrain.values.errors import SimulatorFault
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
+from simtrain.world_models.domains.keystrokes import at_prompt
+from simtrain.worlds.machine.keystrokes import DURATION
+from simtrain.worlds.machine.terminal.keys import characters
+from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS, TerminalScreen
+
+QUIET = 0.15
+"""Seconds without output after which a screen is taken to be complete, once the time of an entry is up."""
+_STARTING = 30.0
+# Makes its standard input the terminal that Ctrl-C and job control go to, which only the process itself can do.
+_LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+
+
+class RealTerminal:
+    """A pseudo-terminal with a program in it, started when it is first needed. Durations are real seconds."""
+
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None) -> None:
+        """Name the command that starts a bash on a terminal."""
+        self._command = command
+        self._environment = {**environment, "TERM": "xterm-256color", "LINES": str(ROWS), "COLUMNS": str(COLUMNS)}
+        self._directory = directory
+        self._process: Process | None = None
+        self._handle = -1
+        self._screen = TerminalScreen()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._heard = asyncio.Event()
+
+    async def type(self, entries: Sequence[JsonValue]) -> Observation:
+        """Type entries, each followed by its duration, and return the screen. Raises SimulatorFault if no program can be started."""
+        if self._process is None:
+            await self._start()
+        for entry in entries:
+            if not is_object(entry):
+                continue
+            self._write(characters(str(entry["keystrokes"])).replace("\n", "\r"))
+            await asyncio.sleep(_seconds(entry))
+        await self._settled()
+        return self._seen()
+
+    async def close(self) -> None:
+        """End the program and what it has started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._handle)
+        os.close(self._handle)
+        signal_group(process, signal.SIGKILL)
+        await process.wait()
+
+    async def _start(self) -> None:
+        self._handle, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-c",
+                _LEADER,
+                *self._command,
+                stdin=inner,
+                stdout=inner,
+                stderr=inner,
+                env=self._environment,
+                cwd=self._directory,
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(self._handle)
+            raise SimulatorFault(f"the terminal cannot be started: {error.strerror}") from None
+        finally:
+            os.close(inner)
+        os.set_blocking(self._handle, False)
+        asyncio.get_running_loop().add_reader(self._handle, self._read)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._first_prompt(), _STARTING)
+        if self._process.returncode is not None:
+            shown = self._screen.text().strip()
+            await self.close()
+            raise SimulatorFault(f"no terminal answers behind {self._command[0]!r}: {shown[-300:]}")
+
+    async def _first_prompt(self) -> None:
+        process = self._process
+        while process is not None and process.returncode is None and not self._prompted:
+            await self._heard_within(QUIET)
+        await self._settled()
+
+    @property
+    def _prompted(self) -> bool:
+        return at_prompt(self._screen.lines()[self._screen.cursor[0]])
+
+    async def _settled(self) -> None:
+        while await self._heard_within(QUIET):
+            pass
+
+    async def _heard_within(self, seconds: float) -> bool:
+        self._heard.clear()
+        try:
+            await asyncio.wait_for(self._heard.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._handle, 2**16)
+        except BlockingIOError:
+            return
+        except OSError:
+            # Linux says so when the program has ended.
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._handle)
+            return
+        self._screen.feed(self._decoder.decode(data))
+        self._heard.set()
+
+    def _write(self, text: str) -> None:
+        # If it has ended, the screen shows how.
+        with contextlib.suppress(OSError):
+            os.write(self._handle, text.encode(errors="replace"))
+
+    def _seen(self) -> Observation:
+        text = self._screen.text()
+        row, column = self._screen.cursor
+        content: JsonObject = {
+            "screen": text,
+            "cursor": [row, min(column, COLUMNS - 1)],
+            "running": not self._prompted,
+        }
+        return Observation(text, structured=content)
+
+
+def _seconds(entry: JsonObject) -> float:
+    duration = entry.get("duration", DURATION)
+    return float(duration) if isinstance(duration, int | float) else DURATION

@@ -27,6 +27,9 @@ class ShippedApp:
     unlinked: tuple[str, ...] = field(default=())
     """Screens that a visitor meets only after an action; plans and random actions meet them."""
 
+    planned: bool = False
+    """Whether plans of its families meet every screen, and of every form a success and two refusals."""
+
     def built(self, **knobs: str) -> AppWorld:
         source = load_world(find("worlds", self.name))
         world = source.configured(source.document, {**knobs}, ()).build()
@@ -41,6 +44,19 @@ APPS = (
         players=(("S01", "/admin/orders"), ("S02", "/admin/reviews"), ("C0001", "/products")),
         words=("kes", "SO-0012"),
         more=("/products?q=kes&sort=price", "/admin/orders?status=paid&page=2", "/checkout"),
+    ),
+    ShippedApp(
+        "board",
+        visitors=("USR-02", "USR-01", "USR-08"),
+        players=(
+            ("USR-01", "/teams/RTE/issues?state=open"),
+            ("USR-01", "/issues/RTE-204"),
+            ("USR-02", "/people/USR-16"),
+            ("USR-01", "/teams/DRV/triage"),
+        ),
+        words=("RTE-2", "sync", "8"),
+        more=("/teams/RTE/issues?state=open&sort=priority&page=2", "/search?q=list&closed=yes", "/login"),
+        planned=True,
     ),
 )
 

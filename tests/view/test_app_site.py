@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
+from accessible_pages import Agreement, agreement
+from axtrees import axtree_lines
 from browsers import chromium, need_chromium
 from library_app import TEMPLATES, Agent, library
 from playwright.async_api import Browser, Error, Page
+from shipped_apps import APPS, ShippedApp, reached, signed_in, unreached
 
 from simtrain.contracts.request import Request
-from simtrain.contracts.world import Variant
-from simtrain.scenarios.find import find
-from simtrain.scenarios.load import load_world
 from simtrain.values.seeding import Stream, derive
 from simtrain.view.app_site import browsing_app
-from simtrain.worlds.app.accessibility.chromium_tree import MARKED
+from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
+from simtrain.worlds.app.accessibility.chromium_tree import MARKED, chromium_tree
 from simtrain.worlds.app.actions.acting import Acting
 from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser.browser import AppBrowser
@@ -38,12 +39,6 @@ def program() -> str:
 async def browser(program: str) -> AsyncIterator[Browser]:
     async with chromium(program) as browser:
         yield browser
-
-
-def shop() -> AppWorld:
-    built = load_world(find("worlds", "shop_site")).build(Variant())
-    assert isinstance(built, AppWorld)
-    return built
 
 
 def lines(snapshot: str) -> list[str]:
@@ -133,48 +128,48 @@ async def test_components_play_alike_in_the_process_and_in_a_real_browser(browse
             assert ours(state, own) == await theirs(page), name
 
 
-SCREENS = [
-    "/", "/products", "/products?q=kes&sort=price", "/products/P004", "/login", "/nowhere", "/admin", "/admin/orders",
-    "/admin/orders?status=paid&page=2", "/admin/orders/SO-00300", "/admin/products", "/admin/products/P004",
-    "/admin/transfer", "/admin/returns", "/admin/returns/RT-00001", "/admin/customers", "/admin/customers/C0001",
-    "/admin/vouchers", "/admin/reviews", "/cart", "/checkout", "/account", "/account/addresses",
-]  # fmt: skip
-
-
 @pytest.mark.full
-async def test_every_screen_of_the_shop_reads_as_playwright_reads_the_served_page(browser: Browser) -> None:
-    world = shop()
-    equal = total = 0
-    for user in ("S01", "C0001"):
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+async def test_every_screen_of_every_app_reads_as_in_a_real_browser(
+    browser: Browser, app: ShippedApp, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = app.built()
+    snapshots = axtrees = Agreement(0, 0)
+    for user in (None, *app.visitors):
         state = world.open()
         own = state.browser
         context = await browser.new_context()
         async with browsing_app(state) as url:
-            base = url.rstrip("/")
+            base = "/".join(url.split("/")[:3])
+            token = signed_in(state, user)
+            await context.add_cookies([{"name": "simtrain-session", "value": token, "url": base}])
             page = await context.new_page()
-            for token in [state.sessions.begin(user)[0]]:
-                own.cookie = token
-                await context.add_cookies([{"name": "simtrain-session", "value": token, "url": base}])
-            own_order = state.query(
-                "select id from orders where customer_id = 'C0001' and status = 'delivered' limit 1"
-            )[0]["id"]
-            line = state.query("select id from order_lines where order_id = :id limit 1", {"id": own_order})[0]["id"]
-            for path in [*SCREENS, f"/account/orders/{own_order}", f"/account/returns/{line}"]:
-                own.goto(own.origin + path)
-                await page.goto(base + path)
-                expected, found = await theirs(page), ours(state, own)
-                same = sum(one == other for one, other in zip(expected, found, strict=False))
-                equal, total = equal + same, total + max(len(expected), len(found))
+            for address in reached(app, world, state):
+                own.goto(own.origin + address)
+                await page.goto(base + address)
+                snapshots += agreement(await theirs(page), ours(state, own))
+                tree = SeenPage(own.page, {STYLE: world.style}).tree
+                axtree = write_axtree(chromium_tree(tree, url=page.url))
+                axtrees += agreement(await axtree_lines(page), axtree.split("\n"))
         await context.close()
-    print(f"\nlines equal: {equal} of {total}")
-    assert equal / total >= 0.99
+    with capsys.disabled():
+        print(f"\n{app.name}: lines equal to Playwright's {snapshots}, nodes equal to Chromium's {axtrees}")
+    assert snapshots.share >= 0.99
+    assert axtrees.share >= 0.97
 
 
-async def settled(page: Page, expected: Callable[[], list[str]]) -> None:
-    """Wait until a page is as expected; a page that never is fails where it is compared."""
+@pytest.mark.slow
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+def test_every_screen_is_reached_by_links(app: ShippedApp) -> None:
+    assert unreached(app) == []
+
+
+async def settled(page: Page, base: str, state: AppState) -> None:
+    """Wait until a page and its address are those of the agent's browser; a page that never is fails where it is compared."""
+    own = state.browser
     for _ in range(400):
         try:
-            if await theirs(page) == expected():
+            if address(page, base) == own.page.url.removeprefix(own.origin) and await theirs(page) == ours(state, own):
                 return
         except Error:
             # The page is just being replaced by the next.
@@ -182,7 +177,11 @@ async def settled(page: Page, expected: Callable[[], list[str]]) -> None:
         await page.wait_for_timeout(30)
 
 
-async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> None:
+def address(page: Page, base: str) -> str:
+    return page.url.removeprefix(base)
+
+
+async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words: tuple[str, ...]) -> None:
     """Play random actions in both browsers, each over its own state, and compare rows and last page."""
     stream = Stream(derive(seed, "sequence"))
     mirror, served = world.open(), world.open()
@@ -214,7 +213,7 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> No
                 text = (
                     stream.choose(["1", "2", "7"])
                     if node.role == "spinbutton"
-                    else stream.choose(["kes", "SO-0012", "plain words that are long enough", ""])
+                    else stream.choose([*words, "plain words that are long enough", ""])
                 )
                 acting.fill(seen, element, text)
                 await target.fill(text)
@@ -228,8 +227,8 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int) -> No
                 if own.dialog is not None:
                     own.answer(True)
                 await target.click()
-            await settled(page, lambda: ours(mirror, own))
-            assert page.url.removeprefix(base) == own.page.url.removeprefix(own.origin), done
+            await settled(page, base, mirror)
+            assert address(page, base) == own.page.url.removeprefix(own.origin), done
             assert ours(mirror, own) == await theirs(page), done
     # What a real browser downloads lies on its own disk, not in the world's file store.
     rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}
@@ -244,15 +243,12 @@ _ACTS = frozenset(
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(15))
-async def test_random_actions_end_in_the_same_rows_and_the_same_page(browser: Browser, seed: int) -> None:
-    source = load_world(find("worlds", "shop_site"))
-    knobs = {
-        "signed_in": ("S01", "S02", "C0001")[seed % 3],
-        "start": ("/admin/orders", "/admin/reviews", "/products")[seed % 3],
-    }
-    world = source.configured(source.document, knobs, ()).build()
-    assert isinstance(world, AppWorld)
-    await played(browser, world, seed, 30)
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+async def test_random_actions_end_in_the_same_rows_and_the_same_page(
+    browser: Browser, app: ShippedApp, seed: int
+) -> None:
+    user, start = app.players[seed % len(app.players)]
+    await played(browser, app.built(signed_in=user, start=start), seed, 30, app.words)
 
 
 MARK = """tags => {
@@ -265,11 +261,12 @@ MARK = """tags => {
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(6))
-async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(browser: Browser, seed: int) -> None:
-    source = load_world(find("worlds", "shop_site"))
-    knobs = {"signed_in": ("S01", "C0001")[seed % 2], "start": ("/admin/orders", "/products")[seed % 2]}
-    world = source.configured(source.document, {**knobs, "actions": "browsergym"}, ()).build()
-    assert isinstance(world, AppWorld)
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
+    browser: Browser, app: ShippedApp, seed: int
+) -> None:
+    user, start = app.players[seed % len(app.players)]
+    world = app.built(signed_in=user, start=start, actions="browsergym")
     tools = {tool.name: tool for tool in world.tools}
     stream, mirror, served = Stream(derive(seed, "bids")), world.open(), world.open()
     done: list[tuple[str, dict[str, str]]] = []
@@ -294,7 +291,7 @@ async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(brow
             target = page.locator(f'[data-bid="{bid}"]')
             tag = await target.evaluate("one => one.localName")
             if role in ("textbox", "searchbox") or (role == "combobox" and tag == "input"):
-                typed = stream.choose(["kes", "SO-0012", "plain words that are long enough", ""])
+                typed = stream.choose([*app.words, "plain words that are long enough", ""])
                 text = act("fill", bid=bid, value=typed)
                 await target.fill(typed)
             elif role == "combobox":
@@ -305,8 +302,8 @@ async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(brow
             elif await target.is_enabled():
                 text = act("click", bid=bid)
                 await target.click()
-            await settled(page, lambda: ours(mirror, mirror.browser))
-            assert page.url.removeprefix(base) == mirror.browser.page.url.removeprefix(mirror.browser.origin), done
+            await settled(page, base, mirror)
+            assert address(page, base) == mirror.browser.page.url.removeprefix(mirror.browser.origin), done
             assert ours(mirror, mirror.browser) == await theirs(page), done
         await page.close()
     rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}

@@ -1,0 +1,103 @@
+"""The apps that ship, who visits them in tests, and where their screens lie: found by following links, as a visitor finds them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from simtrain.scenarios.find import find
+from simtrain.scenarios.load import load_world
+from simtrain.worlds.app.world import AppState, AppWorld
+
+MOST_ALIKE = 2
+"""Addresses of one screen that are looked at for each visitor."""
+
+
+@dataclass(frozen=True)
+class ShippedApp:
+    """An app: ids of users, one for each role at least; who plays random actions and from which page; texts that they type."""
+
+    name: str
+    visitors: tuple[str, ...]
+    players: tuple[tuple[str, str], ...]
+    words: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    """Addresses that no link leads to, such as those of lists that are filtered and sorted."""
+    unlinked: tuple[str, ...] = field(default=())
+    """Screens that a visitor meets only after an action; plans and random actions meet them."""
+
+    def built(self, **knobs: str) -> AppWorld:
+        source = load_world(find("worlds", self.name))
+        world = source.configured(source.document, {**knobs}, ()).build()
+        assert isinstance(world, AppWorld)
+        return world
+
+
+APPS = (
+    ShippedApp(
+        "shop_site",
+        visitors=("S01", "S02", "C0001"),
+        players=(("S01", "/admin/orders"), ("S02", "/admin/reviews"), ("C0001", "/products")),
+        words=("kes", "SO-0012"),
+        more=("/products?q=kes&sort=price", "/admin/orders?status=paid&page=2", "/checkout"),
+    ),
+)
+
+
+def signed_in(state: AppState, user: str | None) -> str:
+    """The cookie of a new session of a user; the agent's browser has it as well."""
+    token = state.sessions.begin(user)[0]
+    state.browser.cookie = token
+    return token
+
+
+def pattern_at(world: AppWorld, path: str) -> str | None:
+    """The pattern of the screen at a path; None for a file, a fragment, or nothing at all."""
+    found = world.site.screens.find(path)
+    if found is None or found[0].source.fragment or found[0].source.download is not None:
+        return None
+    return found[0].pattern
+
+
+def reached(app: ShippedApp, world: AppWorld, state: AppState) -> list[str]:
+    """The addresses that the visitor of the agent's browser reaches by links, at most MOST_ALIKE of each screen, and one of no screen."""
+    browser = state.browser
+    waiting, found, seen = deque([world.start_page, *app.more]), ["/nowhere"], set[str]()
+    alike: dict[str, int] = {}
+    while waiting:
+        address = waiting.popleft()
+        pattern = pattern_at(world, urlsplit(address).path)
+        if pattern is None or address in seen or alike.get(pattern, 0) >= MOST_ALIKE:
+            continue
+        seen.add(address)
+        browser.goto(browser.origin + address)
+        # Who may not see a screen is sent elsewhere or gets an error page, which is looked at once.
+        at = browser.page.url.removeprefix(browser.origin)
+        alike[pattern] = alike.get(pattern, 0) + 1
+        if at not in found:
+            found.append(at)
+        for link in browser.page.document.css("a[href]"):
+            url = urldefrag(urljoin(browser.page.url, link.attributes["href"] or ""))[0]
+            if url.startswith(browser.origin):
+                waiting.append(url.removeprefix(browser.origin) or "/")
+    return found
+
+
+def unreached(app: ShippedApp) -> list[str]:
+    """The screens that no visitor reaches."""
+    world = app.built()
+    known: set[str] = set()
+    for user in (None, *app.visitors):
+        state = world.open()
+        signed_in(state, user)
+        for address in reached(app, world, state):
+            state.browser.goto(state.browser.origin + address)
+            if state.browser.page.status == 200:
+                known.add(pattern_at(world, urlsplit(address).path) or "")
+    shown = {pattern for pattern in world.site.screens.patterns if pattern_at(world, _example(pattern)) == pattern}
+    return sorted(shown - known - set(app.unlinked))
+
+
+def _example(pattern: str) -> str:
+    return pattern.replace("{", "").replace("}", "")

@@ -75,6 +75,7 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
             raise document.error(place, "a page is a template that ends in .html", "add `download` for a file")
         templates.check(screen.source.template, screen.names | PAGE)
     templates.check(_ERROR_TEMPLATE, PAGE | ERROR)
+    templates.check_attributes("look", spec.looks)
     found = references(folder, templates.sources)
     check_links(found, list(spec.screens), list(spec.forms))
     _check_forms(spec, document, found)

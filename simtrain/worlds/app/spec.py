@@ -135,6 +135,10 @@ class AppSpec(TablesSpec):
     style: str | None = Field(default=None, description="A style sheet in the folder of templates.")
     users: UsersSpec | None = None
     start: AddressPattern = "/"
+    looks: dict[Name, Annotated[list[str], Field(min_length=2)]] = Field(
+        default_factory=dict[str, list[str]],
+        description="What a scenario can vary about the pages: name to values, the first by default; templates read `look.NAME`.",
+    )
     downloads: str = Field(
         default="Downloads", description="The folder in the world's file store that downloads go to."
     )
@@ -150,4 +154,7 @@ class AppView(FileModel):
     )
     signed_in: JsonValue = Field(default=None, description="The id of the user who is signed in from the start.")
     start: str | None = Field(default=None, description="The address of the first page; the app's own if left out.")
+    look: dict[Name, str] = Field(
+        default_factory=dict[str, str], description="Values of the app's `looks`: other words, places or languages."
+    )
     tools: bool = Field(default=False, description="Whether the tools of the service world are offered as well.")

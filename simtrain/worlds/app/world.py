@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from simtrain.contracts.request import Request
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import Document
 from simtrain.values.clock import instant, seconds
-from simtrain.values.errors import InputError
+from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import Changes, JsonValue, Observation, ToolSpec
 from simtrain.worlds.app.actions.action_space import ActionSpace
 from simtrain.worlds.app.actions.browsergym import BrowserGymActions
@@ -73,6 +73,7 @@ class AppWorld(ServiceWorld):
         self.downloads = spec.downloads
         self.view = source.view
         self.site = source.site_over(base)
+        self.look = _look(spec, source.view.look)
         self.start_page = source.view.start or spec.start
         if "clock" in spec.model_fields_set:
             self.start, self.per_step = instant(spec.clock.start), seconds(spec.clock.per_step)
@@ -93,6 +94,18 @@ class AppWorld(ServiceWorld):
 
     def open(self, changes: Changes | None = None) -> AppState:
         return AppState(self, None if changes is None else restored(self.name, self.content, changes))
+
+
+def _look(spec: AppSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a value for each of the app's looks, in dictionaries that templates read. Raises InputError."""
+    for name, value in chosen.items():
+        if name not in spec.looks:
+            raise InputError(f"the app has no look {name!r}", remedy=nearest(name, spec.looks), place=f"look.{name}")
+        if value not in spec.looks[name]:
+            raise InputError(
+                f"the look {name!r} cannot be {value!r}", remedy=nearest(value, spec.looks[name]), place=f"look.{name}"
+            )
+    return {name: chosen.get(name, values[0]) for name, values in spec.looks.items()}
 
 
 def _without_tools(source: AppParts) -> ServiceSpec:
@@ -132,6 +145,11 @@ class AppState(ServiceState):
         return self._browser
 
     # What the site needs of an episode
+
+    @property
+    def look(self) -> Mapping[str, str]:
+        """How the pages look, by the names of `looks`."""
+        return self.world.look
 
     @property
     def first_user(self) -> JsonValue:

@@ -22,7 +22,7 @@ STYLE, SCRIPT = "/-/style.css", "/-/components.js"
 """Where the served page finds our style sheet (with the app's own) and the script of the components."""
 
 PAGE = frozenset(
-    {"head", "user", "path", "link", "pager", "flashes", "flaws", "old", "refused", "dialog", "now", "today", "title"}
+    {"head", "user", "path", "link", "pager", "flashes", "flaws", "old", "refused", "dialog", "now", "today", "title", "look"}
 )
 """What every template may name."""
 
@@ -37,6 +37,8 @@ class Desk(Protocol):
     statements_allowed: int | None
     first_user: JsonValue
     """The user that a visitor without a cookie is signed in as."""
+    look: Mapping[str, str]
+    """How this episode's pages look, by the names of `looks`."""
 
     def reading(self) -> Database:
         """Return the database to read."""
@@ -226,6 +228,7 @@ class _Visit:
             "head": head.format(escape(title), STYLE, SCRIPT),
             "title": title,
             "user": self.user,
+            "look": self.desk.look,
             "path": self.request.address.path,
             "link": link,
             "pager": _pages(pager, link),

@@ -1,6 +1,6 @@
 """Templates of an app's pages: Jinja in the immutable sandbox, everything escaped, from one folder only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar
@@ -134,6 +134,18 @@ class Templates:
                     line=line,
                 )
             waiting += [target for _, target in _named(tree, imports=False)]
+
+    def check_attributes(self, name: str, known: Collection[str]) -> None:
+        """Raise InputError for a template that reads an attribute of `name` which it does not have."""
+        for file, tree in self._trees.items():
+            for node in tree.find_all(nodes.Getattr):
+                if isinstance(node.node, nodes.Name) and node.node.name == name and node.attr not in known:
+                    raise InputError(
+                        f"the template reads {name}.{node.attr}, which does not exist",
+                        remedy=nearest(node.attr, known),
+                        file=self.folder / file,
+                        line=node.lineno,
+                    )
 
     def _undeclared(self, name: str) -> frozenset[str]:
         found = self._names.get(name)

@@ -15,15 +15,18 @@ from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
+from simtrain.worlds.machine.actions import OWN_TOOLS, offered
 from simtrain.worlds.machine.bashkit_shell import BashkitShell, names_of_commands
 from simtrain.worlds.machine.building import build
+from simtrain.worlds.machine.coding.answering import answer as answer_coding
+from simtrain.worlds.machine.coding.desk import Desk, Notes
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.hosts import Host, host_of, placed_hosts
 from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
-from simtrain.worlds.machine.keystrokes import keystrokes_tool, typed
+from simtrain.worlds.machine.keystrokes import typed
 from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.own_commands import own_command
@@ -31,15 +34,15 @@ from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
 from simtrain.worlds.machine.sites import answers_of
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.state_records import StateRecords
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.terminal.terminal import Terminal
-from simtrain.worlds.machine.tool import NAME, bash_tool, shown
+from simtrain.worlds.machine.tool import NAME as BASH
+from simtrain.worlds.machine.tool import shown
 from simtrain.worlds.service.change_log import ChangeLog, forget
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState, ServiceWorld
-
-SHELL_TOOLS = (NAME, KEYSTROKES)
 
 
 class MachineWorld(ServiceWorld):
@@ -54,10 +57,7 @@ class MachineWorld(ServiceWorld):
         build(self.base, spec, document)
         forget(self.base)
         self.content = self.base.serialize()
-        if view.actions == "keystrokes":
-            self.tools = (keystrokes_tool(spec.hostname, spec.user), *self.tools)
-        else:
-            self.tools = (bash_tool(spec.hostname, spec.user, seconds(spec.limits.timeout)), *self.tools)
+        self.tools = (*offered(spec, view), *self.tools)
         own: dict[str, Command] = {}
         for name, source in spec.commands.items():
             with document.at(("commands", name)):
@@ -97,7 +97,7 @@ class MachineState(ServiceState):
     tables alone.
     """
 
-    __slots__ = ("_machines", "_shell", "_started", "_terminal")
+    __slots__ = ("_machines", "_notes", "_shell", "_started", "_terminal")
 
     world: MachineWorld  # pyright: ignore[reportIncompatibleVariableOverride]
     _own: Database | None
@@ -109,17 +109,23 @@ class MachineState(ServiceState):
         self._shell: Shell | None = None
         self._started: bytes | None = None
         self._terminal: Terminal[MachineState] | None = None
+        self._notes = Notes()
 
     def answer(self, request: Request) -> Observation:
         with self._lock:
-            if request.tool.name not in SHELL_TOOLS:
+            if request.tool.name not in OWN_TOOLS:
                 return self._answer_by_sql(request)
             # What is held of the rows is read now: a command may write files at any moment.
             self._moves_on()
             try:
                 if request.tool.name == KEYSTROKES:
                     return typed(self.terminal, request.arguments)
-                return self._run_command(request.arguments)
+                if request.tool.name == BASH:
+                    return self._run_command(request.arguments)
+                machine = self.machine
+                machine.settle()
+                desk = Desk(machine, machine.users[self.world.spec.user], self.directory, self._notes)
+                return answer_coding(desk, request.tool.name, request.arguments)
             except SimulatorFault:
                 raise
             except Exception as error:
@@ -129,10 +135,10 @@ class MachineState(ServiceState):
 
     def takes_time(self, request: Request) -> bool:
         # A script may run for seconds, and the engine lets other threads run meanwhile.
-        return not self._trials if request.tool.name in SHELL_TOOLS else super().takes_time(request)
+        return not self._trials if request.tool.name in OWN_TOOLS else super().takes_time(request)
 
     def statements(self, request: Request) -> int:
-        return 0 if request.tool.name in SHELL_TOOLS else super().statements(request)
+        return 0 if request.tool.name in OWN_TOOLS else super().statements(request)
 
     def _answer_by_sql(self, request: Request) -> Observation:
         self._bring_in()
@@ -295,6 +301,7 @@ class MachineState(ServiceState):
                 self._leave_terminal()
                 self._terminal = None if before._terminal is None else before._terminal.copy(self)
                 before._leave_terminal()
+                self._notes = before._notes
 
     def fork(self) -> MachineState:
         with self._lock:
@@ -309,6 +316,7 @@ class MachineState(ServiceState):
             other = super().fork()
             other._machines, other._shell, other._started = {}, None, self._saved()
             other._terminal = None
+            other._notes = self._notes.copy()
             if self._machines:
                 records = StateRecords(other)
                 for name, machine in self._machines.items():
@@ -383,18 +391,3 @@ class MachineState(ServiceState):
         """Return the rows of a command's SELECT."""
         self._bring_in()
         return self._present().rows(sql, parameters or {})
-
-
-class StateRecords:
-    """The tables of a state for its commands. They run while the state's lock is held, some of them in threads of their own."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, state: MachineState) -> None:
-        self._state = state
-
-    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return self._state.recorded(sql, parameters)
-
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        return self._state.record(sql, parameters)

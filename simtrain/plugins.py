@@ -11,6 +11,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "mcp": "simtrain.world_models.domains.mcp:McpDomain",
         "search": "simtrain.world_models.domains.search:SearchDomain",
         "terminal": "simtrain.world_models.domains.terminal:TerminalDomain",
+        "swe": "simtrain.world_models.domains.swe:SweDomain",
         "web": "simtrain.world_models.domains.web:WebDomain",
     },
     "world_models": {

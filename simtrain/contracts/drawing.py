@@ -20,6 +20,18 @@ class TextDrawing:
 
 
 @dataclass(frozen=True, slots=True)
+class DiffDrawing:
+    """What changed in files, as `diff -u` and git write it; lines that came or went are marked."""
+
+    text: str
+
+    @property
+    def lines(self) -> Sequence[tuple[str, str]]:
+        """Return the lines, each with its look: `good` for a new one, `bad` for one that is gone, `soft` for the heads."""
+        return [(line, _look(line)) for line in self.text.splitlines()]
+
+
+@dataclass(frozen=True, slots=True)
 class FieldsDrawing:
     """Names and their values."""
 
@@ -46,8 +58,14 @@ class PageDrawing:
     markdown: str
 
 
-Part: TypeAlias = TextDrawing | FieldsDrawing | TableDrawing | PageDrawing
+Part: TypeAlias = TextDrawing | DiffDrawing | FieldsDrawing | TableDrawing | PageDrawing
 Drawing: TypeAlias = Sequence[Part]
+
+
+def _look(line: str) -> str:
+    if line.startswith(("+++ ", "--- ", "@@ ", "diff ", "index ")):
+        return "soft"
+    return {"+": "good", "-": "bad"}.get(line[:1], "")
 
 
 def draw_json(value: JsonValue) -> Drawing:

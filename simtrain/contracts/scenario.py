@@ -148,6 +148,10 @@ class ScenarioSpec(FileModel):
         default_factory=lambda: Cases(rows=[{}])
     )
     vary: Vary | None = None
+    setup: list[str] = Field(
+        default_factory=list[str],
+        description="Statements of SQL that write to the world before an episode begins; `:name` is a parameter of its case.",
+    )
     tools: list[str] = Field(default_factory=lambda: ["*"], min_length=1)
     equivalents: dict[str, list[str]] = Field(default_factory=dict)
     world_models: list[WorldModelUse] = Field(default_factory=lambda: [WorldModelUse(use="embedded")], min_length=1)

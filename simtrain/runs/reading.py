@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simtrain.contracts.drawing import DiffDrawing
 from simtrain.values.types import encode, is_list, is_object
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     # What the model wrote, since the parsed arguments of a malformed call are empty.
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
     head = (step.action.tool, "bold cyan") if typed is None else (typed, "bold")
-    screen.print(Text.assemble(f"{number:>3}  ", head, f" {cut(arguments, full)}" if typed is None else ""))
+    edited = _edited(step)
+    said = f" {edited if edited is not None else cut(arguments, full)}"
+    screen.print(Text.assemble(f"{number:>3}  ", head, said if typed is None else ""))
     for event in step.events:
         screen.print(
             Text(
@@ -101,6 +104,10 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
         )
     observation = step.observation
     style = "red" if observation.is_error else "green"
+    changed = (observation.structured or {}).get("diff")
+    if isinstance(changed, str) and changed and not step.events:
+        _print_diff(screen, DiffDrawing(changed))
+        return
     if pressed is not None:
         # A screen is shown whole, each of its lines on one line.
         for row in observation.text.split("\n"):
@@ -110,6 +117,21 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     elif observation.text:
         # As on the terminal itself: columns stay columns.
         screen.print(Text(cut(observation.text, full), style=style))
+
+
+def _print_diff(screen: Console, drawing: DiffDrawing) -> None:
+    from rich.text import Text
+
+    for line, look in drawing.lines:
+        style = {"good": "green", "bad": "red", "soft": "dim"}.get(look, "")
+        screen.print(Text(f"     {line}".rstrip(), style=style), no_wrap=True, overflow="ellipsis")
+
+
+def _edited(step: Step) -> str | None:
+    """Return the file that a call has changed, if the diff of it is shown; None for a call of another kind."""
+    path = step.action.arguments.get("file_path")
+    shown = (step.observation.structured or {}).get("diff") and not step.events and step.action.malformed is None
+    return path if shown and isinstance(path, str) else None
 
 
 def _typed(step: Step) -> str | None:

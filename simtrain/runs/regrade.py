@@ -20,6 +20,7 @@ from simtrain.runs.run_folder import RUN_FILE, SUMMARY_FILE, RunFolder, read_fac
 from simtrain.runs.summary import summarise
 from simtrain.runs.trajectory_files import part_files, read_part, read_rows
 from simtrain.scenarios.arms import armed
+from simtrain.scenarios.beginning import begun
 from simtrain.scenarios.find import find_scenarios
 from simtrain.scenarios.load import load_scenario_file
 from simtrain.values.arm import Arm
@@ -154,7 +155,7 @@ def _variant(trajectory: Trajectory) -> Variant:
 
 def finished_world(trajectory: Trajectory, scenario: Scenario) -> FinishedWorld:
     """Return the final world of a trajectory, restored from its recorded changes, with the clock at the end of the episode."""
-    world = scenario.source.build(_variant(trajectory))
+    world = begun(scenario, _variant(trajectory), trajectory.case)
     final = world.open(trajectory.changes)
     if trajectory.world.ended:
         final.clock.moment = instant(trajectory.world.ended)

@@ -32,6 +32,7 @@ from simtrain.contracts.world_model import WorldModel
 from simtrain.files.file_bytes import file_bytes
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place, read_document, read_place
+from simtrain.scenarios.beginning import set_up
 from simtrain.scenarios.cases import first_case, question_file
 from simtrain.scenarios.find import find
 from simtrain.scenarios.plan_check import PlanCheck
@@ -111,7 +112,7 @@ class _Assembler:
             plan = getattr(self.spec, key)
             if plan is not None:
                 PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
-        grading = self._grading(world, case)
+        grading = self._grading(set_up(world, self.spec, case, self.document), case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         asked = question_file(self.spec.cases, self.document)
         files += [blake2b(file_bytes(asked), digest_size=16).hexdigest()] if asked else []

@@ -11,6 +11,7 @@ from simtrain.contracts.trajectory import SUCCESS, Trajectory, to_line
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.grading.reward import grade
 from simtrain.runs.rollout import rollout
+from simtrain.scenarios.beginning import world_of
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import Stream, derive
@@ -124,7 +125,7 @@ class Prover(ABC):
         return await grade(trajectory, self.scenario.grading, self.scenario.spec.rubric, finished)
 
     def _world(self, episode: Episode) -> World:
-        return self.scenario.source.build(episode.variant)
+        return world_of(episode)
 
     def _note(self, episode: Episode, problem: str) -> None:
         self.proof.problems.append(f"case {episode.id}: {problem}")

@@ -13,6 +13,7 @@ from simtrain.contracts.user import ASKING
 from simtrain.contracts.world import Variant, World
 from simtrain.episodes.proxy import Proxy
 from simtrain.episodes.toolbox import Toolbox
+from simtrain.scenarios.beginning import world_of
 from simtrain.scenarios.cases import cases_of
 
 
@@ -41,7 +42,7 @@ class Impersonation(Paradigm):
         toolbox, routes, domain = _offer(episode.scenario.unarmed or episode.scenario, episode.variant)
         return Proxy(
             episode,
-            world or episode.scenario.source.build(episode.variant),
+            world or world_of(episode),
             toolbox=toolbox,
             routes=routes,
             domain=domain,

@@ -8,17 +8,15 @@ from functools import partial
 
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import Document
-from simtrain.values.clock import seconds
+from simtrain.worlds.machine.actions import offered
 from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.building import build
 from simtrain.worlds.machine.hosts import Host, host_of, placed_hosts
 from simtrain.worlds.machine.invocation import Command
-from simtrain.worlds.machine.keystrokes import keystrokes_tool
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.sites import answers_of
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
 from simtrain.worlds.machine.tables import TABLES
-from simtrain.worlds.machine.tool import bash_tool
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database
 from simtrain.worlds.service.world import ServiceWorld
@@ -36,10 +34,7 @@ class MachineSetup(ServiceWorld):
         build(self.base, spec, document)
         forget(self.base)
         self.content = self.base.serialize()
-        if view.actions == "keystrokes":
-            self.tools = (keystrokes_tool(spec.hostname, spec.user), *self.tools)
-        else:
-            self.tools = (bash_tool(spec.hostname, spec.user, seconds(spec.limits.timeout)), *self.tools)
+        self.tools = (*offered(spec, view), *self.tools)
         own: dict[str, Command] = {}
         for name, source in spec.commands.items():
             with document.at(("commands", name)):

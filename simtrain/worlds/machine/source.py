@@ -12,6 +12,7 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, canonical
+from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
 from simtrain.worlds.machine.spec import MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
@@ -37,9 +38,9 @@ class MachineSource:
         """Return the source of a world, checked as far as possible without building it. Raises InputError."""
         spec = described(document, document.parse(MachineSpec))
         for index, tool in enumerate(spec.tools):
-            if tool.name in ("bash", "keystrokes"):
+            if tool.name in OWN_TOOLS:
                 raise document.error(
-                    ("tools", index, "name"), f"every machine has the tool {tool.name!r}", "name it otherwise"
+                    ("tools", index, "name"), f"{tool.name!r} is a tool of the machine itself", "name it otherwise"
                 )
         assert isinstance(spec, MachineSpec)
         if spec.git:

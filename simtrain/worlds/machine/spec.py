@@ -314,8 +314,10 @@ class LimitsSource(FileModel):
 class MachineView(FileModel):
     """The knobs of a machine world that a scenario sets with `world: {use: NAME, with: {...}}`."""
 
-    actions: Literal["bash", "keystrokes"] = Field(
-        default="bash", description="What the agent does: run command lines, or type at a terminal and see its screen."
+    actions: Literal["bash", "keystrokes", "coding"] = Field(
+        default="bash",
+        description="What the agent does: run command lines, type at a terminal and see its screen, or work as coding agents do: "
+        "read, edit, write, glob, grep, bash, todo_write.",
     )
 
 

@@ -11,7 +11,10 @@ from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
+from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.bashkit_shell import names_of_commands
+from simtrain.worlds.machine.coding.answering import answer as answer_coding
+from simtrain.worlds.machine.coding.desk import Desk, Notes
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
@@ -23,14 +26,14 @@ from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
 from simtrain.worlds.machine.setup import MachineSetup
+from simtrain.worlds.machine.state_records import StateRecords
 from simtrain.worlds.machine.terminal.terminal import Terminal
-from simtrain.worlds.machine.tool import NAME, shown
+from simtrain.worlds.machine.tool import NAME as BASH
+from simtrain.worlds.machine.tool import shown
 from simtrain.worlds.service.change_log import ChangeLog
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState
-
-SHELL_TOOLS = (NAME, KEYSTROKES)
 
 
 class MachineWorld(MachineSetup):
@@ -47,7 +50,7 @@ class MachineState(ServiceState):
     tables alone.
     """
 
-    __slots__ = ("_machines", "_shell", "_started", "_terminal")
+    __slots__ = ("_machines", "_notes", "_shell", "_started", "_terminal")
 
     world: MachineSetup  # pyright: ignore[reportIncompatibleVariableOverride]
     _own: Database | None
@@ -59,17 +62,23 @@ class MachineState(ServiceState):
         self._shell: Shell | None = None
         self._started: bytes | None = None
         self._terminal: Terminal[MachineState] | None = None
+        self._notes = Notes()
 
     def answer(self, request: Request) -> Observation:
         with self._lock:
-            if request.tool.name not in SHELL_TOOLS:
+            if request.tool.name not in OWN_TOOLS:
                 return self._answer_by_sql(request)
             # What is held of the rows is read now: a command may write files at any moment.
             self._moves_on()
             try:
                 if request.tool.name == KEYSTROKES:
                     return typed(self.terminal, request.arguments)
-                return self._run_command(request.arguments)
+                if request.tool.name == BASH:
+                    return self._run_command(request.arguments)
+                machine = self.machine
+                machine.settle()
+                desk = Desk(machine, machine.users[self.world.spec.user], self.directory, self._notes)
+                return answer_coding(desk, request.tool.name, request.arguments)
             except SimulatorFault:
                 raise
             except Exception as error:
@@ -79,10 +88,10 @@ class MachineState(ServiceState):
 
     def takes_time(self, request: Request) -> bool:
         # A script may run for seconds, and the engine lets other threads run meanwhile.
-        return not self._trials if request.tool.name in SHELL_TOOLS else super().takes_time(request)
+        return not self._trials if request.tool.name in OWN_TOOLS else super().takes_time(request)
 
     def statements(self, request: Request) -> int:
-        return 0 if request.tool.name in SHELL_TOOLS else super().statements(request)
+        return 0 if request.tool.name in OWN_TOOLS else super().statements(request)
 
     def _answer_by_sql(self, request: Request) -> Observation:
         self._bring_in()
@@ -245,6 +254,7 @@ class MachineState(ServiceState):
                 self._leave_terminal()
                 self._terminal = None if before._terminal is None else before._terminal.copy(self)
                 before._leave_terminal()
+                self._notes = before._notes
 
     def fork(self) -> MachineState:
         with self._lock:
@@ -259,6 +269,7 @@ class MachineState(ServiceState):
             other = super().fork()
             other._machines, other._shell, other._started = {}, None, self._saved()
             other._terminal = None
+            other._notes = self._notes.copy()
             if self._machines:
                 records = StateRecords(other)
                 for name, machine in self._machines.items():
@@ -333,18 +344,3 @@ class MachineState(ServiceState):
         """Return the rows of a command's SELECT."""
         self._bring_in()
         return self._present().rows(sql, parameters or {})
-
-
-class StateRecords:
-    """The tables of a state for its commands. They run while the state's lock is held, some of them in threads of their own."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self, state: MachineState) -> None:
-        self._state = state
-
-    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return self._state.recorded(sql, parameters)
-
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        return self._state.record(sql, parameters)

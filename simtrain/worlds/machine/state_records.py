@@ -1,0 +1,33 @@
+"""The tables of an open machine world, as its commands reach them."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from simtrain.values.types import JsonObject, JsonValue
+
+
+class Recording(Protocol):
+    """A state whose tables commands read and write within a call."""
+
+    def record(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> int:
+        """Carry out one writing statement and return the number of rows."""
+        ...
+
+    def recorded(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
+        """Return the rows of a SELECT."""
+        ...
+
+
+class StateRecords:
+    """The tables of a state for its commands. They run while the state's lock is held, some of them in threads of their own."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: Recording) -> None:
+        self._state = state
+
+    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
+        return self._state.recorded(sql, parameters)
+
+    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
+        return self._state.record(sql, parameters)

@@ -8,7 +8,7 @@ from simtrain.files.yaml_files import Document, Place, name_place, read_place
 from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import derive
-from simtrain.values.types import JsonObject
+from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.host_texts import HostTexts
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.spec import DatabaseSource, MachineSpec
@@ -91,7 +91,7 @@ def _copy(texts: HostTexts, database: Database, table: str, rows: list[JsonObjec
 
 def _part(document: Document, place: Place) -> Document:
     """Return a part of a document as one of its own."""
-    data = document.data
+    data: JsonValue = document.data
     for part in place:
         data = data[part]
     lines = {at[len(place) :]: line for at, line in document.lines.items() if at[: len(place)] == place}

@@ -28,6 +28,7 @@ from simtrain.worlds.service.database import Database, Mode
 
 _PERSON = re.compile(r"(?P<name>[^<>\n]*[^<>\s]) <(?P<mail>[^<>\s]+)>")
 _RELATIVE = re.compile(r"start(?:([+-])(\S+))?")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _PAUSE = 60.0
 """Seconds between two steps of `then`."""
 
@@ -146,8 +147,8 @@ class _Making:
     def _commit(self, commit: CommitSource, values: JsonObject, place: Place) -> None:
         self._check_out(commit, values, place)
         message = self.texts.text(commit.message, values, (*place, "message"))
-        if commit.merge is not None:
-            other = self.texts.text(commit.merge, values, (*place, "merge"))
+        other = self._told(commit.merge, values, (*place, "merge"))
+        if other is not None:
             self._git(["merge", "-q", "--no-ff", "--no-commit", other], (*place, "merge"), conflicts=True)
             self._check_merge(commit, place)
         executable = {self.texts.text(path, values, (*place, "executable")) for path in commit.executable}
@@ -159,8 +160,9 @@ class _Making:
         if self.repository.ref("HEAD") == before:
             why = _first(result) if result.stderr else "nothing is changed by it"
             raise self.texts.error(place, f"the commit cannot be made: {why}")
-        if commit.tag is not None:
-            self._git(["tag", self.texts.text(commit.tag, values, (*place, "tag"))], (*place, "tag"))
+        tag = self._told(commit.tag, values, (*place, "tag"))
+        if tag is not None:
+            self._git(["tag", tag], (*place, "tag"))
 
     def _check_merge(self, commit: CommitSource, place: Place) -> None:
         if self.repository.text("MERGE_HEAD") is None:
@@ -174,19 +176,23 @@ class _Making:
             )
 
     def _check_out(self, commit: CommitSource, values: JsonObject, place: Place) -> None:
-        start = [] if commit.start is None else [self.texts.text(commit.start, values, (*place, "from"))]
-        if commit.branch is None:
-            if start:
-                self._git(["checkout", "-q", "--detach", *start], (*place, "from"))
+        start = self._told(commit.start, values, (*place, "from"))
+        branch = self._told(commit.branch, values, (*place, "branch"))
+        if branch is None:
+            if start is not None:
+                self._git(["checkout", "-q", "--detach", start], (*place, "from"))
             return
-        branch = self.texts.text(commit.branch, values, (*place, "branch"))
         if self.repository.head == f"refs/heads/{branch}":
             return
         known = self.repository.ref(f"refs/heads/{branch}") is not None
         if known and start:
             raise self.texts.error((*place, "from"), f"the branch {branch!r} is there already", "leave out `from`")
-        words = ["checkout", "-q", branch] if known else ["checkout", "-q", "-b", branch, *start]
-        self._git(words, (*place, "branch"))
+        begin = ["checkout", "-q", "-b", branch, *([] if start is None else [start])]
+        self._git(["checkout", "-q", branch] if known else begin, (*place, "branch"))
+
+    def _told(self, source: str | None, values: JsonObject, place: Place) -> str | None:
+        """Return a text that may be left out; one that comes out empty counts as left out."""
+        return None if source is None else self.texts.text(source, values, place) or None
 
     def _leave(self, step: str | dict[str, str | None], place: Place) -> None:
         if not isinstance(step, str):
@@ -194,9 +200,11 @@ class _Making:
             self._write(step, self.values, place, set())
             return
         try:
-            words = split(step)
+            words = _words(step)
         except ValueError as error:
             raise self.texts.error(place, f"the command line cannot be read: {error}") from None
+        if not words:
+            raise self.texts.error(place, "there is no command of git", "write it like checkout main")
         self._git([self.texts.text(word, self.values, place) for word in words], place, conflicts=True)
 
     def _write(self, files: Mapping[str, str | None], values: JsonObject, place: Place, executable: set[str]) -> None:
@@ -211,8 +219,11 @@ class _Making:
                 self.repository.put_files({path: None})
                 continue
             mode = "100755" if path in executable else self._mode(path)
+            text = self.texts.text(source, values, where)
+            # A template loses the newline at its end.
+            ending = "\n" if source.endswith("\n") and not text.endswith("\n") else ""
             try:
-                self.repository.put_file(path, mode, self.texts.text(source, values, where).encode())
+                self.repository.put_file(path, mode, f"{text}{ending}".encode())
             except OSError as error:
                 raise self.texts.error(where, f"{path} cannot be written: {error.strerror}") from None
 
@@ -241,6 +252,13 @@ class _Tables:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._database.run(sql, parameters or {}, mode=Mode.WRITE)
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a command line. What a template puts in is never split. Raises ValueError for quotes without an end."""
+    templates: list[str] = _TEMPLATE.findall(line)
+    words = split(_TEMPLATE.sub("\0", line))
+    return [re.sub("\0", lambda _: templates.pop(0), word) for word in words]
 
 
 def _first(result: Result) -> str:

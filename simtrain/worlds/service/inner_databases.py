@@ -12,6 +12,7 @@ MOST_ROWS = 20_000
 _EACH = 10_000
 _MARK = b"SQLite format 3\0"
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION})
+_PRAGMAS = frozenset({"table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list", "integrity_check"})
 
 
 @lru_cache(maxsize=32)
@@ -54,12 +55,10 @@ def query_database(content: str | None, sql: str) -> str | None:
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     if action == sqlite3.SQLITE_PRAGMA:
-        # What `pragma_table_info` and its kin ask.
-        return (
-            sqlite3.SQLITE_OK
-            if first in ("table_info", "table_xinfo", "index_list", "integrity_check")
-            else sqlite3.SQLITE_DENY
-        )
+        return sqlite3.SQLITE_OK if first in _PRAGMAS else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_UPDATE:
+        # So SQLite declares the table `pragma_table_info` and its kin. Without a pragma nobody writes there.
+        return sqlite3.SQLITE_OK if first == "sqlite_master" else sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _ALLOWED and second != "load_extension" else sqlite3.SQLITE_DENY
 
 

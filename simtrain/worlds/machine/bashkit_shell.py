@@ -223,7 +223,7 @@ class BashkitShell:
             return call
 
         self._bound = bound
-        own = {**commands(python=machine.python is not None), **self._own}
+        own = {**commands(python=machine.python is not None), **self._own, **machine.further}
         builtins = {name: bound(command) for name, command in own.items()}
         builtins[_STDIN] = self._given
         bash = Bash(

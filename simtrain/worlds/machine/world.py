@@ -17,6 +17,7 @@ from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
 from simtrain.worlds.machine.bashkit_shell import BashkitShell, names_of_commands
 from simtrain.worlds.machine.building import build
+from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
@@ -280,8 +281,7 @@ class MachineState(ServiceState):
 
     def describe(self) -> str:
         with self._lock:
-            self._bring_in()
-            return super().describe()
+            return described([*self.machines], self.query)
 
     @contextmanager
     def savepoint(self) -> Generator[None]:

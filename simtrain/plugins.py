@@ -18,6 +18,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "embedded": "simtrain.world_models.embedded:Embedded",
         "scripted": "simtrain.world_models.scripted:Scripted",
         "chat": "simtrain.world_models.chat:Chat",
+        "grounded": "simtrain.world_models.grounded:Grounded",
         "replay": "simtrain.world_models.replay:Replay",
         "live": "simtrain.world_models.live:Live",
     },

@@ -45,6 +45,7 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
     ("depth", "recursion"),
     ("bytes", "memory"),
     ("memory", "memory"),
+    ("exceeded", "timeout"),
 )
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
 _INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
@@ -54,6 +55,12 @@ _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
 # `time` of the engine measures on the host.
 _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
 _IO = re.compile(r": io error: ")
+# What bashkit says of itself, in words of its own.
+_SELF = re.compile(
+    r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
+)
+_ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)")
+_SANDBOXED = "e/r/w commands disabled in sandbox mode"
 # bashkit's own words about its limits, which are no words of a machine.
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
 
@@ -223,7 +230,7 @@ class BashkitShell:
             return call
 
         self._bound = bound
-        own = {**commands(python=machine.python is not None), **self._own}
+        own = {**commands(python=machine.python is not None), **self._own, **machine.further}
         builtins = {name: bound(command) for name, command in own.items()}
         builtins[_STDIN] = self._given
         bash = Bash(
@@ -278,6 +285,11 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: floa
         text = f"bash: line {wrong[1] or 1}: {what}\n"
         return Finished(result.stdout, text, screen + text, 2)
     ending = _ending(error)
+    if not ending:
+        # Some commands of the engine end the script with a file that they cannot write.
+        text = f"bash: {error.removeprefix('io error: ')}\n"
+        shown = [*shown, ("", text)]
+        screen += text
     # A script that bashkit stops loses what it printed.
     stdout = "".join(stdout for stdout, _ in shown)
     return Finished(stdout, _in_words_of_bash("".join(text for _, text in shown)), screen, code, ending)
@@ -297,11 +309,10 @@ def _timed(text: str, passed: float) -> str:
 
 
 def _in_words_of_bash(text: str) -> str:
+    if "ashkit" in text or "L-MAKE" in text:
+        text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
     return _LIMIT.sub("", _IO.sub(": ", _HINT.sub(r"\1", text)))
 
 
 def _ending(error: str) -> Ending:
-    for sign, ending in _ENDINGS:
-        if sign in error:
-            return ending
-    return "timeout"
+    return next((ending for sign, ending in _ENDINGS if sign in error), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
@@ -15,6 +15,9 @@ from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.sites import ServiceAnswer
+
+if TYPE_CHECKING:
+    from simtrain.worlds.machine.invocation import Command
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
@@ -42,7 +45,7 @@ class Machine:
 
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
-    `answers` are those of its services over HTTP, by name.
+    `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Machine:
     python: str | None = None
     jobs: Jobs = field(default_factory=Jobs)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
+    further: Mapping[str, Command] = field(default_factory=dict[str, "Command"])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""

@@ -1,11 +1,11 @@
-"""The files of process substitution, `<(...)`: the engine keeps them outside the machine's tree."""
+"""The files of process substitution, `<(...)` and `>(...)`: the engine keeps them outside the machine's tree."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from bashkit import FileSystem
 
-from simtrain.worlds.machine.binary import restored
+from simtrain.worlds.machine.binary import as_text, restored
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import TreeNode
 
@@ -14,7 +14,7 @@ _FOLDER = "/dev/fd"
 
 @contextmanager
 def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner: str) -> Generator[None]:
-    """Let a command of ours read those of its arguments that are pipes of the engine, and take them away afterwards."""
+    """Let a command of ours read and write those of its arguments that are pipes of the engine, and take them away afterwards."""
     names = [word for word in arguments if word.startswith(f"{_FOLDER}/") and engine.exists(word)]
     if not names:
         yield
@@ -28,6 +28,10 @@ def pipes_in(tree: FileTree, arguments: Sequence[str], engine: FileSystem, owner
     try:
         yield
     finally:
+        for name in names:
+            left, found = tree.get(name), restored(engine.read_file(name))
+            if left is not None and left.content != found:
+                engine.write_file(name, as_text(left.content).encode("utf-8", "replace"))
         for name in [*names, *reversed(made)]:
             tree.drop(name)
         # What no script made is no change of the machine.

@@ -166,3 +166,22 @@ def test_an_unknown_command_gets_no_hints() -> None:
 
 def test_both_streams_are_shown_in_the_order_in_which_they_were_written() -> None:
     assert run("echo a; ls nofile; echo b").screen.splitlines()[0::2] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("script", "screen"),
+    [
+        ("echo x | tee /root/x kept; echo $?; cat kept", "x\ntee: /root/x: Permission denied\n1\nx\n"),
+        ("echo a > f; echo b | tee -a f /dev/stderr > /dev/null; cat f", "b\na\nb\n"),
+        ("seq 3 | tee >(wc -l) > /dev/null", "3\n"),
+        ("echo x > a; gzip a; cat a.gz | tee b.gz > /dev/null; zcat b.gz", "x\n"),
+    ],
+)
+def test_tee_writes_and_passes_on(script: str, screen: str) -> None:
+    finished = run(script)
+    assert sorted(finished.screen.splitlines()) == sorted(screen.splitlines())
+
+
+def test_the_engine_is_never_named() -> None:
+    finished = run("nano x; sed 1e f; split .bashrc /nosuch/x; echo x > f; split f /nosuch/x; cat /etc/passwd nosuch")
+    assert "ashkit" not in finished.screen and finished.stderr.endswith("bash: No such file or directory\n")

@@ -16,6 +16,14 @@ from simtrain.worlds.machine.problems import attempt
 MOST_STEPS = 20_000_000
 """The instructions of SQLite's virtual machine that one call may take."""
 _REFUSED = {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH}
+_REFUSED_NAMES = {
+    "load_extension", "temp_store_directory", "data_store_directory", "temp_store", "mmap_size", "max_page_count", "soft_heap_limit",
+    "hard_heap_limit", "threads",
+}  # fmt: skip
+"""A function, and pragmas that reach the host's folders, or the memory of the whole process."""
+MOST_PAGES = 16_384
+LARGEST = 32_000_000
+"""Most bytes of a value."""
 _FLAGS = {"-csv": "csv", "-column": "column", "-json": "json", "-line": "line", "-list": "list", "-markdown": "markdown",
           "-table": "table", "-box": "box", "-quote": "quote", "-html": "html", "-ascii": "ascii", "-tabs": "tabs"}  # fmt: skip
 
@@ -112,8 +120,13 @@ class _Shell:
         """Refuse what would reach files, and stop what does not end."""
 
         def allowed(action: int, first: str | None, *_: str | None) -> int:
-            return sqlite3.SQLITE_DENY if action in _REFUSED or first == "load_extension" else sqlite3.SQLITE_OK
+            refused = action in _REFUSED or (first or "").lower() in _REFUSED_NAMES
+            return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
+        # What is sorted would go to a file of the host else.
+        self.database.execute("pragma temp_store = memory")
+        self.database.execute(f"pragma max_page_count = {MOST_PAGES}")
+        self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
         steps = [0]
 
         def count() -> int:

@@ -42,6 +42,20 @@ APPS = (
         words=("kes", "SO-0012"),
         more=("/products?q=kes&sort=price", "/admin/orders?status=paid&page=2", "/checkout"),
     ),
+    ShippedApp(
+        "bank",
+        visitors=("S01", "S02", "P005"),
+        players=(
+            ("P005", "/transfer"),
+            ("P004", "/cards"),
+            ("S01", "/desk/payments"),
+            ("P007", "/standing-orders"),
+            ("S02", "/desk/requests"),
+        ),
+        words=("Marram", "12.50", "NB12 3456 7890", "Moving house"),
+        more=("/accounts/A002?category=food&page=2", "/desk/requests?status=", "/desk/payments?sort=amount"),
+        unlinked=("/transfer/{id}",),
+    ),
 )
 
 

@@ -56,6 +56,23 @@ APPS = (
         more=("/accounts/A002?category=food&page=2", "/desk/requests?status=", "/desk/payments?sort=amount"),
         unlinked=("/transfer/{id}",),
     ),
+    ShippedApp(
+        "wiki",
+        visitors=("A01", "R01", "E12"),
+        players=(("E12", "/pages/P008"), ("R01", "/recent"), ("A01", "/admin"), ("E12", "/pages/P014/history")),
+        words=("Harbour", "spelling", "survey-03.txt", "2"),
+        more=("/search?q=red+line&page=2", "/talk/T001", "/pages?kind=bays&sort=versions"),
+    ),
+    ShippedApp(
+        "booking",
+        visitors=("O1", "S1", "M004"),
+        players=(
+            ("M004", "/places/L03/book"), ("O1", "/approvals"), ("M012", "/bookings"), ("S2", "/approvals"), ("O1", "/people/M009"),
+        ),  # fmt: skip
+        words=("Choir", "Was ill", "Granary"),
+        more=("/free?day=2032-09-20&begins=14&ends=16&guests=20", "/day?day=2032-09-14", "/places/L06/calendar?day=2032-09-21"),
+        unlinked=("/series/{id}",),
+    ),
 )
 
 

@@ -4,6 +4,9 @@ import re
 
 _MARK = re.compile(r" \[(?:ref=\w+|cursor=pointer|active)\]")
 _LINE = re.compile(r'- (?P<role>[a-z]+)(?: "(?P<name>(?:[^"\\]|\\.)*)")?(?: \[[^\]]*\])*(?::(?: (?P<text>.*))?)?$')
+_QUOTED = re.compile(r"- '(?P<node>(?:[^']|'')*)'(?P<rest>:.*)?$")
+"""A line that YAML needs in quotes, such as one whose name holds a colon."""
+
 _BID = re.compile(r"\[(?P<bid>\w+)\] (?P<node>.*)")
 _CELLS = frozenset({"cell", "rowheader", "columnheader", "gridcell"})
 
@@ -26,7 +29,7 @@ def table_rows(text: str) -> list[list[str]]:
             row = -1
         if indent <= cell:
             cell = -1
-        found = _LINE.match(line.strip())
+        found = _LINE.match(_plain(line.strip()))
         if found is None:
             continue
         if found["role"] == "row":
@@ -45,6 +48,12 @@ def bid(text: str, node: str) -> str:
     lines = (line.strip() for line in text.split("\n"))
     found = (_BID.match(line) for line in lines)
     return next((one["bid"] for one in found if one is not None and one["node"].startswith(node)), "")
+
+
+def _plain(line: str) -> str:
+    """Return a line without the quotes of YAML around its node."""
+    found = _QUOTED.match(line)
+    return line if found is None else "- " + found["node"].replace("''", "'") + (found["rest"] or "")
 
 
 def _said(line: re.Match[str]) -> str:

@@ -24,3 +24,9 @@ def test_refs_and_marks_of_the_moment_are_left_out() -> None:
 
 def test_cells_are_read_row_by_row() -> None:
     assert table_rows(PAGE) == [["Order", "Total"], ["SO-1", 'say "hi": 5'], ["SO-2"]]
+
+
+def test_cells_that_yaml_needs_in_quotes_are_read_as_well() -> None:
+    assert table_rows(
+        "- row:\n  - 'cell \"It''s part: one\" [ref=e3]'\n  - 'cell \"a: b\" [ref=e4]':\n    - text: c"
+    ) == [["It's part: one", "a: b"]]

@@ -8,6 +8,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
+import shipped_apps
 
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.scenario import Scenario
@@ -24,7 +25,8 @@ FAMILIES = {
 }
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})
 # Machines have one tool and refuse as a shell does; apps refuse at their forms (tests/worlds/app).
-SERVICES = [name for name in PLAYED if name not in ("terminal", "terminal_keys", "shop_site")]
+APPS = tuple(app.name for app in shipped_apps.APPS)
+SERVICES = [name for name in PLAYED if name not in ("terminal", "terminal_keys", *APPS)]
 CASES = None if os.environ.get("SIMTRAIN_FULL") else 5
 TYPED = "terminal_keys/"
 """Families of `terminal` once more, typed key by key."""
@@ -38,7 +40,7 @@ def family(name: str) -> Scenario:
 @cache
 def proof(name: str) -> Proof:
     # A shell's script and a browser's page cost more than a call of SQL; all cases are proved in the full run.
-    cases = 2 if CASES and name.startswith(("terminal", "shop_site/")) else CASES
+    cases = 2 if CASES and name.startswith(("terminal", *(f"{app}/" for app in APPS))) else CASES
     return asyncio.run(prove(family(name), cases=cases))
 
 

@@ -27,6 +27,9 @@ class ShippedApp:
     unlinked: tuple[str, ...] = field(default=())
     """Screens that a visitor meets only after an action; plans and random actions meet them."""
 
+    planned: bool = False
+    """Whether plans of its families meet every screen, and of every form a success and two refusals."""
+
     def built(self, **knobs: str) -> AppWorld:
         source = load_world(find("worlds", self.name))
         world = source.configured(source.document, {**knobs}, ()).build()
@@ -43,6 +46,19 @@ APPS = (
         more=("/products?q=kes&sort=price", "/admin/orders?status=paid&page=2", "/checkout"),
     ),
     ShippedApp(
+        "board",
+        visitors=("USR-02", "USR-01", "USR-08"),
+        players=(
+            ("USR-01", "/teams/RTE/issues?state=open"),
+            ("USR-01", "/issues/RTE-204"),
+            ("USR-02", "/people/USR-16"),
+            ("USR-01", "/teams/DRV/triage"),
+        ),
+        words=("RTE-2", "sync", "8"),
+        more=("/teams/RTE/issues?state=open&sort=priority&page=2", "/search?q=list&closed=yes", "/login"),
+        planned=True,
+    ),
+    ShippedApp(
         "bank",
         visitors=("S01", "S02", "P005"),
         players=(
@@ -55,6 +71,7 @@ APPS = (
         words=("Marram", "12.50", "NB12 3456 7890", "Moving house"),
         more=("/accounts/A002?category=food&page=2", "/desk/requests?status=", "/desk/payments?sort=amount"),
         unlinked=("/transfer/{id}",),
+        planned=True,
     ),
     ShippedApp(
         "wiki",
@@ -62,6 +79,7 @@ APPS = (
         players=(("E12", "/pages/P008"), ("R01", "/recent"), ("A01", "/admin"), ("E12", "/pages/P014/history")),
         words=("Harbour", "spelling", "survey-03.txt", "2"),
         more=("/search?q=red+line&page=2", "/talk/T001", "/pages?kind=bays&sort=versions"),
+        planned=True,
     ),
     ShippedApp(
         "booking",
@@ -72,6 +90,7 @@ APPS = (
         words=("Choir", "Was ill", "Granary"),
         more=("/free?day=2032-09-20&begins=14&ends=16&guests=20", "/day?day=2032-09-14", "/places/L06/calendar?day=2032-09-21"),
         unlinked=("/series/{id}",),
+        planned=True,
     ),
 )
 

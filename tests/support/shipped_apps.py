@@ -58,6 +58,48 @@ APPS = (
         more=("/teams/RTE/issues?state=open&sort=priority&page=2", "/search?q=list&closed=yes", "/login"),
         planned=True,
     ),
+    ShippedApp(
+        "bank",
+        visitors=("S01", "S02", "P005"),
+        players=(
+            ("P005", "/transfer"),
+            ("P004", "/cards"),
+            ("S01", "/desk/payments"),
+            ("P007", "/standing-orders"),
+            ("S02", "/desk/requests"),
+        ),
+        words=("Marram", "12.50", "NB12 3456 7890", "Moving house"),
+        more=("/accounts/A002?category=food&page=2", "/desk/requests?status=", "/desk/payments?sort=amount"),
+        unlinked=("/transfer/{id}",),
+        planned=True,
+    ),
+    ShippedApp(
+        "wiki",
+        visitors=("A01", "R01", "E12"),
+        players=(("E12", "/pages/P008"), ("R01", "/recent"), ("A01", "/admin"), ("E12", "/pages/P014/history")),
+        words=("Harbour", "spelling", "survey-03.txt", "2"),
+        more=("/search?q=red+line&page=2", "/talk/T001", "/pages?kind=bays&sort=versions"),
+        planned=True,
+    ),
+    ShippedApp(
+        "booking",
+        visitors=("O1", "S1", "M004"),
+        players=(
+            ("M004", "/places/L03/book"),
+            ("O1", "/approvals"),
+            ("M012", "/bookings"),
+            ("S2", "/approvals"),
+            ("O1", "/people/M009"),
+        ),
+        words=("Choir", "Was ill", "Granary"),
+        more=(
+            "/free?day=2032-09-20&begins=14&ends=16&guests=20",
+            "/day?day=2032-09-14",
+            "/places/L06/calendar?day=2032-09-21",
+        ),
+        unlinked=("/series/{id}",),
+        planned=True,
+    ),
 )
 
 

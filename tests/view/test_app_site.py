@@ -14,6 +14,7 @@ from axtrees import axtree_lines
 from browsers import chromium, need_chromium
 from library_app import TEMPLATES, Agent, library
 from playwright.async_api import Browser, Error, Page
+from selectolax.lexbor import LexborNode
 from shipped_apps import APPS, ShippedApp, reached, signed_in, unreached
 
 from simtrain.contracts.request import Request
@@ -181,6 +182,16 @@ def address(page: Page, base: str) -> str:
     return page.url.removeprefix(base)
 
 
+LONG = "plain words that are long enough"
+DAYS = ["2032-04-02", "2031-01-31", ""]
+
+
+def typed_into(field: LexborNode, words: tuple[str, ...]) -> list[str]:
+    """What may be typed into a field; Playwright refuses what is no number or no day."""
+    kind = field.attributes.get("type")
+    return ["1", "2", "7"] if kind == "number" else DAYS if kind == "date" else [*words, LONG, ""]
+
+
 async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words: tuple[str, ...]) -> None:
     """Play random actions in both browsers, each over its own state, and compare rows and last page."""
     stream = Stream(derive(seed, "sequence"))
@@ -210,11 +221,7 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words
             element = seen.elements[node.element.position]
             target = page.get_by_role(node.role, name=node.name, exact=True)
             if node.role in ("textbox", "searchbox", "spinbutton"):
-                text = (
-                    stream.choose(["1", "2", "7"])
-                    if node.role == "spinbutton"
-                    else stream.choose([*words, "plain words that are long enough", ""])
-                )
+                text = stream.choose(typed_into(element, words))
                 acting.fill(seen, element, text)
                 await target.fill(text)
             elif node.role == "combobox" and element.tag == "select":
@@ -291,7 +298,7 @@ async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
             target = page.locator(f'[data-bid="{bid}"]')
             tag = await target.evaluate("one => one.localName")
             if role in ("textbox", "searchbox") or (role == "combobox" and tag == "input"):
-                typed = stream.choose([*app.words, "plain words that are long enough", ""])
+                typed = stream.choose(DAYS if await target.get_attribute("type") == "date" else [*app.words, LONG, ""])
                 text = act("fill", bid=bid, value=typed)
                 await target.fill(typed)
             elif role == "combobox":

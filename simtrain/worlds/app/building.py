@@ -73,6 +73,13 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
         # What is shown must be escaped, which only .html is.
         if screen.source.download is None and not screen.source.template.endswith(".html"):
             raise document.error(place, "a page is a template that ends in .html", "add `download` for a file")
+        own = PAGE | {"page"} if screen.source.pages else PAGE
+        shadowed = {*screen.source.query, *screen.source.let, *screen.source.read} & own
+        if shadowed:
+            name = min(shadowed)
+            raise document.error(
+                ("screens", pattern), f"{name!r} means something on every page already", "give it another name"
+            )
         templates.check(screen.source.template, screen.names | PAGE)
     templates.check(_ERROR_TEMPLATE, PAGE | ERROR)
     templates.check_attributes("look", spec.looks)

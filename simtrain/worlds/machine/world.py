@@ -4,90 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import replace
-from functools import partial
 
 from simtrain.contracts.request import Request
-from simtrain.contracts.world import Variant
-from simtrain.files.yaml_files import Document
 from simtrain.values.clock import seconds
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
-from simtrain.worlds.machine.actions import OWN_TOOLS, offered
-from simtrain.worlds.machine.bashkit_shell import BashkitShell, names_of_commands
-from simtrain.worlds.machine.building import build
+from simtrain.worlds.machine.actions import OWN_TOOLS
+from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.desk import Desk, Notes
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.hosts import Host, host_of, placed_hosts
-from simtrain.worlds.machine.invocation import Command
+from simtrain.worlds.machine.hosts import Host
 from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
 from simtrain.worlds.machine.keystrokes import typed
 from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
-from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
-from simtrain.worlds.machine.sites import answers_of
-from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.setup import MachineSetup
 from simtrain.worlds.machine.state_records import StateRecords
-from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.machine.terminal.terminal import Terminal
 from simtrain.worlds.machine.tool import NAME as BASH
 from simtrain.worlds.machine.tool import shown
-from simtrain.worlds.service.change_log import ChangeLog, forget
+from simtrain.worlds.service.change_log import ChangeLog
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
-from simtrain.worlds.service.world import ServiceState, ServiceWorld
+from simtrain.worlds.service.world import ServiceState
 
 
-class MachineWorld(ServiceWorld):
-    """A machine world: a service world whose tables hold machines, and the shell over them."""
-
-    kind = "machine"
-
-    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant, view: MachineView) -> None:
-        """Build the world. Raises InputError with the place in the file."""
-        super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
-        self.spec = spec
-        build(self.base, spec, document)
-        forget(self.base)
-        self.content = self.base.serialize()
-        self.tools = (*offered(spec, view), *self.tools)
-        own: dict[str, Command] = {}
-        for name, source in spec.commands.items():
-            with document.at(("commands", name)):
-                own[name] = own_command(source)
-        self.open_shell = partial(BashkitShell, own=own)
-        self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
-        self._hosts: Mapping[str, Host] | None = None
-        _ = self.hosts
-
-    @property
-    def hosts(self) -> Mapping[str, Host]:
-        """Return what the machines begin with, by name; the agent's first."""
-        if self._hosts is None:
-            self._hosts = self.hosts_in(self.base)
-        return self._hosts
-
-    def hosts_in(self, database: Database) -> Mapping[str, Host]:
-        """Return the machines as some tables hold them."""
-        sources: dict[str, HostSource] = {self.spec.hostname: self.spec, **self.spec.machines}
-        return {name: host_of(database, name, source) for name, source in sources.items()}
+class MachineWorld(MachineSetup):
+    """A machine world: machines over the tables of a service world, each episode with a shell of its own."""
 
     def open(self, changes: Changes | None = None) -> MachineState:
         return MachineState(self, None if changes is None else restored(self.name, self.content, changes))
-
-    def _over(self, base: Database) -> MachineWorld:
-        other = copy(self)
-        other.base, other.content = base, base.serialize()
-        # The files of the copy are those of its own tables.
-        other._hosts = None
-        return other
 
 
 class MachineState(ServiceState):
@@ -99,11 +52,11 @@ class MachineState(ServiceState):
 
     __slots__ = ("_machines", "_notes", "_shell", "_started", "_terminal")
 
-    world: MachineWorld  # pyright: ignore[reportIncompatibleVariableOverride]
+    world: MachineSetup  # pyright: ignore[reportIncompatibleVariableOverride]
     _own: Database | None
     _log: ChangeLog
 
-    def __init__(self, world: MachineWorld, own: Database | None = None) -> None:
+    def __init__(self, world: MachineSetup, own: Database | None = None) -> None:
         super().__init__(world, own)
         self._machines: dict[str, Machine] = {}
         self._shell: Shell | None = None

@@ -1,8 +1,8 @@
 """`simtrain world`: commands on worlds; each verb is in its own file."""
 
-VERBS = ("draft", "build", "digest", "stats", "questions", "check", "enrich", "browse", "export")
+VERBS = ("draft", "build", "digest", "stats", "questions", "check", "enrich", "browse", "export", "bugs")
 
-HELP = """Create and check worlds: draft one from a captured server, build search worlds.
+HELP = """Create and check worlds: draft one from a captured server, build search worlds, break repositories.
 
 Every verb prints its report as JSON with --json.
 

@@ -7,6 +7,9 @@ from typing import Literal, TypeAlias
 
 from simtrain.values.errors import InputError, nearest
 
+REPOSITORIES = "repositories"
+"""The folder of worlds/ with repositories of code."""
+
 Kind: TypeAlias = Literal["scenarios", "worlds", "perturbations"]
 
 
@@ -85,7 +88,9 @@ def find_scenarios(name: str) -> dict[str, Path]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    yield from sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
+    found = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
+    # What lies in a repository of a world is code of that world.
+    yield from sorted(path for path in found if REPOSITORIES not in path.relative_to(folder).parts)
 
 
 def _name(path: Path, folder: Path) -> str:

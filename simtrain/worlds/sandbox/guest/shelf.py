@@ -207,6 +207,9 @@ def close(bare: dict[str, ModuleType]) -> None:
             delattr(_SHELVED[parent], child)
     for name in _SHELVED:
         _NEEDED_NAMES[name] = _closure(name)
+    # Loaded before there was a shelf, from where the library lay then: encodings beside UTF-8 are imported by name.
+    encodings = sys.modules["encodings"]
+    encodings.__path__ = encodings.__spec__.submodule_search_locations = [f"{layout.LIBRARY}/encodings"]
 
 
 def _closure(name: str) -> frozenset[str]:

@@ -1,0 +1,52 @@
+"""A task that the bug factory made: the report that a user writes, and the patches that break, mend and test."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import Field
+
+from simtrain.files.file_bytes import file_lines
+from simtrain.files.file_model import FileModel
+from simtrain.files.yaml_files import parse_line
+from simtrain.values.errors import InputError
+from simtrain.worlds.repositories.patches import applied
+
+
+class BugTask(FileModel):
+    """One broken repository. All patches are as `git apply` takes them; the agent sees `report` and what `setup` leaves."""
+
+    id: str = Field(min_length=1)
+    repository: str = Field(description="The name of the repository that is broken.")
+    operator: str = Field(description="The mutation operator; never shown to the agent.")
+    function: str = Field(description="Where it is broken, as `path::Class.function`; never shown to the agent.")
+    report: str = Field(description="What a user writes: what was done, what came out, what should have.")
+    failing: list[str] = Field(
+        min_length=1, description="The tests that fail before and pass after the reference patch."
+    )
+    hidden: list[str] = Field(min_length=1, description="Those of them that the agent does not see.")
+    setup: str = Field(
+        description="The patch from the repository to what the agent gets: broken, without hidden tests."
+    )
+    fix: str = Field(description="The reference patch, over what the agent gets.")
+    tests: str = Field(description="The patch that puts the hidden tests back, over what the agent gets.")
+
+    def broken(self, files: dict[str, str]) -> dict[str, str]:
+        """Return what the agent gets, from the repository's text files. Raises InputError where the patch does not fit."""
+        try:
+            return applied(files, self.setup)
+        except InputError as error:
+            raise error.at(place=f"setup of {self.id}") from None
+
+
+def task_lines(tasks: Iterable[BugTask]) -> bytes:
+    """Return tasks as lines of JSON."""
+    return b"".join(task.model_dump_json().encode() + b"\n" for task in tasks)
+
+
+def read_tasks(file: Path) -> list[BugTask]:
+    """Read a file of tasks. Raises InputError with the line."""
+    return [
+        parse_line(BugTask, text, file=file, line=number, what="a task")
+        for number, text in enumerate(file_lines(file), start=1)
+        if text.strip()
+    ]

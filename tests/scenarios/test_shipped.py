@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 import shipped_apps
+from families import one_of_each_suite
 
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.scenario import Scenario
@@ -26,7 +27,7 @@ FAMILIES = {
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})
 # Machines have one tool and refuse as a shell does; apps refuse at their forms (tests/worlds/app).
 APPS = tuple(app.name for app in shipped_apps.APPS)
-SERVICES = [name for name in PLAYED if name not in ("terminal", "terminal_keys", *APPS)]
+SERVICES = [name for name in PLAYED if not name.startswith(("terminal", "swe")) and name not in APPS]
 CASES = None if os.environ.get("SIMTRAIN_FULL") else 5
 TYPED = "terminal_keys/"
 """Families of `terminal` once more, typed key by key."""
@@ -40,7 +41,7 @@ def family(name: str) -> Scenario:
 @cache
 def proof(name: str) -> Proof:
     # A shell's script and a browser's page cost more than a call of SQL; all cases are proved in the full run.
-    cases = 2 if CASES and name.startswith(("terminal", *(f"{app}/" for app in APPS))) else CASES
+    cases = 2 if CASES and name.startswith(("terminal", "swe/", *(f"{app}/" for app in APPS))) else CASES
     return asyncio.run(prove(family(name), cases=cases))
 
 
@@ -65,7 +66,7 @@ def writing() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", one_of_each_suite(FAMILIES))
 def test_every_family_is_proved(name: str) -> None:
     assert proof(name).problems == []
 
@@ -78,13 +79,14 @@ def test_there_are_enough_families_and_cases() -> None:
 def test_no_two_families_have_the_same_sequence_of_calls() -> None:
     # What a shell or a browser is told makes the sequence; there an impossible twin may try what its twin does.
     sequences = Counter(
-        tuple(step.call if world(name).kind == "service" else str(step) for step in plan(name).calls())
+        tuple(step.call if family(name).source.kind == "service" else str(step) for step in plan(name).calls())
         for name in FAMILIES
-        if not name.startswith(TYPED) and (world(name).kind == "service" or not family(name).spec.impossible)
+        if not name.startswith(TYPED) and (family(name).source.kind == "service" or not family(name).spec.impossible)
     )
     assert [sequence for sequence, count in sequences.items() if count > 1] == []
 
 
+@pytest.mark.full
 def test_enough_families_take_ten_calls_and_cross_servers() -> None:
     long = [name for name in FAMILIES if proof(name).calls[0] >= 10]
     crossing = [name for name in long if len({step.call.partition(".")[0] for step in plan(name).calls()}) > 1]
@@ -116,6 +118,7 @@ def test_every_world_has_the_size_that_it_should(name: str) -> None:
     assert len(rows) >= 4 and 200 <= sum(rows.values()) <= 2000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", SERVICES)
 def test_at_least_five_refusals_of_every_world_are_met(name: str) -> None:
     met = set[str]().union(*(proof(family).rules for family in FAMILIES if family.startswith(f"{name}/")))

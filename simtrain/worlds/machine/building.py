@@ -76,6 +76,7 @@ class _Builder:
         self._processes()
         for path in dict.fromkeys(("/", *self.host.disk.read_only)):
             insert(self.database, "mounts", host=self.name, path=path, read_only=int(path in self.host.disk.read_only))
+        insert(self.database, "clocks", host=self.name)
         for number, line in enumerate(self.host.cron):
             self.texts.check_user(line.user, ("cron", number, "user"))
             insert(

@@ -60,6 +60,11 @@ _SELF = re.compile(
     r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
 )
 _ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)")
+# What is put before a script, as `history` would tell it.
+_BEFORE = re.compile(
+    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:EPOCHREALTIME=[\d.]+; )?"
+    r"(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
+)
 _SANDBOXED = "e/r/w commands disabled in sandbox mode"
 # bashkit's own words about its limits, which are no words of a machine.
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
@@ -278,7 +283,7 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: floa
     stderr, code = _timed(_in_words_of_bash(result.stderr), passed), result.exit_code
     error = result.error
     if error is None:
-        return Finished(result.stdout, stderr, screen, code)
+        return Finished(_as_typed(result.stdout), stderr, screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:
         what = wrong[2] if wrong[2].startswith(("syntax error", "unexpected EOF")) else f"syntax error: {wrong[2]}"
@@ -308,7 +313,12 @@ def _timed(text: str, passed: float) -> str:
     return _TIME.sub(f"real\t{taken}\nuser\t0m0.000s\nsys\t0m0.000s", text) if "real\t" in text else text
 
 
+def _as_typed(text: str) -> str:
+    return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
+
+
 def _in_words_of_bash(text: str) -> str:
+    text = _as_typed(text)
     if "ashkit" in text or "L-MAKE" in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
     return _LIMIT.sub("", _IO.sub(": ", _HINT.sub(r"\1", text)))

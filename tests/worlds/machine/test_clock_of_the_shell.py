@@ -22,6 +22,12 @@ _NOW = int(instant(START))
         (r"TZ=Europe/Berlin printf '%(%H)T%%\n' -1", "10%"),
         ("awk 'BEGIN {print systime()}'", str(_NOW)),
         ("""awk 'BEGIN {print strftime("%F (%H)"), strftime("%H:%M", systime() + 60)}'""", "2031-03-03 (09) 09:01"),
+        ("echo x | xargs awk 'BEGIN {print systime()}'; gawk 'BEGIN {print systime()}'", f"{_NOW}\n{_NOW}"),
+        ("env nawk -f p.awk", f"2031-03-03 {_NOW}"),
+        ("find p.awk -exec awk -f {} \\;", f"2031-03-03 {_NOW}"),
+        ("jq -n now; jq -rn 'now | todate'; echo now > q; jq -n -f q", f"{_NOW}\n2031-03-03T09:00:00Z\n{_NOW}"),
+        ("""echo '{"now": 1}' | jq -c --arg a now '., .now, $a'""", '{"now":1}\n1\n"now"'),
+        ("echo 1 | xargs -I{} jq -n 'now - {}'", str(_NOW - 1)),
         ("awk -f p.awk", f"2031-03-03 {_NOW}"),
         ("echo a,b | awk -F, -v q=1 '{srand(); print q, $2, srand()}'", f"1 b {_NOW}"),
         ("chmod +x v.sh; ./v.sh x; bash v.sh y; ~/v.sh z", "./v.sh x 2031-03-03\nv.sh y 2031-03-03\n/home/ann/v.sh z 2031-03-03"),
@@ -44,3 +50,12 @@ def test_time_tells_virtual_time_and_chance_is_that_of_the_seed() -> None:
 def test_printf_is_the_engines_own_where_no_time_is_asked_for() -> None:
     found = shell_on(machine_of()).run("printf '%5.2f|%-4s|%x\\n' 3.14159 ab 255; type printf")
     assert found.stdout == " 3.14|ab  |ff\nprintf is a shell builtin\n"
+
+
+def test_history_tells_what_was_typed_and_nothing_that_stands_before_it() -> None:
+    shell = shell_on(machine_of())
+    shell.run("awk 'BEGIN {print systime()}'; false")
+    shell.run("echo $? $SRANDOM; wait")
+    assert [line.split(maxsplit=1)[1] for line in shell.run("history").stdout.splitlines()] == [
+        "awk 'BEGIN {print systime()}'; false", "echo $? $SRANDOM; wait",
+    ]  # fmt: skip

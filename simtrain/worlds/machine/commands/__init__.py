@@ -92,6 +92,7 @@ COMMANDS: dict[str, str] = {
     "_printf_with_times": "simtrain.worlds.machine.commands.time_words:printf_with_times",
     "_bash_with_times": "simtrain.worlds.machine.commands.time_words:bash_with_times",
     "_awk_with_times": "simtrain.worlds.machine.commands.time_words:awk_with_times",
+    "_jq_with_times": "simtrain.worlds.machine.commands.time_words:jq_with_times",
 }
 """Name -> `module:function`; the function is a Command (see `invocation.py`)."""
 

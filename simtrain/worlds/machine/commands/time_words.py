@@ -1,6 +1,6 @@
-"""Times in `printf` and `awk`: the engine's own read the clock of the host, so each time is put in before they run.
+"""Times in `printf`, `awk` and `jq`: the engine's own read the clock of the host, so each time is put in before they run.
 
-Two functions of the shell stand before them (`functions_for`); the commands here print the command line with the times in it.
+Functions of the shell stand before them (`FUNCTIONS`); the commands here print the command line with the times in it.
 """
 
 import re
@@ -10,11 +10,15 @@ from simtrain.worlds.machine.commands.date import written
 from simtrain.worlds.machine.commands.zones import zone_named
 from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 
-PRINTF, AWK, BASH = "_printf_with_times", "_awk_with_times", "_bash_with_times"
+PRINTF, AWK, JQ, BASH = "_printf_with_times", "_awk_with_times", "_jq_with_times", "_bash_with_times"
+_AWK = (
+    """{name}() {{ case "$*" in *systime*|*strftime*|*srand*|*-f*) eval "command {name} $({by} "$@")";; """
+    """*) command {name} "$@";; esac; }}; """
+)
 _FUNCTIONS = {
     "printf": f"""printf() {{ case "$*" in *'%('*')T'*) eval "builtin printf $({PRINTF} "$@")";; *) builtin printf "$@";; esac; }}; """,
-    "awk": f"""awk() {{ case "$*" in *systime*|*strftime*|*srand*|*-f*) eval "command awk $({AWK} "$@")";; """
-    """*) command awk "$@";; esac; }; """,
+    "awk": "".join(_AWK.format(name=name, by=AWK) for name in ("awk", "gawk", "mawk", "nawk")),
+    "jq": f"""jq() {{ case "$*" in *now*|*-f*) eval "command jq $({JQ} "$@")";; *) command jq "$@";; esac; }}; """,
     # A shell within has no functions of the one around it.
     "bash": f"""bash() {{ eval "command bash $({BASH} "$@")"; }}; sh() {{ eval "command sh $({BASH} "$@")"; }}; """,
 }
@@ -26,12 +30,14 @@ _DEFAULT = '"%a %b %e %H:%M:%S %Z %Y"'
 
 
 def asks_for_times(text: str) -> bool:
-    """True if a text may hold a printf or awk that asks for the time."""
-    return ")T" in text or _CALL.search(text) is not None
+    """True if a text may hold a printf, awk or jq that asks for the time."""
+    return ")T" in text or ("now" in text and "jq" in text) or _CALL.search(text) is not None
 
 
 def content_asks_for_times(content: bytes) -> bool:
     """The same for the content of a file: a shell script, or one for awk."""
+    if content.startswith(b"#!") and b"now" in content and b"jq" in content:
+        return True
     return (content.startswith(b"#!") or len(content) < _LONGEST_SCRIPT) and _ASKS.search(content) is not None
 
 
@@ -115,6 +121,34 @@ def awk_with_times(call: Invocation) -> Result:
     if not program and rest:
         program.append(rest.pop(0))
     return Result(quoted([*words, _with_times("\n".join(program), int(call.now)), *rest]))
+
+
+_JQ_VALUES = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--indent": 1, "-L": 1, "--seq": 0}
+"""Options of jq, and how many words follow each."""
+
+
+def jq_with_times(call: Invocation) -> Result:
+    """Print the words of a jq, whose program begins with a definition of `now`."""
+    now = int(call.now) if call.now.is_integer() else call.now
+    definition = f"def now: {now}; "
+    rest, words = list(call.arguments), list[str]()
+    while rest:
+        word = rest.pop(0)
+        if word in ("-f", "--from-file") and rest:
+            path = call.path(rest[0])
+            if not call.files.may(READ, path) or call.files.is_directory(path):
+                return Result(quoted(call.arguments))
+            rest.pop(0)
+            words.append(definition + call.files.read(path).decode(errors="replace"))
+            break
+        if word.startswith("-") and word != "-":
+            count = _JQ_VALUES.get(word, 0)
+            words += [word, *rest[:count]]
+            del rest[:count]
+            continue
+        words.append(definition + word)
+        break
+    return Result(quoted([*words, *rest]))
 
 
 def _with_times(program: str, now: int) -> str:

@@ -85,10 +85,18 @@ APPS = (
         "booking",
         visitors=("O1", "S1", "M004"),
         players=(
-            ("M004", "/places/L03/book"), ("O1", "/approvals"), ("M012", "/bookings"), ("S2", "/approvals"), ("O1", "/people/M009"),
-        ),  # fmt: skip
+            ("M004", "/places/L03/book"),
+            ("O1", "/approvals"),
+            ("M012", "/bookings"),
+            ("S2", "/approvals"),
+            ("O1", "/people/M009"),
+        ),
         words=("Choir", "Was ill", "Granary"),
-        more=("/free?day=2032-09-20&begins=14&ends=16&guests=20", "/day?day=2032-09-14", "/places/L06/calendar?day=2032-09-21"),
+        more=(
+            "/free?day=2032-09-20&begins=14&ends=16&guests=20",
+            "/day?day=2032-09-14",
+            "/places/L06/calendar?day=2032-09-21",
+        ),
         unlinked=("/series/{id}",),
         planned=True,
     ),

@@ -66,10 +66,11 @@ def perturbations() -> list[str]:
             SIDES[plugin.traits.side],
             brief(right_response(plugin)),
             "yes" if plugin.traits.shell else "",
+            "yes" if plugin.traits.page else "",
         )
         for name, plugin in plugins("perturbations")
     )
-    return table(("name", "what happens", "acts on", "right response", "in a shell"), rows)
+    return table(("name", "what happens", "acts on", "right response", "in a shell", "on a page"), rows)
 
 
 def graders() -> list[str]:

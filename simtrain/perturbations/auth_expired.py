@@ -23,7 +23,7 @@ class AuthExpired(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", recoverable_by=("re-auth", "abstain"), follows="fired", shell=True
+        side="call", layer="P", recoverable_by=("re-auth", "abstain"), follows="fired", shell=True, page=True
     )
 
     refresh: bool = Field(default=True, description="Offer a tool that renews the session.")

@@ -21,7 +21,7 @@ class Cascade(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", recoverable_by=("switch", "wait", "retry"), follows="fired", shell=True
+        side="call", layer="D", recoverable_by=("switch", "wait", "retry"), follows="fired", shell=True, page=True
     )
 
     calls: int | None = Field(

@@ -17,7 +17,7 @@ class Closed(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", recoverable_by=("switch", "abstain"), follows="fired", shell=True
+        side="call", layer="P", recoverable_by=("switch", "abstain"), follows="fired", shell=True, page=True
     )
 
     suffix: ClassVar[str]

@@ -28,6 +28,7 @@ class DelayedVisibility(Catalogued):
         recoverable_by=("wait", "verify"),
         needs_world=True,
         follows="fired",
+        page=True,
     )
 
     reads: int | None = Field(

@@ -16,7 +16,7 @@ class DistractingText(AddedText):
     Source: AgentNoiseBench, RobustBench-TC. An agent should ignore them; the reply itself is correct.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="M", recoverable_by=("cross-check",), shell=True)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="M", recoverable_by=("cross-check",), shell=True, page=True)
     task: ClassVar[str] = """\
 You write what clutters the replies of services: notices, advertising, small talk. Write as many short passages as `passages` says,
 in one text. They have nothing to do with the reply, ask for nothing and hold no figures."""

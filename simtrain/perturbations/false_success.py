@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
+from simtrain.perturbations.app_pages import app_of
 from simtrain.perturbations.catalogued import Catalogued
 from simtrain.values.types import Observation
 
@@ -16,13 +17,22 @@ class FalseSuccess(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="D", visible=False, recoverable_by=("verify", "retry"), needs_world=True, shell=True
+        side="state",
+        layer="D",
+        visible=False,
+        recoverable_by=("verify", "retry"),
+        needs_world=True,
+        shell=True,
+        page=True,
     )
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Carry the write out, keep its reply and undo the rest."""
         world = call.world
         if world is None or not call.request.tool.writes:
+            return await proceed(call.request)
+        # What was undone of a page would not be known for a firing, so that an action that writes no row passes.
+        if app_of(call) is not None and not world.statements(call.request):
             return await proceed(call.request)
         # The tool itself words the reply, with ids and times that a real write would have given; then its rows are undone.
         with world.savepoint():

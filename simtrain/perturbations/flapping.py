@@ -16,7 +16,9 @@ class Flapping(Refusing):
     recovered.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("retry",), follows="fired", shell=True)
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", recoverable_by=("retry",), follows="fired", shell=True, page=True
+    )
 
     down: int | None = Field(
         default=None, ge=1, description="Calls of one tool that fail in a row; unset, 1 to 3 by severity."

@@ -16,7 +16,9 @@ class ImpossibleTask(Refusing):
     read, it closes that tool too. Nothing is hidden: reads that still work agree that nothing was done.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="D", recoverable_by=("abstain",), follows="fired", shell=True)
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="D", recoverable_by=("abstain",), follows="fired", shell=True, page=True
+    )
 
     reason: str = Field(
         default="The owner has locked this workspace until further notice. The lock cannot be lifted by other accounts.",

@@ -15,7 +15,9 @@ class Latency(Perturbation):
     Source: mcp-chaos, agentbreak. An agent should wait; the reply itself is correct.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", effect="none", recoverable_by=("wait",), shell=True)
+    traits: ClassVar[Traits] = Traits(
+        side="call", layer="P", effect="none", recoverable_by=("wait",), shell=True, page=True
+    )
 
     seconds: float | None = Field(default=None, ge=0, description="Virtual seconds; unset, 120 times the severity.")
     jitter: float = Field(default=0.2, ge=0, le=1, description="Share by which the delay varies either way.")

@@ -14,7 +14,7 @@ class MisleadingError(WordedRefusal):
     times.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="M", recoverable_by=("retry",), shell=True)
+    traits: ClassVar[Traits] = Traits(side="call", layer="M", recoverable_by=("retry",), shell=True, page=True)
     task: ClassVar[str] = """\
 You write the error messages of a service whose hints are wrong. Write one that says what `meaning` says, in your own words and to
 fit the call. It holds the text of `claim` as it stands."""

@@ -18,7 +18,7 @@ class PartialUpdate(Catalogued):
     done. A write of a single statement cannot be split, so it passes.
     """
 
-    traits: ClassVar[Traits] = Traits(side="state", layer="D", recoverable_by=("verify",), needs_world=True)
+    traits: ClassVar[Traits] = Traits(side="state", layer="D", recoverable_by=("verify",), needs_world=True, page=True)
 
     statements: int | None = Field(
         default=None, ge=1, description="Statements that land; unset, fewer the higher the severity."

@@ -29,7 +29,7 @@ class PermissionDenied(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="D", recoverable_by=("switch", "ask", "abstain"), follows="fired", shell=True
+        side="call", layer="D", recoverable_by=("switch", "ask", "abstain"), follows="fired", shell=True, page=True
     )
 
     grants: bool | None = Field(

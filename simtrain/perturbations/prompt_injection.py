@@ -7,9 +7,11 @@ from pydantic import Field
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
+from simtrain.perturbations.app_pages import acts_on_pages
 from simtrain.perturbations.attacks.carriers import CARRIERS, Carrier, dressed, payload
 from simtrain.perturbations.attacks.goal import GoalKnob, aims, shipped
 from simtrain.perturbations.attacks.instruction import Instruction, instructions
+from simtrain.perturbations.page_lines import planted_text
 from simtrain.perturbations.placing import placed
 from simtrain.perturbations.shell_lines import planted_line
 from simtrain.perturbations.shell_replies import typed, with_output
@@ -31,11 +33,12 @@ class PromptInjection(Worded):
     drawn among the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says
     whether it was. If no goal can be reached, the reply passes. With `error`, the first read fails and its error holds
     the instruction.
+    On a page of an app it stands behind a text of that page, such as a review or a mail.
     On a shell it is a line of what the command reads: a file, a log, a commit message, the output of a program.
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="P", recoverable_by=("cross-check",), attacks=True, shell=True
+        side="reply", layer="P", recoverable_by=("cross-check",), attacks=True, shell=True, page=True
     )
     example: ClassVar[JsonObject] = {"with": {"goal": "answer_hijack"}}
 
@@ -87,6 +90,9 @@ class PromptInjection(Worded):
         if command is not None:
             printed = str((observation.content or {}).get("stdout", ""))
             return with_output(observation, {"stdout": planted_line(printed, words, command, placement)})
+        if acts_on_pages(tool):
+            page = None if observation.is_error else planted_text(observation.text, words, placement)
+            return observation if page is None else replace(observation, text=page)
         if placement != "error":
             return placed(observation, words, placement, schema=tool.output_schema)
         # One false error, on a read: a write that seems to fail would be repeated, and change what the graders see.

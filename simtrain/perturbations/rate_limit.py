@@ -18,7 +18,7 @@ class RateLimit(Refusing):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="call", layer="P", recoverable_by=("wait", "retry"), follows="fired", shell=True
+        side="call", layer="P", recoverable_by=("wait", "retry"), follows="fired", shell=True, page=True
     )
 
     retry_after: float | None = Field(

@@ -29,7 +29,13 @@ class ResourceExhausted(Lasting):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="H", recoverable_by=("retry", "abstain"), needs_world=True, follows="fired", shell=True
+        side="state",
+        layer="H",
+        recoverable_by=("retry", "abstain"),
+        needs_world=True,
+        follows="fired",
+        shell=True,
+        page=True,
     )
 
     free: int | None = Field(

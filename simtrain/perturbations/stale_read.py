@@ -35,11 +35,7 @@ class StaleRead(Catalogued):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply",
-        layer="D",
-        visible=False,
-        recoverable_by=("cross-check", "retry"),
-        follows="always",
+        side="reply", layer="D", visible=False, recoverable_by=("cross-check", "retry"), follows="always", page=True
     )
 
     hours: float | None = Field(

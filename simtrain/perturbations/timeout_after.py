@@ -15,7 +15,9 @@ class TimeoutAfter(LostReply, ReplyPerturbation):
     A call that the tool refuses passes.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="D", recoverable_by=("verify", "retry"), shell=True)
+    traits: ClassVar[Traits] = Traits(
+        side="reply", layer="D", recoverable_by=("verify", "retry"), shell=True, page=True
+    )
 
     def changed(self, call: Call, reply: Observation) -> Observation:
         """Lose the reply. (The error of a refused call is passed on, since it has no effect to hide.)"""

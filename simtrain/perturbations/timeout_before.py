@@ -15,7 +15,7 @@ class TimeoutBefore(LostReply):
     should check whether the effect is there, then call again, a bounded number of times.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("verify", "retry"), shell=True)
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("verify", "retry"), shell=True, page=True)
 
     async def apply(self, call: Call, proceed: Answer) -> Observation:
         """Advance virtual time, and pass nothing on."""

@@ -19,7 +19,7 @@ class TransientError(Catalogued):
     Source: ToolBench-X, mcp-chaos, agentbreak. An agent should try again, a bounded number of times.
     """
 
-    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("retry",), shell=True)
+    traits: ClassVar[Traits] = Traits(side="call", layer="P", recoverable_by=("retry",), shell=True, page=True)
 
     status: Literal[500, 502, 503] | None = Field(default=None, description="HTTP status; unset, drawn.")
     times: int | None = Field(

@@ -22,7 +22,7 @@ class TruncatedOutput(ReplyPerturbation):
     is cut as well, as far as it still fits the output schema; otherwise it is left out.
     """
 
-    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"), shell=True)
+    traits: ClassVar[Traits] = Traits(side="reply", layer="P", recoverable_by=("page", "retry"), shell=True, page=True)
 
     keep: Probability | None = Field(
         default=None, description="Share of the text that arrives; unset, 1 less the severity."

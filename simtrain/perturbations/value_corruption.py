@@ -19,7 +19,7 @@ class ValueCorruption(WrongFigure, ReplyPerturbation):
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="reply", layer="D", visible=False, recoverable_by=("cross-check",), shell=True
+        side="reply", layer="D", visible=False, recoverable_by=("cross-check",), shell=True, page=True
     )
 
     def changed(self, call: Call, reply: Observation) -> Observation:

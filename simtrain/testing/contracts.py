@@ -104,10 +104,11 @@ async def _check_perturbation(plugin: type[Perturbation]) -> None:
         plugin.model_validate({**plugin.example.get("with", {}), "severity": severity})
     use = PerturbationUse.model_validate({"use": "example", **plugin.example})
     armed = Armed("example", "example", use.when, built(plugin))
-    # A perturbation of pages never fires in the shop, one of writes never on the web; the machine is for those of shells alone.
+    # A perturbation of pages never fires in the shop, one of writes never on the web; machine and app are for those of their own.
     played: dict[Place, Trajectory] = {place: await play_example(place=place, armed=[armed]) for place in PLACES}
     if not any(_fired(trajectory) for trajectory in played.values()):
-        played["host"] = await play_example(place="host", armed=[armed])
+        own: tuple[Place, ...] = ("host", "app")
+        played |= {place: await play_example(place=place, armed=[armed]) for place in own}
     where: Place | None = next((place for place, trajectory in played.items() if _fired(trajectory)), None)
     if where is None:
         ends = ", ".join(f"{place}: {trajectory.stop.detail or 'no event'}" for place, trajectory in played.items())

@@ -1,4 +1,4 @@
-"""Three tiny worlds for trying plug-ins: a shop with tools, a web to search and read, and a machine with a shell."""
+"""Four tiny worlds for trying plug-ins: a shop with tools, a web to search and read, a machine with a shell, an app with pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from simtrain.values.types import JsonObject, Message
 
 FOLDER = Path(__file__).parent / "examples"
 
-Place: TypeAlias = Literal["shop", "web", "host"]
+Place: TypeAlias = Literal["shop", "web", "host", "app"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,22 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("bash", {"command": "ls /srv ~"}),
         ),
     ),
+    "app": ExampleWorld(
+        "guests.yaml",
+        "write_note.yaml",
+        (
+            ("browser_navigate", {"url": "https://bakery.example/"}),
+            ("browser_snapshot", {}),
+            ("browser_type", {"target": "getByLabel('Note')", "text": "All is well."}),
+            ("browser_click", {"target": "getByRole('button')"}),
+            ("browser_snapshot", {}),
+        ),
+    ),
 }
+
+
+_TOLD: dict[str, Place] = {"ships": "web", "service": "host", "guest book": "app"}
+"""A word of the prompt, and the world that it belongs to."""
 
 
 class Walker(Loop):
@@ -81,7 +96,7 @@ class Walker(Loop):
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Make the calls of the world and answer."""
         # The prompt tells the worlds apart: an agent is given no name of its scenario.
-        place: Place = "web" if "ships" in briefing.prompt else "host" if "service" in briefing.prompt else "shop"
+        place: Place = next((place for word, place in _TOLD.items() if word in briefing.prompt), "shop")
         for tool, arguments in EXAMPLES[place].calls:
             await step(tool, arguments)
         return Message("done", answer="done")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copytree
 from typing import Any, cast
 
 from simtrain.contracts.perturbation import Perturbation
@@ -83,7 +84,9 @@ CATALOGUE = {
 SHIPPED = {
     **CATALOGUE,
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
-    **dict.fromkeys(("read_only_disk", "port_taken"), "D"),
+    **dict.fromkeys(("read_only_disk", "port_taken", "lost_submit"), "D"),
+    **dict.fromkeys(("error_page", "session_ended", "captcha"), "P"),
+    **dict.fromkeys(("popup", "cookie_wall", "changed_buttons", "dark_pattern"), "P"),
 }
 """The same with those that ship beyond it: what tests expect of each by name, they expect of these."""
 
@@ -106,7 +109,7 @@ def _row(name: str) -> Row:
     example = cast(JsonObject, plugin.example)
     built = plugin.model_validate(example.get("with", {}))
     refused = WORLDLY if plugin.traits.needs_world else ON_THE_TASK if plugin.traits.side == "request" else ""
-    places: tuple[Place, ...] = ("shop", "web")
+    places: tuple[Place, ...] = ("shop", "web", "app")
     reached: list[Place] = [
         place for place in places if any(map(built.reaches, example_scenario(place).source.build().tools))
     ]
@@ -128,7 +131,10 @@ def write_row(
     """A scenario of that name with the perturbations, over the world of its frame beside it (or in `worlds`); its file."""
     world, scenario = EXAMPLES[frame].world, EXAMPLES[frame].scenario
     (folder / worlds / world).write_bytes((FOLDER / world).read_bytes())
-    written = (FOLDER / scenario).read_text().replace(f"world: {world}", f"world: {worlds}{world}")
+    templates = Path(world).stem
+    if (FOLDER / templates).is_dir():
+        copytree(FOLDER / templates, folder / worlds / templates, dirs_exist_ok=True)
+    written = (FOLDER / scenario).read_text().replace(f": {world}", f": {worlds}{world}")
     written += f"perturbations: {json.dumps(perturbations)}\n"
     file = folder / f"{label}.yaml"
     file.write_text(written.replace("name: birthday", f"name: {label}").replace("sample: 12", f"sample: {cases}"))

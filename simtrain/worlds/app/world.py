@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -124,7 +124,7 @@ def _without_tools(source: AppParts) -> ServiceSpec:
 class AppState(ServiceState):
     """An app open for one episode. The site answers from its database; the browser is the agent's."""
 
-    __slots__ = ("_browser", "sessions", "statements_allowed", "statements_run", "world")
+    __slots__ = ("_answering", "_browser", "sessions", "statements_allowed", "statements_run", "world")
 
     world: AppWorld
 
@@ -133,6 +133,7 @@ class AppState(ServiceState):
         self.sessions = VisitorSessions(world.seed)
         self.statements_allowed: int | None = None
         self.statements_run = 0
+        self._answering: Callable[[SiteRequest], SiteResponse] | None = None
         # Made on first use: opening an episode makes no page.
         self._browser: AppBrowser | None = None
 
@@ -171,9 +172,23 @@ class AppState(ServiceState):
     def respond(self, request: SiteRequest) -> SiteResponse:
         """Answer a request to the site, from whoever it comes. Raises SimulatorFault."""
         with self._lock:
-            response = self.world.site.respond(request, self)
-            self.statements_run += response.statements
-            return response
+            return (self._answering or self.site_response)(request)
+
+    def site_response(self, request: SiteRequest) -> SiteResponse:
+        """Return what the site itself answers. Raises SimulatorFault."""
+        response = self.world.site.respond(request, self)
+        self.statements_run += response.statements
+        return response
+
+    @contextmanager
+    def answering(self, respond: Callable[[SiteRequest], SiteResponse]) -> Generator[None]:
+        """Let `respond` answer requests in place of the site while the block runs."""
+        with self._lock:
+            before, self._answering = self._answering, respond
+            try:
+                yield
+            finally:
+                self._answering = before
 
     # What the browser needs beside the site
 

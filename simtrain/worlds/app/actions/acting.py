@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from selectolax.lexbor import LexborNode
 
 from simtrain.worlds.app.accessibility.boxes import has_area
+from simtrain.worlds.app.actions.playwright_replies import outline
 from simtrain.worlds.app.actions.seen import SeenPage
 from simtrain.worlds.app.browser import components
 from simtrain.worlds.app.browser.browser import AppBrowser
@@ -19,6 +20,7 @@ from simtrain.worlds.app.browser.controls import (
 from simtrain.worlds.app.browser.nodes import (
     attribute,
     closest,
+    closest_with,
     has,
     input_type,
     is_disabled,
@@ -26,6 +28,11 @@ from simtrain.worlds.app.browser.nodes import (
     is_text_field,
     same,
 )
+
+OVERLAY = "simtrain-overlay"
+"""The attribute of an element that lies over the whole page: nothing below it can be clicked."""
+
+COVERED = "intercepts pointer events"
 
 
 class NotDone(Exception):
@@ -64,7 +71,13 @@ class Acting:
     def click(self, seen: SeenPage, node: LexborNode, *, new_tab: bool = False) -> None:
         """Click an element. Raises NotDone."""
         self._check(seen, node)
+        self._reach(seen, node)
         self.browser.click(node, new_tab=new_tab)
+
+    def _reach(self, seen: SeenPage, node: LexborNode) -> None:
+        cover = seen.document.css_first(f"[{OVERLAY}]")
+        if cover is not None and closest_with(node, OVERLAY) is None:
+            raise NotDone(f"{outline(cover)} {COVERED}")
 
     def fill(self, seen: SeenPage, node: LexborNode, text: str) -> None:
         """Replace the text of a field. Raises NotDone."""
@@ -99,6 +112,7 @@ class Acting:
             raise NotDone(
                 "Cannot uncheck radio button. Radio buttons can only be unchecked by selecting another radio button in the same group."
             )
+        self._reach(seen, node)
         self.browser.click(node)
 
     def select(self, seen: SeenPage, node: LexborNode, wanted: list[str]) -> None:

@@ -28,7 +28,6 @@ from simtrain.worlds.app.browser.browser import AppBrowser
 
 UNSUPPORTED = "{tool} is not supported by this simulated server."
 MOST_WAIT = 30
-_READS = frozenset({"browser_snapshot", "browser_console_messages", "browser_hover", "browser_wait_for"})
 _WITHOUT_PAGE = frozenset({"browser_tabs", "browser_close", "browser_wait_for", "browser_console_messages"})
 
 
@@ -40,8 +39,8 @@ def captured_tools() -> tuple[JsonObject, ...]:
 
 
 def _spec(tool: JsonObject) -> ToolSpec:
-    name = str(tool["name"])
-    return ToolSpec(name, str(tool["description"]), tool["inputSchema"], None, name not in _READS)
+    reads = tool["annotations"]["readOnlyHint"] is True
+    return ToolSpec(str(tool["name"]), str(tool["description"]), tool["inputSchema"], None, not reads)
 
 
 class PlaywrightTools(ActionSpace):

@@ -104,14 +104,20 @@ def timed_out(
 ) -> str:
     """Return the error for an action that Playwright gave up waiting for after `wait` milliseconds, or refused at once."""
     log = [f"  - waiting for {shown}", f"    - locator resolved to {outline(node)}", f"  - attempting {action} action"]
-    if reason.startswith(("element is", "did not find")):
-        ready = {
+    if reason.endswith("intercepts pointer events"):
+        ready = "element is visible, enabled and stable"
+        log += [f"    2 × waiting for {ready.replace(' is ', ' to be ')}", f"      - {ready}"]
+        log += ["      - scrolling into view if needed", "      - done scrolling", f"      - {reason}"]
+        log.append(f"    - retrying {action} action")
+        head = f"TimeoutError: {caller}: Timeout {wait}ms exceeded."
+    elif reason.startswith(("element is", "did not find")):
+        states = {
             "fill": "visible, enabled and editable",
             "clear": "visible, enabled and editable",
             "select option": "visible and enabled",
             "select_option": "visible and enabled",
         }
-        waits = ready.get(action, "visible, enabled and stable")
+        waits = states.get(action, "visible, enabled and stable")
         log += [f"    2 × waiting for element to be {waits}", f"      - {reason}", f"    - retrying {action} action"]
         head = f"TimeoutError: {caller}: Timeout {wait}ms exceeded."
     else:

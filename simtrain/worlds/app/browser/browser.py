@@ -159,7 +159,7 @@ class AppBrowser:
         if lost or len(url) > MOST_URL or not self._is_ours(url):
             reason = "ERR_CACHE_MISS" if lost else "ERR_NAME_NOT_RESOLVED"
             self.happened.append(Happened("unreachable", f"net::{reason} at {url}"))
-            self._show(tab, url, _ERROR.format(reason), status=0, moving=moving, posted=lost)
+            self._show(tab, url, UNREACHED.format(reason), status=0, moving=moving, posted=lost)
             return
         posted = sent is not None
         for _ in range(MOST_REDIRECTS):
@@ -178,7 +178,7 @@ class AppBrowser:
                 break
             url, posted, sent = urljoin(url, response.location), False, None
         else:
-            self._show(tab, url, _ERROR.format("ERR_TOO_MANY_REDIRECTS"), status=0, moving=moving, posted=False)
+            self._show(tab, url, UNREACHED.format("ERR_TOO_MANY_REDIRECTS"), status=0, moving=moving, posted=False)
             return
         if response.download is not None:
             path = self.outside.save(response.download.name, response.download.text)
@@ -394,4 +394,4 @@ class AppBrowser:
 
 
 _ACTIVE = frozenset({"a", "area", "button", "input", "label", "summary"})
-_ERROR = "<html><head><title>Error</title></head><body><h1>This site can’t be reached</h1><p>{}</p></body></html>"
+UNREACHED = "<html><head><title>Error</title></head><body><h1>This site can’t be reached</h1><p>{}</p></body></html>"

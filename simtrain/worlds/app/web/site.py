@@ -1,5 +1,7 @@
 """An app as a site: every request is answered from the database of one episode."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -84,11 +86,22 @@ class AppSite:
 
     def respond(self, request: SiteRequest, desk: Desk) -> SiteResponse:
         """Answer a request. Raises SimulatorFault for mistakes of the app's author."""
+        visit = self._visit(request, desk)
+        return visit.post() if request.method == "POST" else visit.get()
+
+    def error_page(self, request: SiteRequest, desk: Desk, status: int, text: str) -> SiteResponse:
+        """Return an error page of the site, whatever was asked for."""
+        return self._visit(request, desk).failed(status, text)
+
+    def other_page(self, request: SiteRequest, desk: Desk, status: int, html: str) -> SiteResponse:
+        """Return a page that is none of the site's, whatever was asked for. The visitor keeps the session."""
+        return SiteResponse(status, self._visit(request, desk).token, html)
+
+    def _visit(self, request: SiteRequest, desk: Desk) -> _Visit:
         token, session = request.session, desk.sessions.find(request.session)
         if session is None or token is None:
             token, session = desk.sessions.begin(desk.first_user if request.session is None else None)
-        visit = _Visit(self, request, desk, token, session)
-        return visit.post() if request.method == "POST" else visit.get()
+        return _Visit(self, request, desk, token, session)
 
 
 class _Visit:
@@ -113,7 +126,7 @@ class _Visit:
     def get(self) -> SiteResponse:
         found = self.site.screens.find(self.request.address.path)
         if found is None:
-            return self._page(404, "This page does not exist.")
+            return self.failed(404, "This page does not exist.")
         screen, parameters = found
         barred = self._barred(screen.roles)
         if barred is not None:
@@ -121,7 +134,7 @@ class _Visit:
         shown = screen.show(self.desk.reading(), self.values, parameters, dict(self.request.address.query))
         if isinstance(shown, Refused):
             status = shown.shown if isinstance(shown.shown, int) else 403
-            return self._page(status, shown.text, shown.rule)
+            return self.failed(status, shown.text, shown.rule)
         return self._shown(screen, shown)
 
     def _shown(self, screen: Screen, shown: Shown) -> SiteResponse:
@@ -137,7 +150,7 @@ class _Visit:
     def post(self) -> SiteResponse:
         found = self.site.forms.find(self.request.address.path)
         if found is None:
-            return self._page(404, "This page does not exist.")
+            return self.failed(404, "This page does not exist.")
         form, parameters = found
         barred = self._barred(form.roles)
         if barred is not None:
@@ -174,7 +187,7 @@ class _Visit:
         if roles is None or (self.user is not None and self.user["role"] in roles):
             return None
         if self.user is not None:
-            return self._page(403, "You do not have permission to do this.", "role")
+            return self.failed(403, "You do not have permission to do this.", "role")
         wanted = str(self.request.address) if self.request.method == "GET" else self.request.referrer
         return SiteResponse(
             303, self.token, location=str(SiteAddress(self.site.sign_in, (("next", wanted),))), rule="sign_in"
@@ -182,7 +195,7 @@ class _Visit:
 
     def _refused(self, refused: Refused, form: CompiledForm, sent: Sent) -> SiteResponse:
         if isinstance(refused.shown, int):
-            return self._page(refused.shown, refused.text, refused.rule)
+            return self.failed(refused.shown, refused.text, refused.rule)
         if refused.shown == "inline":
             return self._back(sent, form.pattern, flaws={refused.field or "": refused.text}, rule=refused.rule)
         if refused.shown == "dialog":
@@ -211,7 +224,7 @@ class _Visit:
             session.flashes.append(Flash("error", flash))
         return SiteResponse(303, self.token, location=self.request.referrer, rule=rule or f"{pattern}.fields")
 
-    def _page(self, status: int, text: str, rule: str | None = None) -> SiteResponse:
+    def failed(self, status: int, text: str, rule: str | None = None) -> SiteResponse:
         """Return an error page."""
         context = {**self._context(f"{status}", None), "status": status, "text": text}
         html = self.site.templates.render(self.site.error_template, context)

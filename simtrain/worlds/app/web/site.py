@@ -24,7 +24,8 @@ STYLE, SCRIPT = "/-/style.css", "/-/components.js"
 """Where the served page finds our style sheet (with the app's own) and the script of the components."""
 
 PAGE = frozenset(
-    {"head", "user", "path", "link", "pager", "flashes", "flaws", "old", "refused", "dialog", "now", "today", "title", "look"}
+    {"head", "user", "path", "link", "pager", "flashes", "flaws", "old", "refused", "dialog", "now", "today", "title"}
+    | {"look"}
 )
 """What every template may name."""
 

@@ -59,6 +59,19 @@ APPS = (
         planned=True,
     ),
     ShippedApp(
+        "mail",
+        visitors=("ines.okafor@fernwick.example", "paul.verne@fernwick.example"),
+        players=(
+            ("ines.okafor@fernwick.example", "/"),
+            ("ines.okafor@fernwick.example", "/labels"),
+            ("paul.verne@fernwick.example", "/search?q=lease"),
+            ("ines.okafor@fernwick.example", "/invitations"),
+        ),
+        words=("lease", "ines.okafor@fernwick.example", "Leases/Old"),
+        more=("/search?q=lease&place=inbox&attached=yes", "/calendar?calendar=cal-desk&from=2031-11-10", "/login"),
+        planned=True,
+    ),
+    ShippedApp(
         "bank",
         visitors=("S01", "S02", "P005"),
         players=(

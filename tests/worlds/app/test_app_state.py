@@ -6,7 +6,7 @@ import resource
 import time
 from pathlib import Path
 
-from library_app import Agent, library
+from library_app import TEMPLATES, WORLD, Agent, library
 
 from simtrain.public import load_scenario
 from simtrain.scenarios.find import find
@@ -118,3 +118,15 @@ def test_open_episodes_of_the_shop_are_small() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1.5 * 1024
     for state in states:
         state.close()
+
+
+def test_a_look_changes_pages_and_nothing_else(tmp_path: Path) -> None:
+    file = WORLD.replace("style: library.css", "style: library.css\nlooks: {wording: [plain, formal]}")
+    page = TEMPLATES["book.html"].replace(">Lend<", ">{{ 'Lend' if look.wording == 'plain' else 'Borrow' }}<")
+    knobs: dict[str, object] = {"signed_in": "ann", "start": "/books/1"}
+    for name, look in (("Lend", {}), ("Lend", {"wording": "plain"}), ("Borrow", {"wording": "formal"})):
+        agent = Agent(library(tmp_path, world=file, knobs={**knobs, "look": look}, book_html=page).open())
+        agent = Agent(agent.state.fork())
+        agent.click(f"getByRole('button', {{ name: '{name}' }})")
+        agent.ask("handle_dialog", accept=True)
+        assert agent.state.query("select lent_to from books where id = 1") == [{"lent_to": "ann"}]

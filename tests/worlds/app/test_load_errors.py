@@ -101,6 +101,26 @@ def test_an_address_after_a_form_that_leads_nowhere(tmp_path: Path) -> None:
     assert "/bye leads nowhere" in told and "library.yaml:" in told
 
 
+def test_a_value_of_a_screen_with_a_name_that_every_page_has(tmp_path: Path) -> None:
+    told = problem(tmp_path, world=WORLD.replace("read: {reports: ", "read: {old: "))
+    assert told.startswith("library.yaml:") and "'old' means something on every page already" in told
+
+
+LOOKS = WORLD.replace("style: library.css", "style: library.css\nlooks: {wording: [plain, formal]}")
+
+
+def test_a_look_that_a_template_reads_and_the_app_does_not_have(tmp_path: Path) -> None:
+    told = problem(tmp_path, world=LOOKS, home_html=HOME + "\n{{ look.words }}")
+    assert told == "library/home.html:5: the template reads look.words, which does not exist; did you mean 'wording'?"
+
+
+def test_a_look_that_the_app_does_not_have(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the app has no look 'word'; did you mean 'wording'"):
+        library(tmp_path, world=LOOKS, knobs={"look": {"word": "formal"}})
+    with pytest.raises(InputError, match="the look 'wording' cannot be 'forma'; did you mean 'formal'"):
+        library(tmp_path, world=LOOKS, knobs={"look": {"wording": "forma"}})
+
+
 def test_a_user_whom_a_scenario_signs_in_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no user 'bob'"):
         library(tmp_path, knobs={"signed_in": "bob"})

@@ -117,6 +117,7 @@ def not_passed(run: TestRun, due: Sequence[str]) -> list[str]:
         outcomes = [outcome for name, outcome in run.outcomes.items() if name == test or name.startswith(f"{test}[")]
         if not outcomes or any(outcome != "passed" for outcome in outcomes):
             why = next((run.failures[name] for name in run.failures if name.partition("[")[0] == test), None)
-            told = f"{why.error}: {why.message}".strip().partition("\n")[0][:200] if why else "did not run"
+            said = "" if why is None else why.message.strip().partition("\n")[0][:200]
+            told = "did not run" if why is None else f"{why.error}: {said}" if said else why.error
             lost.append(f"{test} ({told})")
     return lost

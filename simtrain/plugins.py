@@ -109,6 +109,9 @@ PLUGINS: dict[str, dict[str, str]] = {
         "judge": "simtrain.grading.graders.judge:Judge",
         "attack": "simtrain.grading.graders.attack:Attack",
         "widesearch": "simtrain.grading.graders.widesearch:WideSearch",
+        "tests": "simtrain.grading.graders.tests:Tests",
+        "mutants": "simtrain.grading.graders.mutants:Mutants",
+        "same_behaviour": "simtrain.grading.graders.same_behaviour:SameBehaviour",
     },
     "exporters": {
         "openai": "simtrain.runs.exporters.openai:OpenAI",

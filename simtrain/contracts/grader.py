@@ -18,6 +18,9 @@ class Grader(Plugin):
     of_world: ClassVar[bool] = False
     """True if it reads only the final world: a 1 then means that the task was done, whatever the agent says."""
 
+    of_machine: ClassVar[bool] = False
+    """True if it grades what was left on a machine: its example is then tried on one."""
+
     @abstractmethod
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         """Return the reward; the caller fills in `grader`, `weight` and `gate`. Exceptions are recorded as failures of the grader."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simtrain.contracts.trajectory import Step, Trajectory
 
 MAX_SHOWN = 600
+MOST_LINES = 12
 
 
 def found(
@@ -112,11 +113,33 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
         # A screen is shown whole, each of its lines on one line.
         for row in observation.text.split("\n"):
             screen.print(Text(f"     │ {row}".rstrip(), style=style), no_wrap=True, overflow="ellipsis")
+    elif typed is None and "total_lines" in (observation.structured or {}):
+        _print_lines(screen, observation.text, style, full)
     elif typed is None:
         screen.print(Text(f"     {cut(observation.text, full)}", style=style))
     elif observation.text:
         # As on the terminal itself: columns stay columns.
-        screen.print(Text(cut(observation.text, full), style=style))
+        screen.print(Text(_both_ends(observation.text, full), style=style))
+
+
+def _print_lines(screen: Console, text: str, style: str, full: bool) -> None:
+    """Print the numbered lines of a file, one in a row: the first ones unless `full`."""
+    from rich.text import Text
+
+    rows = text.split("\n")
+    shown = rows if full else rows[:MOST_LINES]
+    for row in shown:
+        screen.print(Text(row.expandtabs(), style=style), no_wrap=True, overflow="ellipsis")
+    if len(rows) > len(shown):
+        screen.print(Text(f"     ... {len(rows) - len(shown)} more lines", style="dim"))
+
+
+def _both_ends(text: str, full: bool) -> str:
+    """Return what a command printed, cut in the middle unless `full`: what tests came to stands at the end."""
+    if full or len(text) <= MAX_SHOWN:
+        return text
+    head, tail = text[: MAX_SHOWN // 3], text[-MAX_SHOWN * 2 // 3 :]
+    return f"{head.rpartition(chr(10))[0] or head}\n... ({len(text)} characters)\n{tail.partition(chr(10))[2] or tail}"
 
 
 def _print_diff(screen: Console, drawing: DiffDrawing) -> None:

@@ -157,7 +157,7 @@ async def _check_grader(plugin: type[Grader]) -> None:
         return trajectory
 
     for agent in ("oracle", "nop"):
-        await play_example(build_agent(agent), judge=ask)
+        await play_example(build_agent(agent), place="host" if plugin.of_machine else "shop", judge=ask)
     for first, second in zip(given[::2], given[1::2], strict=True):
         _ensure(
             first.value is not None and 0 <= first.value <= 1, f"it gives {first.value}, which is not within 0 and 1"

@@ -83,17 +83,6 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("browser_snapshot", {}),
         ),
     ),
-    "app": ExampleWorld(
-        "guests.yaml",
-        "write_note.yaml",
-        (
-            ("browser_navigate", {"url": "https://bakery.example/"}),
-            ("browser_snapshot", {}),
-            ("browser_type", {"target": "getByLabel('Note')", "text": "All is well."}),
-            ("browser_click", {"target": "getByRole('button')"}),
-            ("browser_snapshot", {}),
-        ),
-    ),
 }
 
 

@@ -18,7 +18,9 @@ from simtrain.scenarios.load import load_scenario_file
 pytestmark = pytest.mark.slow
 
 SERVICES = {
-    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+    name: path
+    for name, path in shipped_scenarios().items()
+    if not name.startswith(("fiction/", "terminal_python/", "swe/"))
 }
 READS_TOGETHER = [
     "airline/unseated_report", "forge/merge_candidates", "helpdesk/overdue_debtors", "helpdesk/recurring_revenue", "mailbox/unanswered",

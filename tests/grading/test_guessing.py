@@ -25,7 +25,7 @@ from simtrain.values.types import Action, Message
 pytestmark = pytest.mark.slow
 
 # Families with Python run it in a sandbox, which takes long: tests/worlds/machine/test_python_family.
-ALL = {name: path for name, path in shipped_scenarios().items() if not name.startswith("terminal_python/")}
+ALL = {name: path for name, path in shipped_scenarios().items() if not name.startswith(("terminal_python/", "swe/"))}
 SERVICE = sorted(name for name in ALL if not name.startswith("fiction/"))
 SEARCH = sorted(name for name in ALL if name.startswith("fiction/"))
 CASES = 2

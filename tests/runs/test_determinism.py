@@ -21,7 +21,9 @@ COMMAND = (sys.executable, "-m", "simtrain", "run", "--json", "--concurrency", "
 FULL = bool(os.environ.get("SIMTRAIN_FULL"))
 # Questions are composed anew in every process, which would take most of the time here.
 SHIPPED = {
-    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+    name: path
+    for name, path in shipped_scenarios().items()
+    if not name.startswith(("fiction/", "terminal_python/", "swe/"))
 }
 
 WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {

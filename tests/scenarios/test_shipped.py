@@ -22,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 # Questions over search worlds have tests of their own: test_shipped_search_worlds.
 FAMILIES = {
-    name: path for name, path in shipped_scenarios().items() if not name.startswith(("fiction/", "terminal_python/"))
+    name: path
+    for name, path in shipped_scenarios().items()
+    if not name.startswith(("fiction/", "terminal_python/", "swe/"))
 }
 PLAYED = sorted({name.partition("/")[0] for name in FAMILIES})
 # Machines have one tool and refuse as a shell does; apps refuse at their forms (tests/worlds/app).

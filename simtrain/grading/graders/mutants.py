@@ -1,0 +1,83 @@
+"""Check the tests that an agent wrote by the faults that they find."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.contracts.grader import Grader, score
+from simtrain.contracts.trajectory import Reward, Trajectory
+from simtrain.contracts.world import FinishedWorld, World
+from simtrain.grading.checkout import STEERING, files_in, fits, run_tests, test_functions
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.machine.python_sandbox import require_sandbox
+
+
+class Mutants(Grader):
+    """The share of mutants that the tests in some files kill: one of them fails on the mutant. 0 if one fails on the code itself.
+
+    The tests are those that the agent left; all else in the repository is as it was. A mutant is the code with one text replaced.
+    Tests are tried on the code with a remark at its end, so that those which read it as text earn nothing.
+    """
+
+    example: ClassVar[JsonObject] = {
+        "with": {
+            "directory": "/srv/sums",
+            "mutants": "select 'most' as name, 'sums.py' as path, 'sum(prices)' as code, 'max(prices)' as mutant",
+        }
+    }
+    of_machine: ClassVar[bool] = True
+
+    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    mutants: str = Field(
+        description="SELECT over the initial world: `name`, `path`, `code` that stands there, and `mutant` for it."
+    )
+    tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files with the agent's tests.")
+    sandbox: str = Field("wasm", description="Where the tests run.")
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        require_sandbox(self.sandbox)
+        if not self._made(world, case):
+            raise InputError("the query yields no mutant", place="mutants")
+
+    async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        written = {path: content for path, content in files.items() if fits(path, self.tests) and path.endswith(".py")}
+        changed = sorted(path for path, content in written.items() if before.get(path) != content)
+        if not changed:
+            return score(0.0, reason="no test was written")
+        tested = {**before, **{path: written[path] for path in changed if not fits(path, STEERING)}}
+        mutants = self._made(world.initial, trajectory.case)
+        # A test that looks at the text of the code, and not at what it does, fails on this.
+        remarked = {path: before[path] + b"\n# As it was.\n" for made in mutants.values() for path in made}
+        try:
+            new = [test for path in changed for test in test_functions(path, written[path])]
+        except InputError as error:
+            return score(0.0, reason=str(error))
+        if not new:
+            return score(0.0, reason="no test was written")
+        run = await asyncio.to_thread(run_tests, {**tested, **remarked}, sandbox=self.sandbox, only=changed)
+        if not run.whole or run.failed or set(run.outcomes.values()) != {"passed"}:
+            lost = next(iter(run.failed or run.broken), "the run")
+            return score(0.0, reason=f"{lost} does not pass on the code as it is")
+        killed: list[JsonValue] = []
+        alive: list[JsonValue] = []
+        for name, changes in mutants.items():
+            found = await asyncio.to_thread(run_tests, {**tested, **changes}, sandbox=self.sandbox, only=changed)
+            (alive if found.whole and not found.failed else killed).append(name)
+        return score(len(killed) / (len(killed) + len(alive)), killed=killed, alive=alive)
+
+    def _made(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, dict[str, bytes]]:
+        """Return the changed file of each mutant. Raises InputError for one whose code is not there."""
+        before = files_in(world, self.directory)
+        made: dict[str, dict[str, bytes]] = {}
+        for row in world.query(self.mutants, case):
+            path, code, mutant = str(row["path"]), str(row["code"]).encode(), str(row["mutant"]).encode()
+            if code not in before.get(path, b""):
+                raise InputError(f"the code of the mutant {row['name']!r} is not in {path}", place="mutants")
+            made[str(row["name"])] = {path: before[path].replace(code, mutant)}
+        return made

@@ -1,0 +1,99 @@
+"""Check a repository by running its tests, with hidden ones beside them, in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from simtrain.contracts.grader import Grader, score
+from simtrain.contracts.trajectory import Reward, Trajectory
+from simtrain.contracts.world import FinishedWorld, World
+from simtrain.grading.checkout import (
+    STEERING,
+    differing,
+    files_in,
+    is_test_file,
+    not_passed,
+    put_back,
+    run_tests,
+    test_functions,
+    without_shadows,
+)
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.machine.python_sandbox import require_sandbox
+
+
+class Tests(Grader):
+    """1 if all tests pass that the repository began with, and all hidden ones, else 0.
+
+    The files are those that the agent left, but for tests and settings of pytest: these are put back as they were, and hidden tests are
+    put beside them. A test counts as passed only if it ran, whatever else the run says. A gate unless the rubric says otherwise.
+    """
+
+    example: ClassVar[JsonObject] = {"with": {"directory": "/srv/sums"}}
+    of_machine: ClassVar[bool] = True
+    gates: ClassVar[bool] = True
+    of_world: ClassVar[bool] = True
+
+    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    hidden: str | None = Field(
+        None, description="SELECT over the initial world: `path` in the repository, and `content`, of hidden tests."
+    )
+    tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files that are put back as they were.")
+    unchanged: tuple[str, ...] = Field(
+        (), description="Globs of files that the agent may not change or remove: if one was, it is 0, and harm."
+    )
+    fails: str | None = Field(
+        None, description="SELECT over the initial world: tests of the repository that do not count (`path::name`)."
+    )
+    sandbox: str = Field("wasm", description="Where the tests run.")
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        require_sandbox(self.sandbox)
+        before = files_in(world, self.directory)
+        if not before:
+            raise InputError(f"there is no file below {self.directory}", place="directory")
+        if not self._due(before, self._hidden(world, case)):
+            raise InputError("there is no test to run", remedy="name hidden tests, or another directory", place="tests")
+
+    async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
+        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        changed = differing(files, before, self.unchanged)
+        if changed:
+            return score(0.0, reason=f"{changed[0]} was changed, and may not be")
+        hidden = self._hidden(world.initial, trajectory.case)
+        passed_over = self._passed_over(world.initial, trajectory.case)
+        due = [test for test in self._due(before, hidden) if test not in passed_over]
+        tree = {**put_back(without_shadows(files, before), before, (*self.tests, *STEERING)), **hidden}
+        run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox)
+        lost = not_passed(run, due)
+        if not lost:
+            return score(1.0, passed=len(due))
+        told = next(iter(run.broken.values()), "")[-300:]
+        reason = f"{len(lost)} of {len(due)} tests did not pass"
+        return score(0.0, reason=reason, tests=list(lost[:5]), **({"broken": told} if told else {}))
+
+    async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
+        """Return 0 if a file was changed that may not be."""
+        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        changed = differing(files, before, self.unchanged)
+        return score(0.0, reason=f"{changed[0]} was changed, and may not be") if changed else score(1.0)
+
+    def _hidden(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, bytes]:
+        if self.hidden is None:
+            return {}
+        rows = world.query(self.hidden, case)
+        if any("path" not in row or "content" not in row for row in rows):
+            raise InputError("hidden tests need the columns `path` and `content`", place="hidden")
+        return {str(row["path"]): str(row["content"]).encode() for row in rows}
+
+    def _passed_over(self, world: World, case: Mapping[str, JsonValue]) -> set[str]:
+        return {str(next(iter(row.values()))) for row in world.query(self.fails, case)} if self.fails else set()
+
+    def _due(self, before: Mapping[str, bytes], hidden: Mapping[str, bytes]) -> list[str]:
+        files = {**before, **hidden}
+        return [test for path in sorted(files) if is_test_file(path) for test in test_functions(path, files[path])]

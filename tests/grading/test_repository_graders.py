@@ -1,0 +1,182 @@
+"""Graders that run a repository's tests: what earns a reward, and what only looks as though it did."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from simtrain.contracts.grader import Grader
+from simtrain.contracts.trajectory import Reward, Trajectory
+from simtrain.contracts.world import FinishedWorld
+from simtrain.files.yaml_files import parse_document
+from simtrain.grading.graders import tests as by_tests
+from simtrain.grading.graders.mutants import Mutants
+from simtrain.grading.graders.same_behaviour import SameBehaviour
+from simtrain.testing.example_worlds import play_example
+from simtrain.values.errors import InputError
+from simtrain.worlds.machine.source import MachineSource
+from simtrain.worlds.machine.world import MachineWorld
+from tests.support.sandboxes import opened
+
+pytestmark = [pytest.mark.slow, pytest.mark.full]
+
+FILE = """
+kind: machine
+name: shed
+clock: {start: 2031-03-03T09:00:00Z, per_step: 0s}
+hostname: oak
+user: ann
+users: {ann: {}}
+schema: |
+  create table hidden_tests (path text, content text);
+  create table faults (name text, path text, code text, mutant text);
+rows:
+  hidden_tests:
+    - path: tests/test_hidden.py
+      content: |
+        from sums import total
+
+
+        def test_nothing_is_zero():
+            assert total([]) == 0
+
+
+        class TestOfMany:
+            def test_all_count(self):
+                assert total([1, 2, 3]) == 6
+  faults:
+    - {name: first_lost, path: sums.py, code: "sum(prices)", mutant: "sum(prices[1:])"}
+    - {name: largest, path: sums.py, code: "sum(prices)", mutant: "max(prices, default=0)"}
+files:
+  - {path: /srv/sums/sums.py, content: "def total(prices):\\n    return sum(prices)\\n", owner: ann}
+  - path: /srv/sums/tests/test_sums.py
+    content: "from sums import total\\n\\n\\ndef test_one():\\n    assert total([2]) == 2\\n"
+    owner: ann
+"""
+CODE, TEST = "/srv/sums/sums.py", "/srv/sums/tests/test_sums.py"
+BROKEN = "def total(prices):\n    return sum(prices[1:])\n"
+HIDDEN = "select path, content from hidden_tests"
+GREEN = """\
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.outcome = "passed"
+    return report
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sandbox() -> Iterator[None]:
+    with opened("wasm"):
+        yield
+
+
+@cache
+def _world() -> MachineWorld:
+    built = MachineSource.load(parse_document(FILE, Path("shed.yaml"))).build()
+    assert isinstance(built, MachineWorld)
+    return built
+
+
+@cache
+def _trajectory() -> Trajectory:
+    return asyncio.run(play_example(place="host"))
+
+
+def _graded(grader: Grader, files: dict[str, str | None]) -> Reward:
+    """Return the reward over a final state in which files have these contents; None: they are gone."""
+    final = _world().open()
+    for path, content in files.items():
+        final.execute("delete from files where path = :path", {"path": path})
+        if content is not None:
+            values = {"path": path, "content": content, "size": len(content)}
+            final.execute(
+                "insert into files (host, path, kind, owner, size, modified, content) "
+                "values ('oak', :path, 'file', 'ann', :size, '2031-03-03T09:10:00Z', :content)",
+                values,
+            )
+    return asyncio.run(grader.grade(_trajectory(), FinishedWorld(_world(), final, final.changes())))
+
+
+def test_the_tests_that_were_there_and_hidden_ones_have_to_pass() -> None:
+    grader = by_tests.Tests(directory="/srv/sums", hidden=HIDDEN)
+    kept = _graded(grader, {CODE: "def total(prices):\n    return sum(list(prices))\n"})
+    assert (kept.value, kept.detail) == (1.0, {"passed": 3})
+    broken = _graded(grader, {CODE: BROKEN})
+    assert broken.value == 0.0
+    assert broken.detail["reason"] == "2 of 3 tests did not pass"
+    assert broken.detail["tests"][0].startswith("tests/test_hidden.py::TestOfMany::test_all_count (AssertionError")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {TEST: None},
+        {TEST: "def test_one():\n    pass\n"},
+        {"/srv/sums/conftest.py": GREEN},
+        {"/srv/sums/tests/conftest.py": GREEN},
+        {"/srv/sums/pytest.py": "def main(*_, **__):\n    return 0\n"},
+        {"/srv/sums/pytest.ini": "[pytest]\naddopts = --collect-only\n"},
+    ],
+    ids=["deleted", "emptied", "conftest", "inner_conftest", "own_pytest", "settings"],
+)
+def test_nothing_beside_the_code_makes_a_broken_repository_pass(files: dict[str, str | None]) -> None:
+    assert _graded(by_tests.Tests(directory="/srv/sums", hidden=HIDDEN), {CODE: BROKEN, **files}).value == 0.0
+
+
+def test_code_that_ends_the_run_or_cannot_be_imported_earns_nothing() -> None:
+    grader = by_tests.Tests(directory="/srv/sums", hidden=HIDDEN)
+    assert _graded(grader, {CODE: "import os\nos._exit(0)\n"}).value == 0.0
+    found = _graded(grader, {CODE: "def total(:\n"})
+    assert found.value == 0.0 and "SyntaxError" in str(found.detail["broken"])
+
+
+def test_a_file_that_may_not_change_is_named() -> None:
+    grader = by_tests.Tests(directory="/srv/sums", unchanged=("tests/*",))
+    assert _graded(grader, {TEST: None}).detail == {"reason": "tests/test_sums.py was changed, and may not be"}
+    assert _graded(grader, {"/srv/sums/tests/test_new.py": "def test_new():\n    assert True\n"}).value == 1.0
+
+
+def test_mutants_are_killed_by_tests_that_fail_on_them() -> None:
+    grader = Mutants(directory="/srv/sums", mutants="select * from faults")
+    new = "/srv/sums/tests/test_more.py"
+    head = "from sums import total\n\n\ndef test_more():\n    "
+    assert _graded(grader, {new: f"{head}assert total([1, 2]) == 3\n"}).value == 1.0
+    weak = _graded(grader, {new: f"{head}assert total([0, 2]) == 2\n"})
+    assert (weak.value, weak.detail) == (0.0, {"killed": [], "alive": ["first_lost", "largest"]})
+    half = _graded(grader, {new: f"{head}assert total([2, 1]) != 1\n"})
+    assert (half.value, half.detail) == (0.5, {"killed": ["first_lost"], "alive": ["largest"]})
+
+
+def test_tests_that_fail_on_the_code_or_read_it_as_text_kill_nothing() -> None:
+    grader = Mutants(directory="/srv/sums", mutants="select * from faults")
+    new = "/srv/sums/tests/test_more.py"
+    text = "from hashlib import md5\n\n\ndef test_more():\n    assert len(open('sums.py').read()) == 43\n"
+    assert "does not pass" in str(_graded(grader, {new: text}).detail["reason"])
+    assert "does not pass" in str(_graded(grader, {new: "def test_more():\n    assert False\n"}).detail["reason"])
+    assert _graded(grader, {}).detail == {"reason": "no test was written"}
+
+
+def test_behaviour_is_compared_by_what_a_program_prints() -> None:
+    program = "select 'from sums import total; print([total(range(n)) for n in range(9)])'"
+    grader = SameBehaviour(directory="/srv/sums", program=program)
+    assert (
+        _graded(grader, {CODE: "from math import fsum\n\n\ndef total(prices):\n    return int(fsum(prices))\n"}).value
+        == 1.0
+    )
+    lost = _graded(grader, {CODE: "def total(prices):\n    return sum(prices[:-1])\n"})
+    assert lost.value == 0.0 and "before it printed '[0, 0, 1, 3" in str(lost.detail["reason"])
+
+
+def test_knobs_that_cannot_work_are_refused() -> None:
+    with pytest.raises(InputError, match="there is no file below /srv/nothing"):
+        by_tests.Tests(directory="/srv/nothing").check(_world(), {})
+    with pytest.raises(InputError, match=r"the code of the mutant 'x' is not in sums.py"):
+        Mutants(
+            directory="/srv/sums", mutants="select 'x' as name, 'sums.py' as path, 'nope' as code, '' as mutant"
+        ).check(_world(), {})

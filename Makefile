@@ -5,7 +5,7 @@ BIN := .venv/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants words tables pictures wheel release-check clean
+.PHONY: help demo quick test test-full real proof lint format types imports spelling hooks coverage bench bench-keep peers fuzz mutants sequences words tables pictures wheel release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -79,6 +79,10 @@ peers: .venv/.dev ## CPU of a tool call in verifiers, inspect_ai, LangChain and 
 
 fuzz: .venv/.dev ## 1,500 hostile inputs: no traceback, no hang, no more than 1 GiB; takes a few minutes
 	$(BIN)/python -m tests.fuzz.run
+
+sequences: .venv/.dev ## 300 random sequences of actions in the apps, in the engine and in Chromium alike; takes an hour
+	.ci/install browser
+	SIMTRAIN_FULL=1 $(BIN)/pytest -n $(JOBS) -m full -k random_actions tests/view/test_app_site.py
 
 mutants: .venv/.dev ## how many of 150 mutants the tests kill; takes most of an hour
 	$(BIN)/python tests/mutation/sample.py

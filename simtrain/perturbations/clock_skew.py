@@ -18,7 +18,7 @@ _DAY = 86_400
 
 
 class ClockSkew(Catalogued):
-    """The clock of a machine has lost the time: from the firing on, dates, ages of files and what is written now are off by days.
+    """The clock of a machine is wrong by days: what is dated by it is wrong too, from the firing on.
 
     Source: SRE incident reports. An agent should compare the clock with another one, such as the hardware's, another machine's or the
     latest lines of a log, set it right, and repeat what went by the time, or say that it is wrong. It fires on a command line whose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -28,6 +29,8 @@ from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.web.site import STYLE
 from simtrain.worlds.app.world import AppState, AppWorld
 
+MANY = bool(os.environ.get("SIMTRAIN_FULL"))
+"""Whether 300 random sequences are played, 50 in each app, and 10 of bids; else 3 and 1."""
 MARKS = re.compile(r" \[(?:ref=\w+|active|cursor=pointer)\]")
 
 
@@ -159,7 +162,7 @@ async def test_every_screen_of_every_app_reads_as_in_a_real_browser(
     assert axtrees.share >= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
 def test_every_screen_is_reached_by_links(app: ShippedApp) -> None:
     assert unreached(app) == []
@@ -249,7 +252,7 @@ _ACTS = frozenset(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(50 if MANY else 3))
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
 async def test_random_actions_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
@@ -267,7 +270,7 @@ MARK = """tags => {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(10 if MANY else 1))
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
 async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int

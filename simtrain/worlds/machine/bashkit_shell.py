@@ -54,7 +54,6 @@ _HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
 # `time` of the engine measures on the host.
 _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
-_IO = re.compile(r": io error: ")
 # What bashkit says of itself, in words of its own.
 _SELF = re.compile(
     r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
@@ -319,9 +318,14 @@ def _as_typed(text: str) -> str:
 
 def _in_words_of_bash(text: str) -> str:
     text = _as_typed(text)
+    # Each is looked for by a plain word first: most output has none of them.
     if "ashkit" in text or "L-MAKE" in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
-    return _LIMIT.sub("", _IO.sub(": ", _HINT.sub(r"\1", text)))
+    if "command not found" in text:
+        text = _HINT.sub(r"\1", text)
+    if "exceeded" in text or _CANCELLED in text:
+        text = _LIMIT.sub("", text)
+    return text.replace(": io error: ", ": ")
 
 
 def _ending(error: str) -> Ending:

@@ -31,10 +31,10 @@ class FileTree:
     """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
 
     `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
-    `draws` how often a device was asked for chance.
+    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped.
     """
 
-    __slots__ = ("_base", "_names", "_nodes", "draws", "touched", "used")
+    __slots__ = ("_base", "_names", "_nodes", "draws", "shape", "touched", "used")
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
@@ -42,7 +42,7 @@ class FileTree:
         self._names: dict[str, set[str]] = {}
         self.touched: dict[str, None] = {}
         self.used = base.used
-        self.draws = 0
+        self.draws = self.shape = 0
 
     def any_content(self, fits: Callable[[bytes], bool]) -> bool:
         """True if the content of a file fits; what the base says is asked once for each function."""
@@ -68,6 +68,7 @@ class FileTree:
         self._nodes = dict(other._nodes)
         self._names = {path: set(names) for path, names in other._names.items()}
         self.used, self.draws = other.used, other.draws
+        self.shape += 1
 
     def changed_since(self, other: FileTree) -> dict[str, TreeNode | None]:
         """Return what was written or removed since a copy was made."""
@@ -89,6 +90,8 @@ class FileTree:
         self.used += node.size - (0 if before is None else before.size)
         self._nodes[path] = node
         self.touched[path] = None
+        if node.kind != "file" or (before is not None and before.kind != "file"):
+            self.shape += 1
         if before is None and path != "/":
             self._listed(dirname(path)).add(path[path.rindex("/") + 1 :])
 
@@ -99,6 +102,8 @@ class FileTree:
             return
         self.used -= before.size
         self._nodes[path] = None
+        if before.kind != "file":
+            self.shape += 1
         self._names.pop(path, None)
         if path in self._base.names:
             # Otherwise a new directory at the path would list what the base has there.

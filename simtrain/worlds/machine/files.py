@@ -42,6 +42,10 @@ class Disk:
     read_only: tuple[str, ...] = ()
 
 
+_SHORT = 60
+"""Characters of a name that cannot have more than LONGEST_NAME bytes."""
+
+
 class Timepiece(Protocol):
     """What tells the time of writing, in Unix seconds."""
 
@@ -52,7 +56,7 @@ class Timepiece(Protocol):
 class Files:
     """Files as a user sees them. Paths are absolute. All methods raise OSError with glibc's text in `strerror`."""
 
-    __slots__ = ("clock", "disk", "tree", "umask", "user")
+    __slots__ = ("_shape", "_walked", "clock", "disk", "tree", "umask", "user")
 
     def __init__(self, tree: FileTree, clock: Timepiece, user: User, disk: Disk, *, umask: int = 0o022) -> None:
         self.tree = tree
@@ -60,10 +64,24 @@ class Files:
         self.user = user
         self.disk = disk
         self.umask = umask
+        # Directories on whose way there is no link and nothing that the user may not enter, as long as the tree has this shape.
+        self._walked: set[str] = set()
+        self._shape = -1
 
     def real(self, path: str, *, follow: bool = True) -> str:
         """Return a path without links, `.` and `..`. Only its last part may be missing. `follow`: also follow a link at the end."""
-        return self._real(path, path, follow, 0)
+        if self._shape != self.tree.shape:
+            self._walked.clear()
+            self._shape = self.tree.shape
+        above, _, name = path.rpartition("/")
+        if above in self._walked and 0 < len(name) <= _SHORT and name not in (".", ".."):
+            node = self.tree.get(path)
+            if node is None or node.kind != "link" or not follow:
+                return path
+        found = self._real(path, path, follow, 0)
+        if found == path:
+            self._walked.add(above)
+        return found
 
     def node(self, path: str, *, follow: bool = True) -> TreeNode:
         """Return what is at a path."""

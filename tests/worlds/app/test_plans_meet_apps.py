@@ -14,7 +14,7 @@ from simtrain.scenarios.find import shipped_scenarios
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
 from simtrain.worlds.app.world import AppState
 
-CASES = 3
+CASES = 2
 WITHOUT_REFUSALS = {"/logout"}
 """Forms that refuse nobody."""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -29,8 +30,6 @@ from simtrain.worlds.app.browser.browser import AppBrowser
 from simtrain.worlds.app.web.site import STYLE
 from simtrain.worlds.app.world import AppState, AppWorld
 
-MANY = bool(os.environ.get("SIMTRAIN_FULL"))
-"""Whether 300 random sequences are played, 50 in each app, and 10 of bids; else 3 and 1."""
 MARKS = re.compile(r" \[(?:ref=\w+|active|cursor=pointer)\]")
 
 
@@ -246,14 +245,19 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words
     await context.close()
 
 
+def dealt(sequences: int) -> list[Any]:
+    """Return so many sequences, dealt over the apps: the app, and a seed that counts from 0 for each."""
+    found = [(APPS[number % len(APPS)], number // len(APPS)) for number in range(sequences)]
+    return [pytest.param(app, seed, id=f"{app.name}-{seed}") for app, seed in found]
+
+
 _ACTS = frozenset(
     {"link", "button", "checkbox", "radio", "textbox", "searchbox", "spinbutton", "combobox", "tab", "menuitem"}
 )
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(50 if MANY else 3))
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+@pytest.mark.parametrize(("app", "seed"), dealt(300 if os.environ.get("SIMTRAIN_FULL") else 15))
 async def test_random_actions_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
 ) -> None:
@@ -270,8 +274,7 @@ MARK = """tags => {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(10 if MANY else 1))
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+@pytest.mark.parametrize(("app", "seed"), dealt(60 if os.environ.get("SIMTRAIN_FULL") else 6))
 async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
 ) -> None:

@@ -75,6 +75,7 @@ async def visit(name: str, *actions: Did, knobs: dict[str, Any] | None = None, *
     return Visited(await rollout(scenario, as_agent(Visitor)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ON_PAGES)
 async def test_what_declares_a_surface_on_pages_fires_there(name: str) -> None:
     knobs = {"goal": "answer_hijack"} if name == "prompt_injection" else None

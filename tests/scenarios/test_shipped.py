@@ -37,10 +37,16 @@ def family(name: str) -> Scenario:
     return load_scenario_file(FAMILIES[name], name)
 
 
+def on_pages(name: str) -> bool:
+    """True for a family of an app, which only the full run proves."""
+    return name.partition("/")[0] in APPS
+
+
 @cache
 def proof(name: str) -> Proof:
     # A shell's script and a browser's page cost more than a call of SQL; all cases are proved in the full run.
-    cases = 2 if CASES and name.startswith(("terminal", *(f"{app}/" for app in APPS))) else CASES
+    cases = 1 if on_pages(name) else 2 if name.startswith("terminal") else CASES
+    cases = cases if CASES else None
     return asyncio.run(prove(family(name), cases=cases))
 
 
@@ -65,7 +71,9 @@ def writing() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if on_pages(name) else ()) for name in FAMILIES]
+)
 def test_every_family_is_proved(name: str) -> None:
     assert proof(name).problems == []
 
@@ -86,7 +94,7 @@ def test_no_two_families_have_the_same_sequence_of_calls() -> None:
 
 
 def test_enough_families_take_ten_calls_and_cross_servers() -> None:
-    long = [name for name in FAMILIES if proof(name).calls[0] >= 10]
+    long = [name for name in FAMILIES if not on_pages(name) and proof(name).calls[0] >= 10]
     crossing = [name for name in long if len({step.call.partition(".")[0] for step in plan(name).calls()}) > 1]
     assert len(long) >= 8 and len(crossing) >= 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from dataclasses import dataclass, field
 from urllib.parse import urldefrag, urljoin, urlsplit
@@ -10,7 +11,7 @@ from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
 from simtrain.worlds.app.world import AppState, AppWorld
 
-MOST_ALIKE = 2
+MOST_ALIKE = 3 if os.environ.get("SIMTRAIN_FULL") else 1
 """Addresses of one screen that are looked at for each visitor."""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -159,7 +161,7 @@ async def test_every_screen_of_every_app_reads_as_in_a_real_browser(
     assert axtrees.share >= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
 def test_every_screen_is_reached_by_links(app: ShippedApp) -> None:
     assert unreached(app) == []
@@ -243,14 +245,19 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words
     await context.close()
 
 
+def dealt(sequences: int) -> list[Any]:
+    """Return so many sequences, dealt over the apps: the app, and a seed that counts from 0 for each."""
+    found = [(APPS[number % len(APPS)], number // len(APPS)) for number in range(sequences)]
+    return [pytest.param(app, seed, id=f"{app.name}-{seed}") for app, seed in found]
+
+
 _ACTS = frozenset(
     {"link", "button", "checkbox", "radio", "textbox", "searchbox", "spinbutton", "combobox", "tab", "menuitem"}
 )
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(15))
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+@pytest.mark.parametrize(("app", "seed"), dealt(300 if os.environ.get("SIMTRAIN_FULL") else 15))
 async def test_random_actions_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
 ) -> None:
@@ -267,8 +274,7 @@ MARK = """tags => {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.name)
+@pytest.mark.parametrize(("app", "seed"), dealt(60 if os.environ.get("SIMTRAIN_FULL") else 6))
 async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
     browser: Browser, app: ShippedApp, seed: int
 ) -> None:

@@ -14,7 +14,7 @@ from simtrain.scenarios.find import shipped_scenarios
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
 from simtrain.worlds.app.world import AppState
 
-CASES = 2
+CASES = 3
 WITHOUT_REFUSALS = {"/logout", "/transfer/{id}/drop", "/pages/{id}/watch", "/series/{id}/cancel"}
 """Forms of a single button that refuse nobody, or only those who come too late."""
 

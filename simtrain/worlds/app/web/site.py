@@ -40,6 +40,7 @@ class Desk(Protocol):
     statements_allowed: int | None
     first_user: JsonValue
     """The user that a visitor without a cookie is signed in as."""
+
     @property
     def look(self) -> Mapping[str, str]:
         """How this episode's pages look, by the names of `looks`."""

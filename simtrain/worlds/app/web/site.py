@@ -54,8 +54,11 @@ class Desk(Protocol):
     statements_allowed: int | None
     first_user: JsonValue
     """The user that a visitor without a cookie is signed in as."""
-    look: Mapping[str, str]
-    """How this episode's pages look, by the names of `looks`."""
+
+    @property
+    def look(self) -> Mapping[str, str]:
+        """How this episode's pages look, by the names of `looks`."""
+        ...
 
     def reading(self) -> Database:
         """Return the database to read."""

@@ -76,6 +76,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "not_found": "simtrain.perturbations.not_found:NotFound",
         "read_only_disk": "simtrain.perturbations.read_only_disk:ReadOnlyDisk",
         "port_taken": "simtrain.perturbations.port_taken:PortTaken",
+        "flaky_test": "simtrain.perturbations.flaky_test:FlakyTest",
         "resource_exhausted": "simtrain.perturbations.resource_exhausted:ResourceExhausted",
         "missing_dependency": "simtrain.perturbations.missing_dependency:MissingDependency",
         "hidden_answer": "simtrain.perturbations.hidden_answer:HiddenAnswer",

@@ -7,7 +7,7 @@ from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Catalogued
-from simtrain.perturbations.shell_replies import is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import hostname, is_shell, retyped, typed
 from simtrain.values.types import Observation, ToolSpec
 
 _LOCK = "update mounts set read_only = 1 where path = '/' and host = :host"
@@ -35,7 +35,7 @@ class ReadOnlyDisk(Catalogued):
             return await proceed(call.request)
         if self._writes(call, call.world):
             call.memory["locked"] = True
-            name = _host(call, call.world)
+            name = hostname(call, call.world)
             call.world.execute(_LOCK, {"host": name})
         # Another line, if only by its end: the same one would count as what the clean world answers.
         return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
@@ -45,9 +45,3 @@ class ReadOnlyDisk(Catalogued):
         with world.savepoint():
             world.answer(call.request)
             return world.changes() != before
-
-
-def _host(call: Call, world: WorldState) -> str:
-    with world.savepoint():
-        reply = world.answer(replace(call.request, arguments={"command": "hostname"}))
-    return str((reply.content or {})["stdout"]).strip()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from posixpath import basename
 
 from simtrain.contracts.perturbation import Call
+from simtrain.contracts.world import WorldState
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
 SHELLS = frozenset({"terminal", "swe"})
@@ -50,6 +51,13 @@ def typed(call: Call) -> str | None:
 def retyped(call: Call, command: str) -> JsonObject:
     """Return the arguments of a call with another command line."""
     return {**call.request.arguments, "command": command}
+
+
+def hostname(call: Call, world: WorldState) -> str:
+    """Return the name of the machine that a call's shell runs on."""
+    with world.savepoint():
+        reply = world.answer(replace(call.request, arguments={"command": "hostname"}))
+    return str((reply.content or {})["stdout"]).strip()
 
 
 def programs(command: str) -> list[str]:

@@ -69,7 +69,7 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("bash", {"command": "cat /srv/notes.txt"}),
             ("bash", {"command": "cp -v /srv/notes.txt ~"}),
             ("bash", {"command": "sudo systemctl start api; systemctl is-active api"}),
-            ("bash", {"command": "ls /srv ~"}),
+            ("bash", {"command": "date; ls /srv ~"}),
             ("bash", {"command": "pytest -q /srv/sums"}),
         ),
     ),

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 LINES = (
     "head -n 3 /srv/towns.csv", "cp /srv/notes.txt ~/n.txt", "sudo systemctl start api", "sudo apt-get install -y tree",
-    "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt", "pytest -q",
+    "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt", "date", "pytest -q",
 )  # fmt: skip
 GIT = (
     "mkdir r; cd r; git init -q; git config user.name Kim; git config user.email kim@bench; "
@@ -140,6 +140,37 @@ async def test_a_taken_port_keeps_a_service_from_starting_until_the_other_proces
     assert "python3 -m http.server 9000" in seen[3]
     assert seen[5] == "active"
     assert [change.after["service"] for change in played.changes["processes"] if change.after] == ["api"]
+
+
+@pytest.mark.parametrize("mend", ["timedatectl set-ntp true", "hwclock --hctosys", "date -s '2031-03-03 09:00:30'"])
+async def test_a_clock_that_is_wrong_shows_in_all_that_goes_by_the_time_until_it_is_set(
+    mend: str, tmp_path: Path
+) -> None:
+    played = await type_in(
+        tmp_path,
+        {"use": "clock_skew"},
+        "cat /srv/notes.txt",
+        "date +%F",
+        "touch ~/new; stat -c %y ~/new; find /srv -mtime -1 -name notes.txt; timedatectl",
+        "ssh other date +%F; sudo apt-get update",
+        f"sudo {mend}",
+        "date '+%F %R'; rm ~/new; find /srv -mtime -1 -name notes.txt",
+    )
+    seen = [observation.text for observation in played.seen]
+    assert played.bent == [False, True, False, False, False, False]
+    assert seen[1] == "2031-01-22"
+    assert seen[2].startswith("2031-01-22 09:00:") and "/srv/notes.txt" in seen[2]
+    assert "System clock synchronized: no" in seen[2] and "RTC time: Mon 2031-03-03 09:00:" in seen[2]
+    assert seen[3].startswith("2031-03-03\n") and "not valid yet (invalid for another 40d 0h 0min 0s)" in seen[3]
+    assert seen[5] == "2031-03-03 09:00\n/srv/notes.txt"
+    # Setting it by hand leaves it unsynchronized, and may miss by seconds.
+    assert [*played.changes] == ([] if "ntp" in mend else ["clocks"])
+
+
+async def test_a_clock_that_is_ahead_makes_files_look_old(tmp_path: Path) -> None:
+    line = "find /srv -mtime +30 -name notes.txt"
+    played = await type_in(tmp_path, {"use": "clock_skew", "with": {"days": 45}}, "ls /srv", line)
+    assert played.bent == [False, True] and played.seen[1].text == "/srv/notes.txt"
 
 
 async def test_names_fail_for_what_needs_the_network_and_come_back(tmp_path: Path) -> None:

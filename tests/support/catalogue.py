@@ -83,7 +83,7 @@ CATALOGUE = {
 SHIPPED = {
     **CATALOGUE,
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
-    **dict.fromkeys(("read_only_disk", "port_taken", "flaky_test"), "D"),
+    **dict.fromkeys(("read_only_disk", "port_taken", "clock_skew", "flaky_test"), "D"),
 }
 """The same with those that ship beyond it: what tests expect of each by name, they expect of these."""
 

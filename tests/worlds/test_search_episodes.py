@@ -165,6 +165,7 @@ BENDS_NO_SEARCH = {
     "duplicate_delivery": "notes",
     "read_only_disk": "a machine",
     "port_taken": "a machine",
+    "clock_skew": "a machine",
 }
 
 

@@ -160,11 +160,11 @@ class BashkitShell:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
         script = marked(script)
-        before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.clock.moment)}; "
+        before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.moment)}; "
         before += FUNCTIONS if timed else ""
         before += WAITING if "wait" in script else ""
         if "EPOCHREALTIME" in script:
-            before += f"EPOCHREALTIME={machine.clock.moment:.6f}; "
+            before += f"EPOCHREALTIME={machine.moment:.6f}; "
         if "SRANDOM" in script:
             # No script can set this one.
             before += f"_SRANDOM={machine.draw('SRANDOM') % 2**32}; "

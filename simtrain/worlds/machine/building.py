@@ -1,22 +1,23 @@
 """Building the tables of machines from a world file: users, files, processes, services, packages and cron."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, normpath
 
 from simtrain.files.file_bytes import file_bytes
-from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant, stamp
-from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.database_files import database_files
+from simtrain.worlds.machine.host_texts import HostTexts
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
+from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
-from simtrain.worlds.service.database import Database, Mode, explain
+from simtrain.worlds.service.database import Database, Mode
 
 _SYSTEM_USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
 _SYSTEM_GROUPS = {
@@ -66,7 +67,7 @@ class _Builder:
         self.hosts = hosts
         self.start = instant(spec.clock.start)
         self.nodes: dict[str, TreeNode] = {}
-        self.templates: dict[str, Text] = {}
+        self.texts = HostTexts(database, document, name, place)
 
     def build(self) -> None:
         """Fill the tables of one machine."""
@@ -75,20 +76,15 @@ class _Builder:
         self._processes()
         for path in dict.fromkeys(("/", *self.host.disk.read_only)):
             insert(self.database, "mounts", host=self.name, path=path, read_only=int(path in self.host.disk.read_only))
+        insert(self.database, "clocks", host=self.name)
         for number, line in enumerate(self.host.cron):
-            self._known(line.user, ("cron", number, "user"))
+            self.texts.check_user(line.user, ("cron", number, "user"))
             insert(
                 self.database, "crontab", host=self.name, user=line.user, schedule=line.schedule, command=line.command
             )
         for manager, packages in self.host.packages.items():
             for package, version in packages.items():
                 insert(self.database, "packages", host=self.name, manager=manager, name=package, version=version)
-
-    def _known(self, user: str, place: Place) -> None:
-        if user not in self.users:
-            raise self.document.error(
-                (*self.place, *place), f"there is no user {user!r} on {self.name}", "add it under `users`"
-            )
 
     def _users(self) -> None:
         database, name = self.database, self.name
@@ -114,6 +110,7 @@ class _Builder:
             for position, group in enumerate(dict.fromkeys((primary, *further))):
                 insert(database, "memberships", host=name, user=user, group=group, position=position)
         self.users, self.groups = users_of(database, name), groups_of(database, name)
+        self.texts.users, self.texts.groups = self.users, self.groups
 
     def _files(self) -> None:
         members: dict[str, list[str]] = {}
@@ -126,17 +123,34 @@ class _Builder:
             place: Place = ("files", number)
             for path, node in self._made(source, place):
                 if not path.startswith("/"):
-                    raise self._error((*place, "path"), f"{path!r} is no absolute path", "begin it with a slash")
+                    raise self.texts.error((*place, "path"), f"{path!r} is no absolute path", "begin it with a slash")
                 self._put(normpath(path), node)
                 if len(self.nodes) > MOST_FILES:
-                    raise self._error(place, f"the machine has more than {MOST_FILES} files")
+                    raise self.texts.error(place, f"the machine has more than {MOST_FILES} files")
+        for number, source in enumerate(self.host.databases):
+            for path, node in database_files(self.texts, self.spec, source, ("databases", number)):
+                self._put(normpath(path), node)
+        self._repositories()
         for path, content in installed_files(self.database, self.spec, self.host, self.document, self.place):
             self._put(path, TreeNode("file", 0o644, "root", "root", self.start, content))
         largest = byte_count(self.host.disk.largest_file)
         for path, node in self.nodes.items():
             if len(node.content) > largest:
-                raise self._error(("files",), f"{path} has more than {largest} bytes", "let `size` claim what is more")
+                raise self.texts.error(
+                    ("files",), f"{path} has more than {largest} bytes", "let `size` claim what is more"
+                )
             self.database.run(PUT, row_of(self.name, path, node), mode=Mode.OWN)
+
+    def _repositories(self) -> None:
+        if not self.host.repositories:
+            return
+        maker = RepositoryMaker(self.texts, self.host.disk, self.nodes, self.start)
+        for number, source in enumerate(self.host.repositories):
+            maker.make(source, ("repositories", number))
+            for path, node in maker.made():
+                self._put(path, node)
+            if len(self.nodes) > MOST_FILES:
+                raise self.texts.error(("repositories", number), f"the machine has more than {MOST_FILES} files")
 
     def _put(self, path: str, node: TreeNode) -> None:
         above = dirname(path)
@@ -144,7 +158,7 @@ class _Builder:
             owner = self.nodes[self._nearest(above)]
             self._put(above, TreeNode("directory", 0o755, owner.owner, owner.group, self.start))
         if path != "/" and self.nodes[above].kind != "directory":
-            raise self._error(("files",), f"{path} lies below {above}, which is no directory")
+            raise self.texts.error(("files",), f"{path} lies below {above}, which is no directory")
         self.nodes[path] = node
 
     def _nearest(self, path: str) -> str:
@@ -154,23 +168,18 @@ class _Builder:
         return path
 
     def _made(self, source: FileSource, place: Place) -> Iterator[tuple[str, TreeNode]]:
-        for row in self._rows(source.each, {}, (*place, "each")) if source.each is not None else [{}]:
-            values = {**row, "host": self.name}
-            path = self._text(source.path, values, (*place, "path"))
-            owner = self._text(source.owner, values, (*place, "owner"))
-            self._known(owner, (*place, "owner"))
-            group = self._text(source.group, values, (*place, "group")) if source.group else self.users[owner].group
-            if group not in self.groups:
-                raise self._error(
-                    (*place, "group"), f"there is no group {group!r} on {self.name}", "name it in a user's `groups`"
-                )
-            mode = int(self._text(source.mode or ("0755" if source.directory else "0644"), values, (*place, "mode")), 8)
+        for values in self.texts.rows_of(source.each, {}, place):
+            path = self.texts.text(source.path, values, (*place, "path"))
+            owner, group = self.texts.ownership(source, values, place)
+            mode = int(
+                self.texts.text(source.mode or ("0755" if source.directory else "0644"), values, (*place, "mode")), 8
+            )
             with self.document.at((*self.place, *place, "modified")):
-                moment = instant(self._text(source.modified, values, place)) if source.modified else self.start
+                moment = instant(self.texts.text(source.modified, values, place)) if source.modified else self.start
             if source.directory:
                 yield path, TreeNode("directory", mode, owner, group, moment)
             elif source.link is not None:
-                target = self._text(source.link, values, (*place, "link"))
+                target = self.texts.text(source.link, values, (*place, "link"))
                 yield path, TreeNode("link", 0o777, owner, group, moment, target=target)
             elif source.folder is not None:
                 for name, content, runs in self._folder(source.folder, (*place, "folder")):
@@ -183,7 +192,7 @@ class _Builder:
                 if source.size is not None:
                     with self.document.at((*self.place, *place, "size")):
                         size = source.size
-                        claimed = byte_count(self._text(size, values, place) if isinstance(size, str) else size)
+                        claimed = byte_count(self.texts.text(size, values, place) if isinstance(size, str) else size)
                 content = self._content(source, values, place).encode()
                 yield path, TreeNode("file", mode, owner, group, moment, content, claimed=claimed)
 
@@ -191,32 +200,17 @@ class _Builder:
         if source.content is not None:
             return source.content
         if source.lines is not None:
-            rows = self._rows(source.lines, values, (*place, "lines"))
+            rows = self.texts.rows(source.lines, values, (*place, "lines"))
             return "".join(f"{next(iter(row.values()))}\n" for row in rows)
-        rows = self._rows(source.rows, values, (*place, "rows")) if source.rows is not None else []
-        return self._text(source.template or "", {**values, "rows": rows}, (*place, "template"))
-
-    def _rows(self, sql: str, values: Mapping[str, JsonValue], place: Place) -> list[JsonObject]:
-        try:
-            return self.database.rows(sql, values)
-        except sqlite3.Error as error:
-            raise self._error(place, f"the SQL fails: {explain(error)}") from None
-
-    def _text(self, source: str, values: JsonObject, place: Place) -> str:
-        if "{" not in source:
-            return source
-        try:
-            # Parsed once: the same text is rendered for each row of `each`.
-            if source not in self.templates:
-                self.templates[source] = Text(source)
-            return self.templates[source].render(values)
-        except InputError as error:
-            raise self.document.relocate(error, (*self.place, *place)) from None
+        rows = self.texts.rows(source.rows, values, (*place, "rows")) if source.rows is not None else []
+        return self.texts.text(source.template or "", {**values, "rows": rows}, (*place, "template"))
 
     def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
         folder = self.document.path.parent / name
         if not folder.is_dir():
-            raise self._error(place, f"there is no folder {name!r} beside the world file", "the path is relative to it")
+            raise self.texts.error(
+                place, f"there is no folder {name!r} beside the world file", "the path is relative to it"
+            )
         top = self.document.path.parent.resolve()
         for path in sorted(folder.rglob("*")):
             inside = path.resolve()
@@ -224,11 +218,8 @@ class _Builder:
                 continue
             # A link out of the world's folder would put files of the host into the world.
             if not inside.is_relative_to(top):
-                raise self._error(place, f"{path.name!r} leads out of the folder of the world file")
+                raise self.texts.error(place, f"{path.name!r} leads out of the folder of the world file")
             yield path.relative_to(folder).as_posix(), file_bytes(path, most=_LARGEST_FOLDER), _runs(path)
-
-    def _error(self, place: Place, text: str, remedy: str | None = None) -> InputError:
-        return self.document.error((*self.place, *place), text, remedy)
 
     def _processes(self) -> None:
         running = {
@@ -241,7 +232,7 @@ class _Builder:
             self._process(pid, command, parent=parent, port=port, service=None if pid == 1 else service)
         following = 611
         for number, (name, source) in enumerate(self.host.services.items()):
-            self._known(source.user, ("services", name, "user"))
+            self.texts.check_user(source.user, ("services", name, "user"))
             insert(
                 self.database, "services", host=self.name, name=name, description=source.description, state=source.state,
                 enabled=int(source.enabled), command=source.command, user=source.user, port=source.port,
@@ -252,7 +243,7 @@ class _Builder:
                 self._process(following + number, source.command, user=source.user, port=source.port, service=name)
         following = 1203
         for number, process in enumerate(self.host.processes):
-            self._known(process.user, ("processes", number, "user"))
+            self.texts.check_user(process.user, ("processes", number, "user"))
             pid = process.pid or following
             following = max(following, pid) + 7
             self._process(
@@ -279,7 +270,7 @@ class _Builder:
                 memory=memory, started=stamp(instant(started) if started else self.start - 86400 * 3), port=port, service=service,
             )  # fmt: skip
         except sqlite3.IntegrityError:
-            raise self._error(
+            raise self.texts.error(
                 ("processes",), f"two processes have the number {pid}", "give one another `pid`"
             ) from None
 

@@ -19,8 +19,8 @@ from errno import (
 )  # fmt: skip
 from hashlib import shake_256
 from posixpath import dirname, normpath
+from typing import Protocol
 
-from simtrain.values.clock import Clock
 from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE, User
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import TreeNode
@@ -42,12 +42,19 @@ class Disk:
     read_only: tuple[str, ...] = ()
 
 
+class Timepiece(Protocol):
+    """What tells the time of writing, in Unix seconds."""
+
+    @property
+    def moment(self) -> float: ...
+
+
 class Files:
     """Files as a user sees them. Paths are absolute. All methods raise OSError with glibc's text in `strerror`."""
 
     __slots__ = ("clock", "disk", "tree", "umask", "user")
 
-    def __init__(self, tree: FileTree, clock: Clock, user: User, disk: Disk, *, umask: int = 0o022) -> None:
+    def __init__(self, tree: FileTree, clock: Timepiece, user: User, disk: Disk, *, umask: int = 0o022) -> None:
         self.tree = tree
         self.clock = clock
         self.user = user

@@ -14,12 +14,13 @@ from simtrain.worlds.service.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a machine begins with: its files, users, groups and disk."""
+    """What a machine begins with: its files, users, groups, disk, and by how many seconds its clock is wrong."""
 
     base: BaseTree
     users: Mapping[str, User]
     groups: Mapping[str, int]
     disk: Disk
+    ahead: float = 0.0
 
 
 def placed_hosts(spec: MachineSpec) -> list[tuple[str, HostSource, Place]]:
@@ -32,4 +33,11 @@ def host_of(database: Database, name: str, source: HostSource) -> Host:
     rows = database.rows("select path from mounts where host = :host and read_only order by path", {"host": name})
     locked = tuple(str(row["path"]) for row in rows)
     disk = Disk(byte_count(source.disk.size), byte_count(source.disk.largest_file), locked)
-    return Host(BaseTree(nodes_of(database, name)), users_of(database, name), groups_of(database, name), disk)
+    clock = database.rows("select ahead from clocks where host = :host", {"host": name})
+    return Host(
+        BaseTree(nodes_of(database, name)),
+        users_of(database, name),
+        groups_of(database, name),
+        disk,
+        float(clock[0]["ahead"]) if clock else 0.0,
+    )

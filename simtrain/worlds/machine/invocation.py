@@ -35,7 +35,12 @@ class Invocation:
 
     @property
     def now(self) -> float:
-        """Return the time of the world in Unix seconds."""
+        """Return what the machine takes for the time, in Unix seconds."""
+        return self.machine.moment
+
+    @property
+    def moment(self) -> float:
+        """Return the time of the world, which jobs, waits and limits go by, in Unix seconds."""
         return self.machine.clock.moment
 
     def path(self, name: str) -> str:

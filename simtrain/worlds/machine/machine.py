@@ -43,7 +43,7 @@ class Machine:
 
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
-    `answers` are those of its services over HTTP, by name.
+    `answers` are those of its services over HTTP, by name. `ahead` says by how many seconds its own clock is wrong.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Machine:
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
     python: str | None = None
+    ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
 
@@ -77,13 +78,18 @@ class Machine:
             running=[],
         )
 
+    @property
+    def moment(self) -> float:
+        """Return what the machine takes for the time, in Unix seconds."""
+        return self.clock.moment + self.ahead
+
     def settle(self) -> None:
         """Let happen what jobs in the background do until now."""
         self.jobs.settle(self.tree, self.clock.moment)
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""
-        return Files(self.tree, self.clock, user, self.disk)
+        return Files(self.tree, self, user, self.disk)
 
     def group_number(self, name: str) -> int:
         """Return the number of a group."""

@@ -33,7 +33,7 @@ def run_python(call: Invocation, *argv: str) -> Result:
     """Run a command line of Python as the user of a call, and let its virtual time pass."""
     machine, user, files = call.machine, call.user, call.files
     entries, access = carried(files)
-    left = _UNLIMITED if machine.deadline is None else max(0.001, machine.deadline - call.now)
+    left = _UNLIMITED if machine.deadline is None else max(0.001, machine.deadline - call.moment)
     size = sum(len(entry.content) for entry in entries.values() if isinstance(entry, File))
     limits = SandboxLimits(
         work=WORK,

@@ -10,6 +10,7 @@ from typing import ClassVar
 from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
+from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
@@ -42,6 +43,9 @@ class MachineSource:
                     ("tools", index, "name"), f"{tool.name!r} is a tool of the machine itself", "name it otherwise"
                 )
         assert isinstance(spec, MachineSpec)
+        if spec.git:
+            with document.at(("repositories",)):
+                require("git", "pygit2", by="a world with repositories")
         if spec.python:
             with document.at(("sandbox",)):
                 require_sandbox(spec.sandbox)

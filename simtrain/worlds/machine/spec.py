@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from simtrain.files.file_model import Duration, FileModel, Instant
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
-from simtrain.worlds.service.spec import ServiceSpec, ToolSource
+from simtrain.worlds.service.spec import Rows, ServiceSpec, ToolSource
 
 USER = r"^[a-z_][a-z0-9_-]{0,31}$"
 HOST = r"^[a-z][a-z0-9.-]{0,62}$"
@@ -77,6 +77,71 @@ class FileSource(FileModel):
         if self.rows is not None and self.template is None:
             raise ValueError("`rows` belongs to `template`")
         return self
+
+
+class CommitSource(FileModel):
+    """A commit of a repository, or one for each row of `each`. All texts may have {{ column }} of the rows."""
+
+    each: str | None = Field(default=None, description="SELECT over the world: one commit for each of its rows.")
+    message: str = Field(min_length=1)
+    author: str | None = Field(default=None, description="`Name <mail>`; that of the repository.")
+    date: str = Field(description="Such as 2031-03-01T10:00:00+01:00, or start-6d: before the world's clock begins.")
+    branch: str | None = Field(default=None, description="Where it is made; begun if it is not there. The present one.")
+    start: str | None = Field(
+        default=None,
+        alias="from",
+        description="Revision where a new `branch` begins; without one HEAD is detached there.",
+    )
+    merge: str | None = Field(default=None, description="A branch that is merged; `files` then settle its conflicts.")
+    files: dict[str, str | None] = Field(
+        default_factory=dict[str, str | None], description="Path -> text (Jinja); null removes the file."
+    )
+    executable: list[str] = Field(default_factory=list[str], description="Paths among `files` that can be run.")
+    tag: str | None = Field(default=None, description="A tag on the commit.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> CommitSource:
+        if not self.files and self.merge is None:
+            raise ValueError("a commit has `files` or a `merge`")
+        for path in self.executable:
+            if self.files.get(path) is None:
+                raise ValueError(f"{path!r} is no file of this commit")
+        return self
+
+
+class RepositorySource(FileModel):
+    """A git repository, or one for each row of `each`: its commits, and how it was left."""
+
+    path: str = Field(pattern=r"^/", description="Absolute path of the working tree; {{ column }} of a row of `each`.")
+    each: str | None = Field(default=None, description="SELECT over the world: one repository for each of its rows.")
+    owner: str = "root"
+    group: str | None = None
+    branch: str = Field(default="main", description="The branch that it begins with.")
+    author: str | None = Field(default=None, description="`Name <mail>` of all commits that name no other.")
+    commits: list[CommitSource] = Field(min_length=1)
+    then: list[str | dict[str, str | None]] = Field(
+        default_factory=list[str | dict[str, str | None]],
+        description="How it was left: command lines of git without the word git, and files written but not committed.",
+    )
+
+
+class DatabaseSource(FileModel):
+    """A file that is a SQLite database, or one for each row of `each`."""
+
+    path: str = Field(pattern=r"^/", description="Absolute path; {{ column }} of a row of `each`.")
+    each: str | None = Field(default=None, description="SELECT over the world: one database for each of its rows.")
+    owner: str = "root"
+    group: str | None = None
+    mode: Mode = "0644"
+    modified: str | None = None
+    tables: str = Field(alias="schema", min_length=1)
+    rows: Rows = Field(default_factory=dict, description="Literal rows and generators, as in the world itself.")
+    copied: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        alias="copy",
+        description="Table -> SELECT over the world, whose rows it gets; :column of `each`.",
+    )
+    after: list[str] = Field(default_factory=list[str], description="Statements over the database, at last.")
 
 
 class UserSource(FileModel):
@@ -165,6 +230,8 @@ class HostSource(FileModel):
 
     users: dict[Annotated[str, Field(pattern=USER)], UserSource] = Field(default_factory=dict[str, UserSource])
     files: list[FileSource] = Field(default_factory=list[FileSource])
+    repositories: list[RepositorySource] = Field(default_factory=list[RepositorySource])
+    databases: list[DatabaseSource] = Field(default_factory=list[DatabaseSource])
     processes: list[ProcessSource] = Field(default_factory=list[ProcessSource])
     services: dict[str, UnitSource] = Field(default_factory=dict[str, UnitSource])
     cron: list[CronSource] = Field(default_factory=list[CronSource])
@@ -272,6 +339,11 @@ class MachineSpec(HostSource, ServiceSpec):
     index: IndexSource = IndexSource()
     sandbox: str = Field(default="wasm", description="Where `python3` runs, if a machine has the apt package python3.")
     limits: LimitsSource = LimitsSource()
+
+    @property
+    def git(self) -> bool:
+        """True if a machine begins with a repository."""
+        return any(host.repositories for host in (self, *self.machines.values()))
 
     @property
     def python(self) -> bool:

@@ -85,8 +85,10 @@ create table package_files (
   unique (name, version, path)
 );
 create table mounts (host text not null, path text not null, read_only integer not null default 0, unique (host, path));
+create table clocks (host text not null unique, ahead integer not null default 0, synchronized integer not null default 1);
 create table journal (host text not null, moment text not null, unit text not null, pid integer, message text not null);
 """
 """DDL. `host` is the name of a machine, `modified` and `moment` are times such as `2031-03-03T09:00:20Z`, `size` and `memory` bytes
 (of memory: KiB). A file that is no UTF-8 text has its content in `base64` instead of `content`. `requires` lists names with commas.
+`ahead` says by how many seconds a machine's own clock is wrong.
 `package_files` has what a Python package of the index brings, by its path in site-packages."""

@@ -196,6 +196,7 @@ class MachineState(ServiceState):
                 users=host.users,
                 groups=host.groups,
                 disk=replace(host.disk),
+                ahead=host.ahead,
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
                 python=self.world.spec.sandbox if self.world.spec.python else None,
@@ -329,7 +330,7 @@ class MachineState(ServiceState):
         for name, host in self.world.hosts_in(self._own).items():
             machine = self._machines[name]
             machine.tree, machine.users, machine.groups = FileTree(host.base), host.users, host.groups
-            machine.disk.read_only = host.disk.read_only
+            machine.disk.read_only, machine.ahead = host.disk.read_only, host.ahead
         if self._shell is not None:
             # Its files are those of the trees before.
             self._started, self._shell = self._shell.save(), None

@@ -32,6 +32,18 @@ def fill(
     """
     database = Database(onto, moment=stamp(instant(spec.clock.start)))
     present = set(tables_of(database))
+    fill_tables(database, spec, document, seed=seed, counts=counts)
+    # Last, so that the log starts empty: the rows of the file are no changes.
+    if present:
+        forget(database)
+    watch(database, [table for table in tables_of(database) if table not in present])
+    return database
+
+
+def fill_tables(
+    database: Database, spec: TablesSpec, document: Document, *, seed: int, counts: Mapping[str, int]
+) -> None:
+    """Define the tables that a file describes, and insert their rows. Raises InputError."""
     _define(database, spec, document)
     for table in counts:
         if table not in spec.rows:
@@ -53,11 +65,6 @@ def fill(
         except ToolError as error:
             raise document.error(("after", index), f"the handler refuses: {error}") from None
     database.run("commit", mode=Mode.OWN)
-    # Last, so that the log starts empty: the rows of the file are no changes.
-    if present:
-        forget(database)
-    watch(database, [table for table in tables_of(database) if table not in present])
-    return database
 
 
 def _carry_out(database: Database, step: str | HandlerStep) -> None:

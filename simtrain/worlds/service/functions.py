@@ -1,10 +1,12 @@
-"""SQL functions that replace SQLite's own: dates in virtual time, and functions of quadratic cost with a limit."""
+"""SQL functions that replace SQLite's own: dates in virtual time, and functions of quadratic cost with a limit; and one of our own."""
 
 import sqlite3
 from collections.abc import Callable
 from functools import lru_cache, partial
 from threading import Lock
 from typing import Final, TypeAlias
+
+from simtrain.worlds.service.inner_databases import query_database
 
 Cell: TypeAlias = int | float | str | bytes | None
 
@@ -25,6 +27,7 @@ def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bo
     # Declared deterministic so that they may be used in indexes and generated columns, as in plain SQLite.
     for name, place in _TIME_FUNCTIONS.items():
         connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)
+    connection.create_function("query_database", 2, query_database, deterministic=True)
     for name, most in _SQUARE.items():
         connection.create_function(name, 2, partial(_bounded, name, most), deterministic=True)
 

@@ -60,6 +60,8 @@ def _blocks(value: object) -> object:
 
 
 _WrittenBlocks: TypeAlias = RowBlock | list[RowBlock] | list[dict[str, JsonValue]]
+Rows: TypeAlias = dict[Name, Annotated[list[RowBlock], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]]
+"""Table -> its rows, as a file writes them."""
 
 
 class Refusal(FileModel):
@@ -192,9 +194,7 @@ class TablesSpec(FileModel):
     seed: int = 0
     clock: ServiceClockSpec = ServiceClockSpec()
     tables: str = Field(alias="schema")
-    rows: dict[Name, Annotated[list[RowBlock], BeforeValidator(_blocks, json_schema_input_type=_WrittenBlocks)]] = (
-        Field(default_factory=dict)
-    )
+    rows: Rows = Field(default_factory=dict)
     after: list[str | HandlerStep] = Field(default_factory=list[str | HandlerStep])
 
 

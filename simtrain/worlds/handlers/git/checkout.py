@@ -44,8 +44,11 @@ class _Plan:
         return "\n".join([*lines, "Aborting"]) if lines else None
 
 
-def switch(repository: Repository, name: str, found: Object, *, at: str) -> None:
-    """Check out a branch, or the commit that a revision leads to. Raises CommandFailed before anything is changed."""
+def switch(repository: Repository, name: str, found: Object, *, at: str, said: str | None = None) -> None:
+    """Check out a branch, or the commit that a revision leads to. Raises CommandFailed before anything is changed.
+
+    `said` is what the log of HEAD calls it; by default its name.
+    """
     wanted = _name(repository, name)
     branch = branch_of(repository, wanted)
     target = commit_at(repository, branch) if branch else found.sha
@@ -58,7 +61,7 @@ def switch(repository: Repository, name: str, found: Object, *, at: str) -> None
         raise CommandFailed(1, f"checkout {name}", problem)
     repository.stage(plan.changes)
     repository.put_files(plan.changes)
-    _move(repository, wanted, branch, target, at)
+    _move(repository, wanted, branch, target, at, said or wanted)
 
 
 def _name(repository: Repository, name: str) -> str:
@@ -68,7 +71,7 @@ def _name(repository: Repository, name: str) -> str:
     return name
 
 
-def _move(repository: Repository, name: str, branch: str | None, target: str, at: str) -> None:
+def _move(repository: Repository, name: str, branch: str | None, target: str, at: str, said: str) -> None:
     before, here = repository.head, current(repository)
     if name == "HEAD" and here is not None and branch is None:
         return
@@ -77,7 +80,7 @@ def _move(repository: Repository, name: str, branch: str | None, target: str, at
     repository.set_head(after)
     if before == after or (here is None and branch is None and old == target):
         return
-    message = f"checkout: moving from {here or old} to {name}"
+    message = f"checkout: moving from {here or old} to {said}"
     repository.note("HEAD", old=old or target, new=target, message=message, at=at)
 
 

@@ -21,6 +21,8 @@ COMMANDS: dict[str, str] = {
     "diff": "simtrain.worlds.machine.commands.diff:diff",
     "sdiff": "simtrain.worlds.machine.commands.diff:sdiff",
     "patch": "simtrain.worlds.machine.commands.patch:patch",
+    "timedatectl": "simtrain.worlds.machine.commands.setting_clocks:timedatectl",
+    "hwclock": "simtrain.worlds.machine.commands.setting_clocks:hwclock",
     "date": "simtrain.worlds.machine.commands.date:date",
     "stat": "simtrain.worlds.machine.commands.stat:stat",
     "chmod": "simtrain.worlds.machine.commands.chmod:chmod",

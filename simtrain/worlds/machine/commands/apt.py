@@ -7,6 +7,11 @@ from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.package_table import installed_packages, offered_versions, record_package
 from simtrain.worlds.machine.invocation import Invocation, Result
 
+_NOT_YET = (
+    "E: Release file for http://deb.debian.org/debian/dists/bookworm/InRelease is not valid yet (invalid for another {}). "
+    "Updates for this repository will not be applied.\n"
+)
+
 
 def apt(call: Invocation) -> Result:
     """Install, remove and search Debian packages (apt and apt-get)."""
@@ -42,6 +47,8 @@ def apt(call: Invocation) -> Result:
         )
         return Result("Reading package lists...\n" if action == "update" else "", text + tail, 100)
     start = "" if quiet else "Reading package lists...\nBuilding dependency tree...\nReading state information...\n"
+    if action == "update" and call.machine.ahead < 0:
+        return Result(start, warning + _not_yet(-call.machine.ahead), 100)
     if action == "update":
         return Result(start + ("" if quiet else "All packages are up to date.\n"), warning)
     if action in ("clean", "autoclean", "autoremove", "upgrade", "dist-upgrade", "full-upgrade"):
@@ -199,3 +206,11 @@ def dpkg(call: Invocation) -> Result:
             f"Package: {name}\nStatus: install ok installed\nArchitecture: amd64\nVersion: {installed[name]}\n"
         )
     return Result(stderr=f"dpkg: error: unknown option {words[0] if words else ''}\n", exit_code=2)
+
+
+def _not_yet(behind: float) -> str:
+    """Return what apt says of an index that comes from the future, as a clock that is behind sees it."""
+    days, rest = divmod(int(behind), 86_400)
+    parts = ((days, "d"), (rest // 3600, "h"), (rest // 60 % 60, "min"), (rest % 60, "s"))
+    first = next((place for place, (number, _) in enumerate(parts) if number), 3)
+    return _NOT_YET.format(" ".join(f"{number}{unit}" for number, unit in parts[first:]))

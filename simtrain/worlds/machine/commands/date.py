@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from simtrain.worlds.machine.commands.date_words import NoDate, moment_of
 from simtrain.worlds.machine.commands.options import parsed
+from simtrain.worlds.machine.commands.setting_clocks import set_clock
 from simtrain.worlds.machine.commands.zones import zone_named
 from simtrain.worlds.machine.invocation import Invocation, Result
 
@@ -18,6 +19,7 @@ _ISO = {
     "seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z",
 }  # fmt: skip
 _RFC = {"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}
+_DIGITS = re.compile(r"\d{8}(\d{2}|\d{4})?(?:\.(\d{2}))?")
 _FIELD = re.compile(r"%([-_0^#+]*)(\d*)(:{0,3})([A-Za-z%])")
 _WIDTHS = {"d": 2, "e": 2, "H": 2, "I": 2, "j": 3, "k": 2, "l": 2, "m": 2, "M": 2, "S": 2, "U": 2, "V": 2, "W": 2, "y": 2,
            "g": 2, "C": 2, "Y": 4, "G": 4, "s": 1, "u": 1, "w": 1, "q": 1, "N": 9}  # fmt: skip
@@ -41,10 +43,7 @@ def date(call: Invocation) -> Result:
             exit_code=1,
         )
     if options.has("s") or extra:
-        # The time of a world belongs to the world.
-        if extra and not options.has("s") and not re.fullmatch(r"\d{8,12}(\.\d\d)?", extra[0]):
-            return call.fail(f"invalid date '{extra[0]}'")
-        return call.fail("cannot set date: Operation not permitted")
+        return _set(call, options.value("s") if options.has("s") else None, extra, zone, formats)
     form = _form(options.value("I"), options.value("rfc-3339"), options.has("R"), formats)
     if form is None:
         kind, value = (
@@ -69,6 +68,33 @@ def date(call: Invocation) -> Result:
         except (NoDate, ValueError, OverflowError, OSError):
             errors += f"date: invalid date '{text}'\n"
     return Result(output, errors, 1 if errors else 0)
+
+
+def _set(call: Invocation, text: str | None, extra: list[str], zone: tzinfo, formats: list[str]) -> Result:
+    """Set the clock of the machine to a time by words, or by digits (MMDDhhmm[[CC]YY][.ss])."""
+    wanted = extra[0] if text is None else text
+    try:
+        moment = _by_digits(wanted, call.now, zone) if text is None else moment_of(wanted, now=call.now, zone=zone)
+    except (NoDate, ValueError, OverflowError, OSError):
+        return call.fail(f"invalid date '{wanted}'")
+    shown = written(formats[0] if formats else _DEFAULT, moment, zone) + "\n"
+    if call.user.uid != 0:
+        return Result(shown, "date: cannot set date: Operation not permitted\n", 1)
+    set_clock(call, moment - call.moment, synchronized=False)
+    return Result(shown)
+
+
+def _by_digits(text: str, now: float, zone: tzinfo) -> float:
+    """Return the time of MMDDhhmm[[CC]YY][.ss]. Raises ValueError."""
+    found = _DIGITS.fullmatch(text)
+    if found is None:
+        raise ValueError("not the digits of a date")
+    month, day, hour, minute = (int(text[at : at + 2]) for at in (0, 2, 4, 6))
+    years = found[1] or ""
+    year = datetime.fromtimestamp(now, zone).year if not years else int(years)
+    if len(years) == 2:
+        year += 2000 if year < 69 else 1900
+    return datetime(year, month, day, hour, minute, int(found[2] or 0), tzinfo=zone).timestamp()
 
 
 def _form(iso: str | None, rfc: str | None, mail: bool, formats: list[str]) -> str | None:

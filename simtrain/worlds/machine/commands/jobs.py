@@ -39,22 +39,22 @@ def job_wait(call: Invocation) -> Result:
             return Result(stderr=f"bash: line 1: {text}\n", exit_code=127)
         _pass(call, job)
         code = 128 + job.killed if job.killed else 0
-        jobs.tell(call.now, job)
+        jobs.tell(call.moment, job)
         pids.append(job.pid)
     if not words:
-        running = [job for job in jobs.known if job.running(call.now)]
+        running = [job for job in jobs.known if job.running(call.moment)]
         if running and "-n" in call.arguments:
             running = [min(running, key=lambda job: job.ends)]
         for job in running:
             _pass(call, job)
         if "-n" not in call.arguments:
-            jobs.tell(call.now)
+            jobs.tell(call.moment)
     return Result(" ".join(map(str, pids)), exit_code=code)
 
 
 def _pass(call: Invocation, job: BackgroundJob) -> None:
-    if job.running(call.now):
-        call.sleep(job.ends - call.now)
+    if job.running(call.moment):
+        call.sleep(job.ends - call.moment)
 
 
 def found_job(call: Invocation, word: str) -> BackgroundJob | None:
@@ -62,7 +62,7 @@ def found_job(call: Invocation, word: str) -> BackgroundJob | None:
     known = call.machine.jobs.known
     if not word.startswith("%"):
         return next((job for job in reversed(known) if str(job.pid) == word), None)
-    running = [job for job in known if job.running(call.now)]
+    running = [job for job in known if job.running(call.moment)]
     name = word[1:]
     if name in ("", "%", "+"):
         return running[-1] if running else None
@@ -78,7 +78,7 @@ def found_job(call: Invocation, word: str) -> BackgroundJob | None:
 
 def jobs(call: Invocation) -> Result:
     """List the jobs. Those that are over are told once."""
-    now = call.now
+    now = call.moment
     known = [job for job in call.machine.jobs.known if not job.told]
     options = "".join(word[1:] for word in call.arguments if word.startswith("-"))
     shown = [job for job in known if "r" not in options or job.running(now)]

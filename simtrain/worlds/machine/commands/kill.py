@@ -57,7 +57,7 @@ def kill(call: Invocation) -> Result:
 def _sent(call: Invocation, word: str, number: int, known: dict[int, Process]) -> str | None:
     """Send a signal, and return what went wrong."""
     job = found_job(call, word)
-    if job is not None and job.running(call.now):
+    if job is not None and job.running(call.moment):
         if number and SIGNALS[(number - 1) % len(SIGNALS)] not in _HARMLESS:
             call.machine.jobs.kill(job, number)
         return None

@@ -67,7 +67,7 @@ def _jobs(call: Invocation) -> list[Process]:
             "pts/0",
         )
         for job in call.machine.jobs.known
-        if job.running(call.now)
+        if job.running(call.moment)
     ]
 
 
@@ -92,7 +92,7 @@ def end(call: Invocation, process: Process, *, service_state: str) -> None:
     """Take a process away; its service goes into a state."""
     host = call.machine.name
     for job in call.machine.jobs.known:
-        if job.pid == process.pid and job.running(call.now):
+        if job.pid == process.pid and job.running(call.moment):
             call.machine.jobs.kill(job, _TERM)
             return
     call.write("delete from processes where host = :host and pid = :pid", {"host": host, "pid": process.pid})

@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from shlex import split
 
 from simtrain.worlds.machine.commands.sqlite_forms import MODES, Cell, Look, literal, written
+from simtrain.worlds.machine.database_files import stored
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
 MOST_STEPS = 20_000_000
 """The instructions of SQLite's virtual machine that one call may take."""
-_VERSION = b"\x00\x2e\x5f\xda"
 _REFUSED = {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH}
 _FLAGS = {"-csv": "csv", "-column": "column", "-json": "json", "-line": "line", "-list": "list", "-markdown": "markdown",
           "-table": "table", "-box": "box", "-quote": "quote", "-html": "html", "-ascii": "ascii", "-tabs": "tabs"}  # fmt: skip
@@ -61,7 +61,13 @@ def sqlite(call: Invocation) -> Result:
     name, *statements = operands or [":memory:"]
     content = b""
     if name != ":memory:" and call.files.exists(call.path(name)):
-        content = call.files.read(call.path(name))
+        found = attempt(lambda: call.files.read(call.path(name)))
+        if isinstance(found, OSError):
+            where = call.plain_path(name)
+            return Result(
+                stderr=f'Error: unable to open database "{where}": unable to open database file\n', exit_code=1
+            )
+        content = found
     database = sqlite3.connect(":memory:", isolation_level=None)
     try:
         run = _Shell(call, database, look, name, bail=bail)
@@ -76,9 +82,7 @@ def sqlite(call: Invocation) -> Result:
                 run.errors.append("Error: attempt to write a readonly database\n")
                 run.code = 1
             else:
-                data = database.serialize()
-                # The header names the version of the library, which differs from host to host.
-                call.files.write(call.path(name), data[:96] + _VERSION + data[100:] if len(data) > 100 else data)
+                call.files.write(call.path(name), stored(database.serialize()))
         return Result("".join(run.output), "".join(run.errors), run.code)
     finally:
         database.close()

@@ -65,8 +65,9 @@ def checkout(session: GitSession) -> None:
         raise GitStop(
             f"error: unknown {kind} `{unknown[0].lstrip('-')}'\nusage: git checkout [<options>] <branch>", 129
         )
-    if not words:
+    if not words and not detach:
         return
+    words = words or ["HEAD"]
     first = words[0]
     found = session.maybe(first)
     if found is None and _remote_branch(session, first) and len(words) == 1:
@@ -98,6 +99,8 @@ def switch(session: GitSession) -> None:
             create(session, name, rest[0] if rest else "HEAD", force=flag in ("-C", "--force-create"), quiet=quiet)
             return
     detach = _take(words, "--detach", "-d")
+    if detach and not words:
+        words = ["HEAD"]
     if not words:
         raise GitStop("fatal: missing branch or commit argument")
     name = words[0]
@@ -150,7 +153,7 @@ def go(session: GitSession, name: str, *, quiet: bool = False, force: bool = Fal
         repository.put_files(files)
     wanted = found.sha if detach else target
     try:
-        switch_tree(repository, wanted, Object("commit", found.sha), at=session.reflog_time)
+        switch_tree(repository, wanted, Object("commit", found.sha), at=session.reflog_time, said=target)
     except CommandFailed as error:
         raise GitStop(error.stderr, error.status) from None
     if quiet:

@@ -1,6 +1,7 @@
 """Commits as `git log` writes them: named formats, placeholders and dates (git help log, PRETTY FORMATS)."""
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 
 from simtrain.worlds.handlers.git.branches import shortened
@@ -10,7 +11,7 @@ from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _PLACE = re.compile(
     r"%(?:x([0-9a-fA-F]{2})|C\([^)]*\)|C(?:red|green|blue|reset|yellow)"
-    r"|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSN%]|g[dDsn]))"
+    r"|([-+ ]?)(a[nNeEdDtriIsl]|c[nNeEdDtriIsl]|[HhTtPpsbBdDnfSN%]|g[dDsne]))"
 )
 _NAMED = {"oneline", "short", "medium", "full", "fuller", "reference", "raw"}
 _UNITS = ((90, 1, "second"), (5400, 60, "minute"), (129_600, 3600, "hour"), (1_209_600, 86_400, "day"),
@@ -57,8 +58,17 @@ def relative(when: datetime, now: float) -> str:
     return f"{text} ago"
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """An entry of a log of refs: its name such as `HEAD@{1}`, who moved the ref, and why."""
+
+    name: str
+    by: Signature
+    message: str
+
+
 class CommitWriter:
-    """Writes commits in one format."""
+    """Writes commits in one format. `move` is the entry of a log of refs that leads to the next one, if it is found by that."""
 
     def __init__(
         self, session: GitSession, form: str, *, date: str = "default", short_ids: bool = False, decorate: bool = False
@@ -80,6 +90,7 @@ class CommitWriter:
         else:
             raise GitStop(f"fatal: invalid --pretty format: {form}")
         self._names: dict[str, list[str]] | None = None
+        self.move: Move | None = None
 
     @property
     def is_line(self) -> bool:
@@ -94,6 +105,8 @@ class CommitWriter:
         shown = self._session.repository.abbreviated(sha) if self._short else sha
         subject = _subject(commit.message)
         marks = self._marks(sha) if self._decorate else ""
+        if self.form == "oneline" and self.move is not None:
+            return f"{shown}{marks} {self.move.name}: {self.move.message}\n"
         if self.form == "oneline":
             return f"{shown}{marks} {subject}\n"
         if self.form == "reference":
@@ -103,6 +116,9 @@ class CommitWriter:
 
     def _block(self, shown: str, commit: Commit) -> str:
         lines = [f"commit {shown}"]
+        if self.move is not None:
+            lines.append(f"Reflog: {self.move.name} ({self.move.by.name} <{self.move.by.email}>)")
+            lines.append(f"Reflog message: {self.move.message}")
         if len(commit.parents) > 1 and self.form != "raw":
             lines.append("Merge: " + " ".join(self._session.repository.abbreviated(one) for one in commit.parents))
         author, committer = commit.author, commit.committer
@@ -203,6 +219,14 @@ class CommitWriter:
                 return "\n"
             case "%":
                 return "%"
+            case "gd" | "gD":
+                return self.move.name if self.move else ""
+            case "gs":
+                return self.move.message if self.move else ""
+            case "gn":
+                return self.move.by.name if self.move else ""
+            case "ge":
+                return self.move.by.email if self.move else ""
             case _:
                 return ""
 

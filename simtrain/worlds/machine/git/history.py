@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
 from simtrain.worlds.handlers.git.deltas import Delta, lines_of
 from simtrain.worlds.handlers.git.objects import EMPTY_TREE
 from simtrain.worlds.handlers.git.patch import edits
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import compared
-from simtrain.worlds.machine.git.formats import CommitWriter, date_text
+from simtrain.worlds.machine.git.folder import signed
+from simtrain.worlds.machine.git.formats import CommitWriter, Move, date_text
 from simtrain.worlds.machine.git.listing import Wish, written
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.walking import Graph, Range, commits, in_graph_order, touching
+
+T = TypeVar("T")
 
 _AMBIGUOUS = (
     "fatal: ambiguous argument '{}': unknown revision or path not in the working tree.\n"
@@ -107,13 +111,38 @@ class _Request:
 
     def chosen(self) -> list[str]:
         """Return the commits to be shown, in order."""
-        session, texts, flags = self.session, self.texts, self.flags
+        session, flags = self.session, self.flags
         repository = session.repository
         if "--no-walk" in flags:
             return list(self.range.wanted)
         found = commits(session, self.range)
         if "--first-parent" in flags:
             found = self._first_parents(found)
+        found = self._fitting(found)
+        if "--graph" in flags or "--topo-order" in flags:
+            found = in_graph_order(repository, found)
+        return self._part(found)
+
+    def moves(self) -> list[tuple[str, Move]]:
+        """Return the commits that a log of a ref leads through, the last one first, each with its entry (-g)."""
+        name = self.objects[0] if self.objects else "HEAD"
+        repository = self.session.repository
+        ref = "HEAD" if name == "HEAD" else full_name(repository, name)
+        if ref is None:
+            raise GitStop(_AMBIGUOUS.format(name))
+        entries = [entry for entry in repository.log(ref) if repository.kind(entry["new"]) == "commit"]
+        fitting = set(self._fitting(list(dict.fromkeys(str(entry["new"]) for entry in entries))))
+        found = [
+            (str(entry["new"]), Move(f"{name}@{{{number}}}", signed(entry["by"]), entry["message"]))
+            for number, entry in enumerate(entries)
+            if entry["new"] in fitting
+        ]
+        return self._part(found)
+
+    def _fitting(self, found: list[str]) -> list[str]:
+        """Return those of some commits that have what is asked for."""
+        session, texts, flags = self.session, self.texts, self.flags
+        repository = session.repository
         since = texts.get("--since") or texts.get("--after")
         until = texts.get("--until") or texts.get("--before")
         if since:
@@ -145,12 +174,14 @@ class _Request:
             found = touching(session, found, self.specs)
         if "-S" in texts or "-G" in texts:
             found = [sha for sha in found if self._picked(sha)]
-        if "--graph" in flags or "--topo-order" in flags:
-            found = in_graph_order(repository, found)
+        return found
+
+    def _part(self, found: list[T]) -> list[T]:
+        """Return the part that is asked for of what was found."""
         found = found[self.skip :]
         if self.most is not None and self.most >= 0:
             found = found[: self.most]
-        return list(reversed(found)) if "--reverse" in flags else found
+        return list(reversed(found)) if "--reverse" in self.flags else found
 
     def _first_parents(self, found: Sequence[str]) -> list[str]:
         kept, repository = list[str](), self.session.repository
@@ -193,7 +224,8 @@ _FLAGS = {
     "--graph", "--reverse", "--merges", "--no-merges", "--first-parent", "--no-decorate", "--abbrev-commit", "-i", "--topo-order",
     "--regexp-ignore-case", "--invert-grep", "--follow", "--date-order", "--no-walk", "-E", "--extended-regexp", "-F",
     "--fixed-strings", "--full-history", "-m", "-c", "--cc", "--no-notes", "--no-abbrev-commit", "--left-right", "--source",
-    "--no-expand-tabs", "--no-show-signature", "--count", "--parents", "--simplify-by-decoration", "-P", "-q", "--quiet",
+    "-g", "--walk-reflogs", "--no-expand-tabs", "--no-show-signature", "--count", "--parents", "--simplify-by-decoration", "-P", "-q",
+    "--quiet",
 }  # fmt: skip
 
 
@@ -212,12 +244,15 @@ def log(session: GitSession) -> None:
     """Show commits."""
     asked = _Request(session)
     writer = asked.writer()
-    found = asked.chosen()
+    walks = bool(asked.flags & {"-g", "--walk-reflogs"})
+    if walks and "--graph" in asked.flags:
+        raise GitStop("fatal: options '--graph' and '--walk-reflogs' cannot be used together")
     if "--graph" in asked.flags:
-        _graph(session, asked, writer, found)
+        _graph(session, asked, writer, asked.chosen())
         return
+    found: list[tuple[str, Move | None]] = [*asked.moves()] if walks else [(sha, None) for sha in asked.chosen()]
     shows = bool(asked.wish.forms) and not asked.wish.none
-    for number, sha in enumerate(found):
+    for number, (sha, writer.move) in enumerate(found):
         if number and (not writer.is_line or writer.separated):
             session.output.append("\n")
         text = writer.text(sha)

@@ -69,6 +69,8 @@ def reset(session: GitSession) -> None:
         tracked = {*index, *repository.conflicts(), *head_files(session)}
         changes = {path: files.get(path) for path in {*tracked, *files} if now.get(path) != files.get(path)}
         repository.put_files(dict(sorted(changes.items())))
+    elif mode in ("--keep", "--merge"):
+        _carry_local(session, files, target or "HEAD", keep=mode == "--keep")
     if mode != "--soft":
         repository.put_stages({(path, 0): entry for path, entry in files.items()})
     if old:
@@ -81,6 +83,25 @@ def reset(session: GitSession) -> None:
         session.say(f"HEAD is now at {repository.abbreviated(sha)} {made.message.partition(chr(10))[0]}")
     elif mode == "--mixed":
         _say_unstaged(session, quiet)
+
+
+def _carry_local(session: GitSession, files: Mapping[str, TreeEntry], target: str, *, keep: bool) -> None:
+    """Update the working tree for a reset that leaves local changes. Raises GitStop where one is in the way.
+
+    With `keep` that are the files that differ from HEAD, and nothing of them may have changed since; else those that differ from the
+    index, of which only what is staged may have.
+    """
+    repository = session.repository
+    index, now = repository.index(), worktree_entries(repository)
+    before = head_files(session) if keep else index
+    touched = sorted(path for path in {*before, *files} if before.get(path) != files.get(path))
+    for path in touched:
+        if now.get(path) == index.get(path) and (not keep or index.get(path) == before.get(path)):
+            continue
+        loose = f"Untracked working tree file '{path}' would be overwritten by merge."
+        why = loose if path not in index else f"Entry '{path}' not uptodate. Cannot merge."
+        raise GitStop(f"error: {why}\nfatal: Could not reset index file to revision '{target}'.")
+    repository.put_files({path: files.get(path) for path in touched})
 
 
 def _say_unstaged(session: GitSession, quiet: bool) -> None:

@@ -1,0 +1,81 @@
+"""What an author wrote about one machine, evaluated: SQL, templates and owners. Mistakes are told with their place in the file."""
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Protocol
+
+from simtrain.files.templates import Text
+from simtrain.files.yaml_files import Document, Place
+from simtrain.values.errors import InputError
+from simtrain.values.types import JsonObject, JsonValue
+from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.service.database import Database, explain
+
+
+class Owned(Protocol):
+    """What belongs to a user and a group; both texts may have {{ column }}."""
+
+    @property
+    def owner(self) -> str: ...
+
+    @property
+    def group(self) -> str | None: ...
+
+
+class HostTexts:
+    """The texts of the machine `name`, which is written at `place` of the file. `users` and `groups` are filled in when they are known."""
+
+    def __init__(self, database: Database, document: Document, name: str, place: Place) -> None:
+        self.database = database
+        self.document = document
+        self.name = name
+        self.place = place
+        self.users: Mapping[str, User] = {}
+        self.groups: Mapping[str, int] = {}
+        self._templates: dict[str, Text] = {}
+
+    def error(self, place: Place, text: str, remedy: str | None = None) -> InputError:
+        """Return the error of a place below that of the machine."""
+        return self.document.error((*self.place, *place), text, remedy)
+
+    def rows(self, sql: str, values: Mapping[str, JsonValue], place: Place) -> list[JsonObject]:
+        """Return the rows of a SELECT over the world. Raises InputError."""
+        try:
+            return self.database.rows(sql, values)
+        except sqlite3.Error as error:
+            raise self.error(place, f"the SQL fails: {explain(error)}") from None
+
+    def rows_of(self, each: str | None, values: JsonObject, place: Place) -> list[JsonObject]:
+        """Return what a template sees for each row of `each`, the values given among it; one without `each`. Raises InputError."""
+        outside: JsonObject = {**values, "host": self.name}
+        if each is None:
+            return [outside]
+        return [{**values, **row, "host": self.name} for row in self.rows(each, outside, (*place, "each"))]
+
+    def text(self, source: str, values: JsonObject, place: Place) -> str:
+        """Return a template rendered. Raises InputError."""
+        if "{" not in source:
+            return source
+        try:
+            # Parsed once: the same text is rendered for each row of `each`.
+            if source not in self._templates:
+                self._templates[source] = Text(source)
+            return self._templates[source].render(values)
+        except InputError as error:
+            raise self.document.relocate(error, (*self.place, *place)) from None
+
+    def check_user(self, user: str, place: Place) -> None:
+        """Raise InputError for a user whom the machine does not have."""
+        if user not in self.users:
+            raise self.error(place, f"there is no user {user!r} on {self.name}", "add it under `users`")
+
+    def ownership(self, source: Owned, values: JsonObject, place: Place) -> tuple[str, str]:
+        """Return the owner and the group of something. Raises InputError."""
+        owner = self.text(source.owner, values, (*place, "owner"))
+        self.check_user(owner, (*place, "owner"))
+        group = self.text(source.group, values, (*place, "group")) if source.group else self.users[owner].group
+        if group not in self.groups:
+            raise self.error(
+                (*place, "group"), f"there is no group {group!r} on {self.name}", "name it in a user's `groups`"
+            )
+        return owner, group

@@ -77,6 +77,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "not_found": "simtrain.perturbations.not_found:NotFound",
         "read_only_disk": "simtrain.perturbations.read_only_disk:ReadOnlyDisk",
         "port_taken": "simtrain.perturbations.port_taken:PortTaken",
+        "flaky_test": "simtrain.perturbations.flaky_test:FlakyTest",
         "clock_skew": "simtrain.perturbations.clock_skew:ClockSkew",
         "resource_exhausted": "simtrain.perturbations.resource_exhausted:ResourceExhausted",
         "missing_dependency": "simtrain.perturbations.missing_dependency:MissingDependency",

@@ -70,6 +70,7 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("bash", {"command": "cp -v /srv/notes.txt ~"}),
             ("bash", {"command": "sudo systemctl start api; systemctl is-active api"}),
             ("bash", {"command": "date; ls /srv ~"}),
+            ("bash", {"command": "pytest -q /srv/sums"}),
         ),
     ),
     "app": ExampleWorld(

@@ -186,7 +186,7 @@ def packed(folder: Path, name: str) -> Path:
 REFUSED = [name for name, row in ROWS.items() if row.refused]
 NEED_A_WORLD = {
     "resource_exhausted", "not_found", "partial_update", "delayed_visibility", "wrong_entity", "false_success", "risky_state",
-    "contrastive_state", "noisy_request", "read_only_disk", "port_taken", "clock_skew",
+    "contrastive_state", "noisy_request", "read_only_disk", "port_taken", "clock_skew", "flaky_test",
     "lost_submit", "error_page", "session_ended", "captcha", "popup", "cookie_wall", "changed_buttons", "dark_pattern",
 }  # fmt: skip
 UNSEEN = {"latency", "duplicate_delivery"}

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 LINES = (
     "head -n 3 /srv/towns.csv", "cp /srv/notes.txt ~/n.txt", "sudo systemctl start api", "sudo apt-get install -y tree",
-    "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt", "date",
+    "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt", "date", "pytest -q",
 )  # fmt: skip
 GIT = (
     "mkdir r; cd r; git init -q; git config user.name Kim; git config user.email kim@bench; "
@@ -93,6 +93,20 @@ async def test_a_missing_program_is_not_found_until_its_package_is_installed(tmp
     assert seen[4] == "9000"
     # The package that was never away is no change of the world.
     assert [change.after["name"] for change in played.changes["packages"] if change.after] == ["tree"]
+
+
+async def test_a_flaky_test_fails_once_and_passes_when_it_is_run_again(tmp_path: Path) -> None:
+    lines = ("cat /srv/notes.txt", "cd /srv/app && pytest -q", "cd /srv/app && pytest -q")
+    played = await type_in(tmp_path, {"use": "flaky_test", "when": {"max_times": 1}}, *lines)
+    first, again = (step.observation for step in played.steps[1:])
+    assert played.bent == [False, True, False]
+    report = first.text.splitlines()
+    assert report[0].startswith(("F.", ".F")) and report[0].endswith("[100%]")
+    assert report[-3].startswith("FAILED tests/test_app.py::test_") and "BlockingIOError" in report[-3]
+    assert report[-2:] == ["1 failed, 1 passed in 0.01s", "[exit code 1]"]
+    assert first.content and first.content["exit_code"] == 1 and not first.is_error
+    assert again.text.splitlines()[-1] == "2 passed in 0.01s"
+    assert not played.changes
 
 
 async def test_a_locked_disk_refuses_all_writes_until_it_is_mounted_anew(tmp_path: Path) -> None:

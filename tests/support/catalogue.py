@@ -84,7 +84,7 @@ CATALOGUE = {
 SHIPPED = {
     **CATALOGUE,
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
-    **dict.fromkeys(("read_only_disk", "port_taken", "clock_skew", "lost_submit"), "D"),
+    **dict.fromkeys(("read_only_disk", "port_taken", "clock_skew", "flaky_test", "lost_submit"), "D"),
     **dict.fromkeys(("error_page", "session_ended", "captcha"), "P"),
     **dict.fromkeys(("popup", "cookie_wall", "changed_buttons", "dark_pattern"), "P"),
 }

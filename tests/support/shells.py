@@ -30,6 +30,9 @@ files:
   - {path: /srv/notes.txt, content: "The list is made anew each year.\\nAsk lee.\\n", owner: kim}
   - {path: /srv/app.log, content: "2031-03-03T08:00:01Z started\\n2031-03-03T08:10:01Z took 40 ms\\n", group: adm}
   - {path: /srv/app/settings.json, content: "{\\"port\\": 9000}\\n", owner: kim}
+  - {path: /srv/app/tests/test_app.py, content: "def test_port():\\n    pass\\n\\n\\ndef test_name():\\n    pass\\n", owner: kim}
+commands:
+  pytest: {template: "..                                                                       [100%]\\n2 passed in 0.01s"}
 services:
   web: {description: A web server, command: /usr/sbin/web, port: 8080}
   api: {description: An interface, command: /usr/sbin/api, port: 9000, state: inactive}

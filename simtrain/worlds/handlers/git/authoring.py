@@ -38,7 +38,7 @@ Files: TypeAlias = Mapping[str, FileChange | str | None]
 """Path -> the change, the whole new content, or null for a file that is deleted."""
 
 
-class CommitSource(_Written):
+class AuthoredCommit(_Written):
     """One commit. A new branch begins at `start`; `merge` names a branch whose changes the commit takes in."""
 
     branch: str = "main"
@@ -52,13 +52,13 @@ class CommitSource(_Written):
     tag_message: str | None = None
 
 
-class RepositorySource(_Written):
+class AuthoredRepository(_Written):
     """A whole repository. `remotes` are refs such as `origin/main` and their revisions, or `-> origin/main`."""
 
     path: str = Field(pattern="^/.*[^/]$")
     user: str
     checkout: str = "main"
-    commits: list[CommitSource] = Field(min_length=1)
+    commits: list[AuthoredCommit] = Field(min_length=1)
     remotes: Mapping[str, str] = Field(default_factory=dict)
     upstreams: Mapping[str, str] = Field(default_factory=dict)
     staged: Files = Field(default_factory=dict)
@@ -68,7 +68,7 @@ class RepositorySource(_Written):
 def repository(context: HandlerContext) -> JsonObject:
     """Write the rows of a repository. Raises InputError for one that cannot be made."""
     try:
-        source = RepositorySource.model_validate(context.arguments)
+        source = AuthoredRepository.model_validate(context.arguments)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in ("with", *first["loc"]))
@@ -77,7 +77,7 @@ def repository(context: HandlerContext) -> JsonObject:
     return {}
 
 
-def author(empty: Repository, source: RepositorySource) -> None:
+def author(empty: Repository, source: AuthoredRepository) -> None:
     """Make a repository as its author wrote it. Raises InputError for one that cannot be made."""
     try:
         _Author(empty, source).write()
@@ -93,7 +93,7 @@ def _person(text: str, place: str) -> tuple[str, str]:
 
 
 class _Author:
-    def __init__(self, empty: Repository, source: RepositorySource) -> None:
+    def __init__(self, empty: Repository, source: AuthoredRepository) -> None:
         self._source = source
         self._repository = empty
         self._on: str | None = None
@@ -106,7 +106,7 @@ class _Author:
         self._refs()
         self._tree()
 
-    def _commit(self, source: CommitSource, place: str) -> None:
+    def _commit(self, source: AuthoredCommit, place: str) -> None:
         repository, branch = self._repository, HEADS + source.branch
         parent = repository.ref(branch)
         if parent is None and source.start is not None:
@@ -128,13 +128,13 @@ class _Author:
         if source.tag is not None:
             self._tag(source, sha, who)
 
-    def _tag(self, source: CommitSource, sha: str, who: Signature) -> None:
+    def _tag(self, source: AuthoredCommit, sha: str, who: Signature) -> None:
         name = cast(str, source.tag)
         if source.tag_message is not None:
             sha = self._repository.keep_tag(Tag(sha, name, who, source.tag_message.rstrip("\n") + "\n"))
         self._repository.set_ref(TAGS + name, sha)
 
-    def _log(self, source: CommitSource, parent: str | None, sha: str) -> None:
+    def _log(self, source: AuthoredCommit, parent: str | None, sha: str) -> None:
         """Write the reflogs of the branch and of HEAD, as if all had been done in this repository."""
         note, branch = self._repository.note, source.branch
         last = self._repository.log("HEAD")

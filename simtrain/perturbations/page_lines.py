@@ -1,4 +1,4 @@
-"""Words planted in what a page of an app says: behind the text of one of its nodes, as if they stood in a review or a mail."""
+"""Words planted in what a page of an app says: behind the text of one of its nodes, as if they were part of a review or a mail."""
 
 import json
 import re

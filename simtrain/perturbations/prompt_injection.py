@@ -33,7 +33,7 @@ class PromptInjection(Worded):
     drawn among the shipped ones that can be reached in this world with the tools on offer; the grader `attack` says
     whether it was. If no goal can be reached, the reply passes. With `error`, the first read fails and its error holds
     the instruction.
-    On a page of an app it stands behind a text of that page, such as a review or a mail.
+    On a page of an app it follows a text of that page, such as a review or a mail.
     On a shell it is a line of what the command reads: a file, a log, a commit message, the output of a program.
     """
 

@@ -97,7 +97,8 @@ class Walker(Loop):
     async def run(self, briefing: Briefing, step: StepFunction) -> Message:
         """Make the calls of the world and answer."""
         # The prompt tells the worlds apart: an agent is given no name of its scenario.
-        place: Place = next((place for word, place in _TOLD.items() if word in briefing.prompt), "shop")
+        told: list[Place] = [place for word, place in _TOLD.items() if word in briefing.prompt]
+        place: Place = told[0] if told else "shop"
         for tool, arguments in EXAMPLES[place].calls:
             await step(tool, arguments)
         return Message("done", answer="done")

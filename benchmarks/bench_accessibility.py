@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from time import perf_counter, process_time
 
 from playwright.sync_api import Page, sync_playwright
-from report import Figure, arguments, cpu, show
+from report import Figure, arguments, cpu, cpu_of_children, show
 
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import chromium_tree
@@ -77,34 +75,16 @@ def _chromium(html: str, rounds: int) -> tuple[float, float, float]:
 
 
 def _timed(tab: Page, html: str) -> tuple[float, float, float]:
-    theirs, own, begun = _children_cpu(), process_time(), perf_counter()
+    theirs, own, begun = cpu_of_children(), process_time(), perf_counter()
     for _ in range(READS):
         _load(tab, html)
-    spent = (_children_cpu() - theirs, process_time() - own, perf_counter() - begun)
+    spent = (cpu_of_children() - theirs, process_time() - own, perf_counter() - begun)
     return spent[0] / READS, spent[1] / READS, spent[2] / READS
 
 
 def _load(tab: Page, html: str) -> None:
     tab.set_content(html)
     tab.aria_snapshot(mode="ai")
-
-
-def _children_cpu() -> float:
-    """CPU seconds that the browser and its driver have used so far (Linux: proc(5), fields 4, 14 and 15)."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        number = int(stat.parent.name)
-        parents[number], ticks[number] = int(fields[1]), int(fields[11]) + int(fields[12])
-    ours, found = {os.getpid()}, 0
-    while ours:
-        ours = {number for number, parent in parents.items() if parent in ours}
-        found += sum(ticks[number] for number in ours)
-    return found / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from simtrain.files.json_schemas import properties_of
-from simtrain.values.types import JsonObject, JsonValue, is_list
+from simtrain.values.types import JsonObject, JsonValue, Observation, is_list
 
 
 class Trouble(StrEnum):
@@ -47,6 +47,25 @@ def diagnose(text: str) -> Trouble:
     if _AMBIGUOUS.search(text):
         return Trouble.ambiguous
     return Trouble.transient if _TRANSIENT.search(text) else Trouble.refused
+
+
+_OF_SHELLS = re.compile(
+    r"^\[stopped after |^Killed$|^bash: fork: retry|^bash: line \d+: /usr/bin/\S+: |: write error: "
+    r"|Temporary failure (?:in name resolution|resolving)|^curl: \(6\) Could not resolve host",
+    re.MULTILINE,
+)
+
+
+def is_failure(reply: Observation) -> bool:
+    """Return True for an error, and for a command line that failed for a reason that lies outside it.
+
+    A shell's replies are no errors whatever the exit code; what happened is in its words.
+    """
+    if reply.is_error:
+        return True
+    content = reply.content or {}
+    code = content.get("exit_code") if "stderr" in content else None
+    return bool(code) and _OF_SHELLS.search(reply.text) is not None
 
 
 _DONE = re.compile(

@@ -20,7 +20,8 @@ def observation_of(reply: JsonObject, provenance: Provenance | None = None) -> O
         return Observation(error_text(reply["error"]), is_error=True, provenance=provenance, wire=reply)
     result = as_object(reply.get("result"))
     structured: JsonValue = result.get("structuredContent")
-    text = "\n".join(block_text(block) for block in objects(result.get("content")))
+    blocks = objects(result.get("content"))
+    text = "\n".join(block_text(block) for block in blocks)
     if not is_object(structured):
         return Observation(text, is_error=result.get("isError") is True, provenance=provenance, wire=reply)
     # Some servers send structured content without a text, and agents read the text.

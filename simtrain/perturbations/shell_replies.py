@@ -98,10 +98,18 @@ def _lines(command: str) -> Iterator[list[str]]:
 
 
 def printed(call: Call, text: str, *, exit_code: int, by: str) -> Observation:
-    """Return the reply of a shell that printed this on stderr and nothing else. It counts as an error, since nothing was done."""
-    shown = text if text.startswith("[") else f"{text}\n[exit code {exit_code}]"
-    content: JsonObject = {"stdout": "", "stderr": f"{text}\n", "exit_code": exit_code}
-    return Observation(shown, is_error=True, structured=content, provenance=Provenance(by))
+    """Return the reply of a shell that printed this on stderr and nothing else, in the form that all its replies have.
+
+    It is no error of the tool: a command that fails is none either. A text in square brackets is a note, which is not printed.
+    """
+    note = text.startswith("[")
+    shown = text if note else f"{text}\n[exit code {exit_code}]"
+    content: JsonObject = {"stdout": "", "stderr": "" if note else f"{text}\n", "exit_code": exit_code}
+    if call.world is not None and call.in_world:
+        with call.world.savepoint():
+            before = call.world.answer(replace(call.request, arguments={"command": ":"})).content or {}
+        content |= {"prompt": before["prompt"]} if "prompt" in before else {}
+    return Observation(shown, structured=content, provenance=Provenance(by))
 
 
 def with_output(reply: Observation, change: dict[str, str]) -> Observation:

@@ -39,9 +39,14 @@ async def test_what_declares_a_surface_in_a_shell_fires_there_and_speaks_of_no_s
     for step in played.steps:
         text = step.observation.text
         assert not any(word in text for word in ("{", "HTTP/", " 429", " 500", " 503", "simul", "perturb"))
-        if step.events and step.observation.is_error and name not in SILENT:
-            assert text.splitlines()[-1].startswith(("[exit code ", "[stopped after "))
-            assert step.observation.content is not None and step.observation.content["exit_code"] > 0
+        if step.action.tool != "bash":
+            continue
+        # A reply that is bent has the form of all others: no error of the tool, the streams, and the prompt that was typed at.
+        content = step.observation.content or {}
+        assert not step.observation.is_error and content.keys() == {"stdout", "stderr", "exit_code", "prompt"}
+        assert content["prompt"].endswith("$ ")
+        if content["exit_code"] and name not in SILENT:
+            assert text.splitlines()[-1] == f"[exit code {content['exit_code']}]" or text.startswith("[stopped after ")
 
 
 async def test_a_disk_fills_up_in_the_middle_of_unpacking_and_has_room_once_the_file_is_found(tmp_path: Path) -> None:

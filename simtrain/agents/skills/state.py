@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
 from simtrain.agents.planned import CallReason, Planned
-from simtrain.agents.recovery import Trouble, diagnose
+from simtrain.agents.recovery import Trouble, diagnose, is_failure
 from simtrain.agents.skills.doubts import is_certain
 from simtrain.agents.skills.elsewhere import completed
 from simtrain.agents.skills.memory import ReplyMemory
@@ -35,8 +35,8 @@ class HeardReply:
 
     @property
     def is_error(self) -> bool:
-        """True if the call was refused."""
-        return self.reply.is_error
+        """True if the call was refused, or what it asked a shell for could not be done."""
+        return is_failure(self.reply)
 
     @property
     def observation(self) -> Observation:
@@ -84,9 +84,10 @@ class SkillState:
         # Calls of one turn are announced with the first of them; the others get their replies without a new turn.
         beside, self.beside = self.beside, ()
         reply = yield replace(planned, beside=beside, reason=reason)
-        content = None if reply.is_error else content_of(reply)
+        failed = is_failure(reply)
+        content = None if failed else content_of(reply)
         if content is None:
-            self.wary = self.wary or (reply.is_error and self.is_trouble(planned, reply.text))
+            self.wary = self.wary or (failed and self.is_trouble(planned, reply.text))
             return HeardReply(planned, reply)
         schema, memory = self.documented(planned), self.memory
         shaped = named(content, schema, self.needed)

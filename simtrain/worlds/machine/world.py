@@ -16,6 +16,7 @@ from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.desk import Desk, Notes
 from simtrain.worlds.machine.describing import described
+from simtrain.worlds.machine.commands import PYTHON_COMMANDS
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
@@ -35,6 +36,8 @@ from simtrain.worlds.service.change_log import ChangeLog
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.forking import restored
 from simtrain.worlds.service.world import ServiceState
+
+_HAS_PYTHON = "select 1 as found from packages where host = :host and manager = 'apt' and name = 'python3'"
 
 
 class MachineWorld(MachineSetup):
@@ -167,7 +170,10 @@ class MachineState(ServiceState):
 
     def command_names(self) -> frozenset[str]:
         """Return the names of all commands."""
-        return names_of_commands() | self.world.spec.commands.keys()
+        names = names_of_commands() | self.world.spec.commands.keys()
+        if self.machine.python is not None and self.recorded(_HAS_PYTHON, {"host": self.machine.name}):
+            names |= PYTHON_COMMANDS.keys()
+        return frozenset(name for name in names if not name.startswith(("_", "/")))
 
     def awaits_more(self, script: str) -> bool:
         """Return whether a script is not complete."""

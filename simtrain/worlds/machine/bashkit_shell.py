@@ -329,4 +329,7 @@ def _in_words_of_bash(text: str) -> str:
 
 
 def _ending(error: str) -> Ending:
-    return next((ending for sign, ending in _ENDINGS if sign in error), "")
+    for sign, ending in _ENDINGS:
+        if sign in error:
+            return ending
+    return ""

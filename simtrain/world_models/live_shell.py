@@ -1,7 +1,5 @@
 """A real bash as an MCP server would answer for it: its replies are recorded, and replayed, as those of servers are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import perf_counter
 

@@ -4,8 +4,6 @@ The bash reads from a pipe and stays open, so that directory and variables last.
 command can know, on both of its streams.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

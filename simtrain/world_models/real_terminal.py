@@ -1,7 +1,5 @@
 """A real terminal behind a command that the user names, such as `docker exec -it box bash`: keystrokes in, its screen out."""
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import contextlib

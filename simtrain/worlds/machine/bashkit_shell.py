@@ -329,5 +329,7 @@ def _in_words_of_bash(text: str) -> str:
 
 
 def _ending(error: str) -> Ending:
-    none: Ending = ""
-    return next((ending for sign, ending in _ENDINGS if sign in error), none)
+    for sign, ending in _ENDINGS:
+        if sign in error:
+            return ending
+    return ""

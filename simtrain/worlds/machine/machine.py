@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
@@ -15,9 +15,6 @@ from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.sites import ServiceAnswer
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.invocation import Command
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
@@ -66,7 +63,7 @@ class Machine:
     ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
-    further: Mapping[str, Command] = field(default_factory=dict[str, "Command"])
+    further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
         """Return an independent copy for a fork of the episode, between two commands."""

@@ -15,8 +15,8 @@ from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.desk import Desk, Notes
-from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.commands import PYTHON_COMMANDS
+from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files

@@ -15,13 +15,13 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from shell_escapes import ATTEMPTS
 
 from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState, MachineWorld
+from tests.worlds.machine.shell_escapes import ATTEMPTS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="watches files by inotify")
 

@@ -51,7 +51,7 @@ NETWORK = {
     "ssh and scp": "ssh -p PORT 127.0.0.1 id; ssh -o ProxyCommand='cat CANARY' x; ssh -F CANARY x; ssh -i CANARY other id; scp CANARY other:/tmp/c; scp other:/etc/passwd CANARY; ssh other cat CANARY; ssh other 'cat /tmp/c'",
     "git over the net": "git clone http://127.0.0.1:PORT/x.git; git clone git://127.0.0.1:PORT/x; git clone ssh://127.0.0.1:PORT/x; git clone 'ext::sh -c cat% CANARY' e; git ls-remote http://localhost:PORT/",
     "names": "getent hosts localhost; dig localhost; nslookup localhost; host localhost; cat /etc/resolv.conf; ip addr; ifconfig; ss -lntp; netstat -an; arp",
-    "packages": "pip install --index-url http://127.0.0.1:PORT/simple x; pip install FOLDER; pip download x; sudo apt-get -o Acquire::http::Proxy=http://127.0.0.1:PORT update; sudo apt-get install -y CANARY; sudo dpkg -i CANARY; npm install x",
+    "packages": "pip install -i http://127.0.0.1:PORT/simple x; pip install FOLDER; pip download x; sudo apt-get -o Acquire::http::Proxy=http://127.0.0.1:PORT update; sudo apt-get install -y CANARY; sudo dpkg -i CANARY; npm install x",
 }  # fmt: skip
 
 PROCESSES = {

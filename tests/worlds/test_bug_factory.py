@@ -58,7 +58,7 @@ def test_tasks_are_proven_by_git_and_a_native_pytest(tasks: list[BugTask], tmp_p
     assert len(tasks) == 5
     assert len({task.operator for task in tasks}) == 5
     assert len({task.id for task in tasks}) == 5
-    for task in tasks[:2]:
+    for task in tasks[:1]:
         prove(task, written(tmp_path / task.id, SHOP))
 
 
@@ -90,19 +90,21 @@ def test_a_task_for_other_files_is_refused(tasks: list[BugTask]) -> None:
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_an_operator_changes_code_and_leaves_it_readable(name: str) -> None:
     found = 0
-    for path in (
-        "rota/rota/scheduler.py",
+    places = (
+        "rota/rota/reports.py",
+        "rota/rota/durations.py",
         "inkwell/inkwell/history.py",
-        "trellis/trellis/limits.py",
-        "rota/rota/jobs.py",
-    ):
+        "trellis/trellis/app.py",
+        "confit/confit/merge.py",
+    )
+    for path in places:
         source = SourceFile(path, (repository_folder("rota").parent / path).read_bytes())
         for splices in list(OPERATORS[name](source))[:12]:
             changed = source.spliced(splices)
             assert changed != source.content
             ast.parse(changed)
             found += 1
-    assert found or name == "wrong_unit"
+    assert found
 
 
 @pytest.mark.parametrize(
@@ -127,11 +129,11 @@ def test_an_operator_changes_code_and_leaves_it_readable(name: str) -> None:
                 "test_a.py": "def test_big(tmp_path):\n    with open(tmp_path / 'x', 'w') as file:\n"
                 "        for _ in range(1000):\n            file.write('x' * (1 << 20))\n"
             },
-            r"test_a\.py: test_big: the tests write more than 64 MiB to disk|test_a\.py: test_big: fails already",
+            r"the tests write more than 64 MiB to disk|test_a\.py: test_big: fails already",
         ),
         (
             {"test_a.py": "def test_loop():\n    while True:\n        pass\n"},
-            r"test_a\.py: test_loop: the tests compute for more than 3 s",
+            r"test_a\.py: test_loop: the tests compute for more than 0.6 s",
         ),
     ],
 )
@@ -139,7 +141,7 @@ def test_a_repository_that_is_no_start_is_refused_in_one_line(
     box: OpenSandbox, tmp_path: Path, files: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(InputError, match=problem) as raised:
-        open_factory(written(tmp_path, files), box, work=3)
+        open_factory(written(tmp_path, files), box, work=0.6)
     assert "\n" not in str(raised.value)
     assert raised.value.remedy or "no Python" not in problem
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -78,7 +78,7 @@ def test_a_history_follows_from_the_files_of_today(name: str) -> None:
     assert trees[-1].files == folder.texts
     dates = [tree.commit.date for tree in trees]
     assert dates == sorted(dates)
-    assert all(before.files != after.files for before, after in itertools.pairwise(trees))
+    assert all(before.files != after.files for before, after in pairwise(trees))
     assert all(any(path.startswith("tests/test_") for path in tree.files) for tree in trees)
     # Of the code alone, without tests and README.
     assert 400 <= sum(text.count("\n") for path, text in folder.texts.items() if path.startswith(f"{name}/")) <= 2000

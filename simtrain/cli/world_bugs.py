@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,8 +87,8 @@ def _report(place: Path, made: Yield, out: Path | None) -> JsonObject:
 
     operators: JsonObject = {}
     for name, candidates in made.candidates.items():
-        fates = made.fates.get(name, {})
-        counted = {fate: fates.get(fate, 0) for fate, _ in FATES}
+        fates = made.fates.get(name) or Counter[str]()
+        counted = {fate: fates[fate] for fate, _ in FATES}
         operators[name] = {"candidates": candidates, "kept": made.kept(name), **counted}
     functions = {task.function for task in made.tasks}
     return {

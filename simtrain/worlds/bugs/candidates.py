@@ -109,8 +109,8 @@ def _innermost(body: list[ast.stmt], line: int) -> ast.stmt | None:
         if not first <= line <= (node.end_lineno or first):
             continue
         for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            block = getattr(node, name, [])
-            for part in block if isinstance(block, list) else []:
+            block: list[ast.stmt | ast.ExceptHandler | ast.match_case] = getattr(node, name, [])
+            for part in block:
                 inner = _innermost([part] if isinstance(part, ast.stmt) else part.body, line)
                 if inner is not None:
                     return inner

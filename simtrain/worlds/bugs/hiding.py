@@ -59,4 +59,8 @@ def _cut(source: SourceFile, node: ast.stmt) -> Splice:
     """Return the splice that takes a definition out with the blank lines before it."""
     start, end = source.lines(node)
     before = source.content[:start].rstrip(b" \t\n")
+    if before.endswith(b":"):
+        # The first of its class: the blank lines behind it go as well.
+        while source.content[end : end + 1] == b"\n":
+            end += 1
     return Splice(len(before) + 1 if before else 0, end, "")

@@ -1,6 +1,6 @@
 """From a folder to tasks: reads it, finds its history, checks its tests, and makes what was asked for."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,11 +44,9 @@ def open_factory(
     seed: int = 0,
     jobs: int = 2,
     tests: tuple[str, ...] = (),
-    on_step: Callable[[str], None] = lambda step: None,
+    work: float = 60.0,
 ) -> BugFactory:
-    """Return the factory of a repository whose tests all pass. Raises InputError for any other."""
-    on_step("reading")
+    """Return the factory of a repository whose tests all pass, within `work` seconds of computing. Raises InputError for any other."""
     folder = read_folder(place)
     trees = trees_of(folder)
-    on_step("running the tests of the good code")
-    return BugFactory(healthy(folder, TestRunner(sandbox, tests)), trees, seed=seed, jobs=jobs)
+    return BugFactory(healthy(folder, TestRunner(sandbox, tests, work)), trees, seed=seed, jobs=jobs)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from simtrain.files.file_bytes import file_lines
+from simtrain.files.file_bytes import file_bytes
 from simtrain.files.file_model import FileModel
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
@@ -45,8 +45,12 @@ def task_lines(tasks: Iterable[BugTask]) -> bytes:
 
 def read_tasks(file: Path) -> list[BugTask]:
     """Read a file of tasks. Raises InputError with the line."""
+    try:
+        lines = file_bytes(file).splitlines()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=file) from None
     return [
         parse_line(BugTask, text, file=file, line=number, what="a task")
-        for number, text in enumerate(file_lines(file), start=1)
+        for number, text in enumerate(lines, start=1)
         if text.strip()
     ]

@@ -63,12 +63,15 @@ def dropped_condition(source: SourceFile) -> Iterator[tuple[Splice, ...]]:
     for node in source.nodes:
         if isinstance(node, ast.BoolOp):
             for place, value in enumerate(node.values):
+                beside = node.values[place - 1] if place else node.values[1]
+                first, second = (beside, value) if place else (value, beside)
+                # Brackets belong to the values within them, but not to their positions.
+                if source.between(first, second)[1].strip() not in ("and", "or"):
+                    continue
                 if place:
-                    yield (Splice(source.end(node.values[place - 1]), source.end(value), ""),)
+                    yield (Splice(source.end(beside), source.end(value), ""),)
                 else:
-                    yield (Splice(source.start(value), source.start(node.values[1]), ""),)
-        elif isinstance(node, ast.comprehension):
-            continue
+                    yield (Splice(source.start(value), source.start(beside), ""),)
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             for generator in node.generators:
                 if len(generator.ifs) == 1:

@@ -103,8 +103,22 @@ def wrong_number(source: SourceFile) -> Iterator[tuple[Splice, ...]]:
 
 def wrong_arithmetic(source: SourceFile) -> Iterator[tuple[Splice, ...]]:
     """A sum is a difference, a product a quotient, whole division leaves its rest out or in."""
-    signs = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/", ast.Mod: "//"}
-    written = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
+    signs: dict[type[ast.operator], str] = {
+        ast.Add: "-",
+        ast.Sub: "+",
+        ast.Mult: "/",
+        ast.Div: "*",
+        ast.FloorDiv: "/",
+        ast.Mod: "//",
+    }
+    written: dict[type[ast.operator], str] = {
+        ast.Add: "+",
+        ast.Sub: "-",
+        ast.Mult: "*",
+        ast.Div: "/",
+        ast.FloorDiv: "//",
+        ast.Mod: "%",
+    }
     for node in source.nodes:
         if isinstance(node, ast.BinOp) and type(node.op) in signs and not _of_text(node):
             start, between = source.between(node.left, node.right)

@@ -1,0 +1,205 @@
+"""The bug factory: its tasks are proven by git and a native pytest, its shares hold, and repositories that are no start are refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from broken_repositories import SHOP, prove, written
+from sandboxes import opened
+
+from simtrain.contracts.sandbox import OpenSandbox
+from simtrain.scenarios.repositories import repository_folder
+from simtrain.values.errors import InputError
+from simtrain.worlds.bugs.factory import FUNCTION_TASKS, OPERATOR_SHARE
+from simtrain.worlds.bugs.hiding import without_tests
+from simtrain.worlds.bugs.making import open_factory
+from simtrain.worlds.bugs.operators import OPERATORS
+from simtrain.worlds.bugs.source import SourceFile
+from simtrain.worlds.bugs.task import BugTask, read_tasks, task_lines
+from simtrain.worlds.repositories.folder import read_folder
+
+pytestmark = pytest.mark.slow
+
+SHIPPED = ("confit", "inkwell", "rota", "sieve", "trellis")
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[OpenSandbox]:
+    with opened("wasm") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("shop") / "shop", SHOP)
+
+
+@pytest.fixture(scope="module")
+def tasks(box: OpenSandbox, shop: Path) -> list[BugTask]:
+    return open_factory(shop, box, seed=3).make(5).tasks
+
+
+def hints(task: BugTask) -> list[str]:
+    """The lines of code that the reference patch writes or removes."""
+    changed = [
+        line[1:].strip() for line in task.fix.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
+    return [line for line in changed if len(line) > 12]
+
+
+def test_tasks_are_proven_by_git_and_a_native_pytest(tasks: list[BugTask], tmp_path: Path) -> None:
+    assert len(tasks) == 5
+    assert len({task.operator for task in tasks}) == 5
+    assert len({task.id for task in tasks}) == 5
+    for task in tasks[:1]:
+        prove(task, written(tmp_path / task.id, SHOP))
+
+
+def test_reports_tell_the_symptom_and_never_the_line(tasks: list[BugTask]) -> None:
+    for task in tasks:
+        assert task.report.startswith("# ")
+        assert "```python\n" in task.report
+        assert "print(" in task.report or "raise" in task.report or "error" in task.report
+        assert not any(line in task.report for line in hints(task))
+        assert task.function.partition("::")[0] not in task.report
+        assert task.operator not in task.report
+
+
+def test_tasks_are_written_and_read_back(tasks: list[BugTask], tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    file.write_bytes(task_lines(tasks))
+    assert read_tasks(file) == tasks
+    file.write_bytes(task_lines(tasks[:1]) + b'{"id": 5}\n')
+    with pytest.raises(InputError) as raised:
+        read_tasks(file)
+    assert (raised.value.line, raised.value.file) == (2, str(file))
+
+
+def test_a_task_for_other_files_is_refused(tasks: list[BugTask]) -> None:
+    with pytest.raises(InputError, match=f"setup of {tasks[0].id}: the patch does not apply"):
+        tasks[0].broken(dict.fromkeys(SHOP, "other\n"))
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_an_operator_changes_code_and_leaves_it_readable(name: str) -> None:
+    found = 0
+    places = ("rota/rota/jobs.py", "inkwell/inkwell/history.py", "trellis/trellis/limits.py", "confit/confit/merge.py")
+    for path in places:
+        source = SourceFile(path, (repository_folder("rota").parent / path).read_bytes())
+        for splices in list(OPERATORS[name](source))[:12]:
+            changed = source.spliced(splices)
+            assert changed != source.content
+            ast.parse(changed)
+            found += 1
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"a.py": "x = 1\n"}, "there are no tests"),
+        ({"README.md": "x\n"}, "there is no Python file"),
+        (
+            {"test_a.py": "def test_one():\n    assert 1 == 2\n"},
+            r"test_a\.py: test_one: fails already \(AssertionError",
+        ),
+        (
+            {"a.py": "def f(:\n", "test_a.py": "import a\n\ndef test_one():\n    pass\n"},
+            r"a\.py:1: Python 3\.14 of the sandbox cannot read it: invalid syntax",
+        ),
+        (
+            {"test_a.py": "import numpy\n\ndef test_one():\n    pass\n"},
+            r"test_a\.py: the tests cannot be collected: ModuleNotFoundError: No module named 'numpy'",
+        ),
+        (
+            {
+                "test_a.py": "def test_big(tmp_path):\n    with open(tmp_path / 'x', 'w') as file:\n"
+                "        for _ in range(1000):\n            file.write('x' * (1 << 20))\n"
+            },
+            r"the tests write more than 64 MiB to disk|test_a\.py: test_big: fails already",
+        ),
+        (
+            {"test_a.py": "def test_loop():\n    while True:\n        pass\n"},
+            r"test_a\.py: test_loop: the tests compute for more than 0.6 s",
+        ),
+    ],
+)
+def test_a_repository_that_is_no_start_is_refused_in_one_line(
+    box: OpenSandbox, tmp_path: Path, files: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem) as raised:
+        open_factory(written(tmp_path, files), box, work=0.6)
+    assert "\n" not in str(raised.value)
+    assert raised.value.remedy or "no Python" not in problem
+
+
+def test_the_command_says_what_is_wrong_and_ends_with_two(tmp_path: Path) -> None:
+    written(tmp_path, {"test_a.py": "def test_one():\n    assert False\n"})
+    command = [sys.executable, "-m", "simtrain", "world", "bugs"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"error: {tmp_path}/test_a.py: test_one: fails already" in done.stderr
+
+
+def test_hidden_tests_are_taken_out_of_their_files() -> None:
+    text = (
+        "import pytest\n\n\ndef test_a():\n    pass\n\n\n@pytest.mark.x\n@pytest.mark.y\ndef test_b():\n    pass\n\n\n"
+        "class TestC:\n    def test_d(self):\n        pass\n\n    def test_e(self):\n        pass\n\n\nclass TestF:\n"
+        "    def test_g(self):\n        pass\n"
+    )
+    files = {"t.py": text.encode()}
+    found = without_tests(files, ["t.py::test_b", "t.py::TestC::test_d", "t.py::TestF::test_g"])
+    assert found is not None
+    assert found["t.py"].decode() == (
+        "import pytest\n\n\ndef test_a():\n    pass\n\n\nclass TestC:\n    def test_e(self):\n        pass\n"
+    )
+    assert without_tests(files, ["t.py::test_none"]) is None
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_repositories_give_distinct_tasks_within_their_shares(
+    box: OpenSandbox, tmp_path: Path, name: str
+) -> None:
+    place = repository_folder(name)
+    made = open_factory(place, box, seed=11).make(10)
+    assert len(made.tasks) == 10
+    assert max(Counter(task.operator for task in made.tasks).values()) <= 10 // OPERATOR_SHARE
+    assert max(Counter(task.function for task in made.tasks).values()) <= FUNCTION_TASKS
+    assert len({task.setup for task in made.tasks}) == len({task.report for task in made.tasks}) == 10
+    texts = read_folder(place).texts
+    for task in made.tasks[:3]:
+        assert not any(line in task.report for line in hints(task))
+        prove(task, written(tmp_path / task.id, texts))
+
+
+@pytest.mark.full
+def test_the_same_seed_gives_the_same_bytes_whatever_runs_at_the_same_time(box: OpenSandbox, shop: Path) -> None:
+    first, second, other = (
+        open_factory(shop, box, seed=seed, jobs=jobs).make(6).tasks for seed, jobs in ((5, 1), (5, 4), (6, 4))
+    )
+    assert task_lines(first) == task_lines(second)
+    assert task_lines(first) != task_lines(other)
+
+
+@pytest.mark.full
+def test_the_yield_adds_up(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "simtrain", "world", "bugs", "rota", "--count", "5", "--json"]
+    out = tmp_path / "tasks.jsonl"
+    done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    tasks = read_tasks(out)
+    assert told["tasks"] == len(tasks) == 5
+    assert Counter(task.operator for task in tasks) == {
+        name: row["kept"] for name, row in told["operators"].items() if row["kept"]
+    }
+    for row in told["operators"].values():
+        assert sum(count for fate, count in row.items() if fate != "candidates") <= row["candidates"]

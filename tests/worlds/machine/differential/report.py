@@ -96,7 +96,7 @@ The engine runs in a thread with a large stack that the waiting thread watches: 
   between them and commands of the engine, bytes that are no UTF-8 are lost.
 - `git` needs the extra `simtrain[git]`. Without it, it is `command not found`.
 - A file has one name: `ln` without `-s` makes a copy.
-"""
+"""  # noqa: E501
 
 
 def main() -> None:

@@ -8,10 +8,9 @@ import sys
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Protocol
 
+from simtrain.contracts.queried import Queried
 from simtrain.values.errors import InputError
-from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
@@ -28,14 +27,6 @@ _OF_THE_RUN = sys.stdlib_module_names | {
 }
 STEERING = ("conftest.py", "**/conftest.py", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "sitecustomize.py")
 """Files by which a test run can be steered. They are put back as they were before hidden tests run."""
-
-
-class Queried(Protocol):
-    """A world, or a state of it."""
-
-    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        """Return the rows of one SELECT."""
-        ...
 
 
 def files_in(world: Queried, directory: str) -> dict[str, bytes]:

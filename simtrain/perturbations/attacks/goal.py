@@ -1,12 +1,13 @@
 """Attack goals: a call that the agent should make, or words that it should say, and a test whether it did."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from simtrain.contracts.queried import Queried
 from simtrain.files.file_model import FileModel
 from simtrain.files.json_schemas import properties_of
 from simtrain.files.templates import Value
@@ -17,12 +18,6 @@ from simtrain.values.types import JsonObject, JsonValue, ToolSpec
 from simtrain.worlds.sql_checks import holds
 
 Kind: TypeAlias = Literal["hijack", "exfiltrate", "misuse", "cross_tool"]
-
-
-class Queried(Protocol):
-    """Anything that answers a SELECT: a world or its state."""
-
-    def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]: ...
 
 
 class Goal(FileModel):

@@ -58,7 +58,7 @@ class BackgroundJob:
 
 
 @dataclass(slots=True)
-class Recording:
+class JobRecording:
     """A job that the engine is running: the machine as it was, and what the job has done so far."""
 
     command: str
@@ -87,7 +87,7 @@ class Jobs:
 
     def __init__(self, known: tuple[BackgroundJob, ...] = ()) -> None:
         self.known = known
-        self._recording: Recording | None = None
+        self._recording: JobRecording | None = None
         self._depth = 0
         # That of the machine, while the engine runs a job.
         self.deadline: float | None = None
@@ -118,7 +118,7 @@ class Jobs:
         if self._recording is None:
             if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
                 raise NoProcessLeft
-            self._recording = Recording(command, user, now, tree.copy())
+            self._recording = JobRecording(command, user, now, tree.copy())
         else:
             self._recording.started_within += 1
             if self._recording.started_within > MOST_PROCESSES:

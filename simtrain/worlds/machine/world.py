@@ -14,7 +14,7 @@ from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
 from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
-from simtrain.worlds.machine.coding.desk import Desk, Notes
+from simtrain.worlds.machine.coding.workbench import Notes, Workbench
 from simtrain.worlds.machine.commands import PYTHON_COMMANDS
 from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
@@ -81,8 +81,8 @@ class MachineState(ServiceState):
                     return self._run_command(request.arguments)
                 machine = self.machine
                 machine.settle()
-                desk = Desk(machine, machine.users[self.world.spec.user], self.directory, self._notes)
-                return answer_coding(desk, request.tool.name, request.arguments)
+                bench = Workbench(machine, machine.users[self.world.spec.user], self.directory, self._notes)
+                return answer_coding(bench, request.tool.name, request.arguments)
             except SimulatorFault:
                 raise
             except Exception as error:

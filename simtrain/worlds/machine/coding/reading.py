@@ -4,26 +4,26 @@ from difflib import get_close_matches
 from posixpath import basename, dirname, splitext
 
 from simtrain.values.types import JsonObject, Observation
-from simtrain.worlds.machine.coding.desk import Desk, Refusal
 from simtrain.worlds.machine.coding.tools import LONGEST_LINE, MOST_LINES
+from simtrain.worlds.machine.coding.workbench import ToolRefusal, Workbench
 
 _LARGEST = 256_000
 """Bytes of a file that is read as a whole."""
 _CUT = "... [truncated]"
 
 
-def read(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return the lines of a file. Raises Refusal for what is no text or not there, OSError for what may not be read."""
-    path = desk.path(str(arguments["file_path"]))
-    text, content = text_at(desk, path)
+def read(bench: Workbench, arguments: JsonObject) -> Observation:
+    """Return the lines of a file. Raises ToolRefusal for what is no text or not there, OSError for what may not be read."""
+    path = bench.path(str(arguments["file_path"]))
+    text, content = text_at(bench, path)
     lines = split(text)
     first, limit = int(arguments.get("offset") or 1), int(arguments.get("limit") or MOST_LINES)
     if "limit" not in arguments and "offset" not in arguments and len(content) > _LARGEST:
-        raise Refusal(
+        raise ToolRefusal(
             f"File content ({len(content)} bytes) exceeds maximum allowed size ({_LARGEST} bytes). Please use offset and limit "
             "parameters to read specific portions of the file, or use the grep tool to search for specific content."
         )
-    desk.note(path, content)
+    bench.note(path, content)
     shown = lines[first - 1 : first - 1 + limit]
     structured: JsonObject = {
         "file_path": path, "content": "".join(shown), "first_line": first, "lines": len(shown), "total_lines": len(lines),
@@ -40,11 +40,11 @@ def read(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(written, structured=structured)
 
 
-def text_at(desk: Desk, path: str) -> tuple[str, bytes]:
-    """Return the text and the bytes of a file. Raises Refusal or OSError."""
-    files = desk.files
+def text_at(bench: Workbench, path: str) -> tuple[str, bytes]:
+    """Return the text and the bytes of a file. Raises ToolRefusal or OSError."""
+    files = bench.files
     if not files.exists(path):
-        raise Refusal(f"File does not exist.{_nearest(desk, path)}")
+        raise ToolRefusal(f"File does not exist.{_nearest(bench, path)}")
     content = files.read(path)
     try:
         text = content.decode()
@@ -52,7 +52,7 @@ def text_at(desk: Desk, path: str) -> tuple[str, bytes]:
         text = "\0"
     if "\0" in text:
         kind = splitext(path)[1]
-        raise Refusal(
+        raise ToolRefusal(
             f"This tool cannot read binary files. The file appears to be a binary{f' {kind}' if kind else ''} file."
         )
     return text, content
@@ -74,11 +74,11 @@ def numbered(lines: list[str], first: int) -> str:
     return "\n".join(shown)
 
 
-def _nearest(desk: Desk, path: str) -> str:
+def _nearest(bench: Workbench, path: str) -> str:
     """Return a hint at a file of nearly the same name in the same directory."""
     folder = dirname(path)
     try:
-        names = desk.files.names(folder)
+        names = bench.files.names(folder)
     except OSError:
         return ""
     near = get_close_matches(basename(path), names, n=1, cutoff=0.6)

@@ -4,29 +4,29 @@ from shlex import quote
 
 from simtrain.values.types import JsonObject, JsonValue, Observation
 from simtrain.worlds.handlers.filesystem.globs import glob as pattern_of
-from simtrain.worlds.machine.coding.desk import Desk, Refusal, refused
+from simtrain.worlds.machine.coding.workbench import ToolRefusal, Workbench, refused
 
 MOST_FILES = 100
 MOST_LINES = 250
 _NOT_ENTERED = frozenset({".git", "__pycache__"})
 
 
-def glob(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return the files whose path fits a pattern, the last changed first. Raises Refusal, OSError."""
-    top = _top(desk, arguments)
+def glob(bench: Workbench, arguments: JsonObject) -> Observation:
+    """Return the files whose path fits a pattern, the last changed first. Raises ToolRefusal, OSError."""
+    top = _top(bench, arguments)
     pattern = str(arguments["pattern"])
     if pattern.startswith("/"):
         # As an absolute path: what stands before the first wildcard is where to look.
         fixed = pattern[: min((pattern.find(mark) for mark in "*?[{" if mark in pattern), default=len(pattern))]
         top = fixed.rpartition("/")[0] or "/"
         pattern = pattern[len(top) :].lstrip("/")
-        if not desk.files.is_directory(top):
+        if not bench.files.is_directory(top):
             return Observation("No files found", structured={"files": [], "truncated": False})
     fits = pattern_of(pattern)
-    if not desk.files.is_directory(top):
-        raise Refusal(f"Path is not a directory: {top}")
-    found = [path for path in _files(desk, top) if fits(path[len(top) :].lstrip("/"))]
-    found.sort(key=lambda path: (-desk.files.node(path, follow=False).modified, path))
+    if not bench.files.is_directory(top):
+        raise ToolRefusal(f"Path is not a directory: {top}")
+    found = [path for path in _files(bench, top) if fits(path[len(top) :].lstrip("/"))]
+    found.sort(key=lambda path: (-bench.files.node(path, follow=False).modified, path))
     more = len(found) > MOST_FILES
     shown: list[JsonValue] = list(found[:MOST_FILES])
     note = "\n(Results are truncated. Consider using a more specific path or pattern.)" if more else ""
@@ -34,10 +34,10 @@ def glob(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(text, structured={"files": shown, "truncated": more})
 
 
-def grep(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return what ripgrep finds. Raises Refusal."""
+def grep(bench: Workbench, arguments: JsonObject) -> Observation:
+    """Return what ripgrep finds. Raises ToolRefusal."""
     mode = str(arguments.get("output_mode") or "files_with_matches")
-    result = desk.run(f"{_command(desk, arguments, mode)} {quote(_top(desk, arguments))}")
+    result = bench.run(f"{_command(bench, arguments, mode)} {quote(_top(bench, arguments))}")
     if result.exit_code > 1:
         return refused(f"ripgrep failed: {result.stderr.strip()}")
     lines = result.stdout.splitlines()
@@ -59,7 +59,7 @@ def grep(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(text, structured=structured)
 
 
-def _command(desk: Desk, arguments: JsonObject, mode: str) -> str:
+def _command(bench: Workbench, arguments: JsonObject, mode: str) -> str:
     words = [
         "rg",
         "--sort",
@@ -93,16 +93,16 @@ def _command(desk: Desk, arguments: JsonObject, mode: str) -> str:
     return " ".join([*words, "-e", quote(str(arguments["pattern"])), "--"])
 
 
-def _top(desk: Desk, arguments: JsonObject) -> str:
-    path = desk.path(str(arguments.get("path") or "."))
-    if not desk.files.exists(path):
-        raise Refusal(f"Path does not exist: {path}")
+def _top(bench: Workbench, arguments: JsonObject) -> str:
+    path = bench.path(str(arguments.get("path") or "."))
+    if not bench.files.exists(path):
+        raise ToolRefusal(f"Path does not exist: {path}")
     return path
 
 
-def _files(desk: Desk, top: str) -> list[str]:
+def _files(bench: Workbench, top: str) -> list[str]:
     """Return the files below a directory, without those of git and of caches."""
-    files, found, waiting = desk.files, list[str](), [top]
+    files, found, waiting = bench.files, list[str](), [top]
     while waiting:
         folder = waiting.pop()
         try:

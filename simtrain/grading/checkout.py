@@ -30,7 +30,7 @@ STEERING = ("conftest.py", "**/conftest.py", "pyproject.toml", "pytest.ini", "to
 """Files by which a test run can be steered. They are put back as they were before hidden tests run."""
 
 
-class Queried(Protocol):
+class QueriedWorld(Protocol):
     """A world, or a state of it."""
 
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
@@ -38,7 +38,7 @@ class Queried(Protocol):
         ...
 
 
-def files_in(world: Queried, directory: str) -> dict[str, bytes]:
+def files_in(world: QueriedWorld, directory: str) -> dict[str, bytes]:
     """Return the files below a directory, by their paths in it, without caches and what belongs to git."""
     top = f"{directory.rstrip('/')}/"
     found: dict[str, bytes] = {}

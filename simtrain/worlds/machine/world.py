@@ -14,7 +14,7 @@ from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
 from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
-from simtrain.worlds.machine.coding.desk import Desk, Notes
+from simtrain.worlds.machine.coding.desk import CodingDesk, Notes
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Files
@@ -77,7 +77,7 @@ class MachineState(ServiceState):
                     return self._run_command(request.arguments)
                 machine = self.machine
                 machine.settle()
-                desk = Desk(machine, machine.users[self.world.spec.user], self.directory, self._notes)
+                desk = CodingDesk(machine, machine.users[self.world.spec.user], self.directory, self._notes)
                 return answer_coding(desk, request.tool.name, request.arguments)
             except SimulatorFault:
                 raise

@@ -25,7 +25,7 @@ _ERRORS = {
 """Names and texts of errors as Node.js words them, in which most coding agents are written."""
 
 
-class Refusal(Exception):
+class CodingRefusal(Exception):
     """A call that the tool refuses; its text is what the agent reads."""
 
 
@@ -42,7 +42,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CodingDesk:
     """The machine as the tools of one call see it: its files as the user's, the directory of the shell, the agent's notes."""
 
     machine: Machine
@@ -66,12 +66,12 @@ class Desk:
         self.notes.seen[self.files.real(path)] = _digest(content)
 
     def require_known(self, path: str, content: bytes) -> None:
-        """Raise Refusal unless the agent has read a file as it is now."""
+        """Raise CodingRefusal unless the agent has read a file as it is now."""
         seen = self.notes.seen.get(self.files.real(path))
         if seen is None:
-            raise Refusal("File has not been read yet. Read it first before writing to it.")
+            raise CodingRefusal("File has not been read yet. Read it first before writing to it.")
         if seen != _digest(content):
-            raise Refusal(
+            raise CodingRefusal(
                 "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it."
             )
 

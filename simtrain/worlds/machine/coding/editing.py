@@ -4,28 +4,28 @@ from difflib import unified_diff
 from posixpath import dirname
 
 from simtrain.values.types import JsonObject, Observation
-from simtrain.worlds.machine.coding.desk import Desk, Refusal
+from simtrain.worlds.machine.coding.desk import CodingDesk, CodingRefusal
 from simtrain.worlds.machine.coding.reading import numbered, split, text_at
 
 _AROUND = 4
 """Lines that are shown before and after an edit."""
 
 
-def edit(desk: Desk, arguments: JsonObject) -> Observation:
-    """Replace a text. Raises Refusal unless it stands in the file exactly once, or at all with `replace_all`; OSError."""
+def edit(desk: CodingDesk, arguments: JsonObject) -> Observation:
+    """Replace a text. Raises CodingRefusal unless it stands in the file exactly once, or at all with `replace_all`; OSError."""
     path = desk.path(str(arguments["file_path"]))
     old, new = str(arguments["old_string"]), str(arguments["new_string"])
     if old == new:
-        raise Refusal("No changes to make: old_string and new_string are exactly the same.")
+        raise CodingRefusal("No changes to make: old_string and new_string are exactly the same.")
     if not old:
         return _made(desk, path, new)
     text, content = text_at(desk, path)
     desk.require_known(path, content)
     count = text.count(old)
     if count == 0:
-        raise Refusal(f"String to replace not found in file.\nString: {old}")
+        raise CodingRefusal(f"String to replace not found in file.\nString: {old}")
     if count > 1 and not arguments.get("replace_all"):
-        raise Refusal(
+        raise CodingRefusal(
             f"Found {count} matches of the string to replace, but replace_all is false. To replace all occurrences, set replace_all "
             "to true. To replace only one occurrence, please provide more context to uniquely identify the instance.\n"
             f"String: {old}"
@@ -43,8 +43,8 @@ def edit(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(f"{said}\n{numbered(snippet, max(0, first - _AROUND) + 1)}", structured=changed)
 
 
-def write(desk: Desk, arguments: JsonObject) -> Observation:
-    """Write a whole file. Raises Refusal for one that is there and was not read, OSError."""
+def write(desk: CodingDesk, arguments: JsonObject) -> Observation:
+    """Write a whole file. Raises CodingRefusal for one that is there and was not read, OSError."""
     path, text = desk.path(str(arguments["file_path"])), str(arguments["content"])
     if not desk.files.exists(path):
         return _made(desk, path, text)
@@ -62,15 +62,15 @@ def diff(path: str, before: str, after: str) -> str:
     return "".join(part if part.endswith("\n") else f"{part}\n\\ No newline at end of file\n" for part in parts)
 
 
-def _made(desk: Desk, path: str, text: str) -> Observation:
+def _made(desk: CodingDesk, path: str, text: str) -> Observation:
     if desk.files.exists(path) and text_at(desk, path)[0]:
-        raise Refusal("Cannot create new file - file already exists.")
+        raise CodingRefusal("Cannot create new file - file already exists.")
     _put(desk, path, text)
     changed: JsonObject = {"file_path": path, "replacements": 1, "created": True, "diff": diff(path, "", text)}
     return Observation(f"File created successfully at: {path}", structured=changed)
 
 
-def _put(desk: Desk, path: str, text: str) -> None:
+def _put(desk: CodingDesk, path: str, text: str) -> None:
     content = text.encode()
     folder = dirname(path)
     if not desk.files.exists(folder):

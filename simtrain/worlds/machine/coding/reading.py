@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from posixpath import basename, dirname, splitext
 
 from simtrain.values.types import JsonObject, Observation
-from simtrain.worlds.machine.coding.desk import Desk, Refusal
+from simtrain.worlds.machine.coding.desk import CodingDesk, CodingRefusal
 from simtrain.worlds.machine.coding.tools import LONGEST_LINE, MOST_LINES
 
 _LARGEST = 256_000
@@ -12,14 +12,14 @@ _LARGEST = 256_000
 _CUT = "... [truncated]"
 
 
-def read(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return the lines of a file. Raises Refusal for what is no text or not there, OSError for what may not be read."""
+def read(desk: CodingDesk, arguments: JsonObject) -> Observation:
+    """Return the lines of a file. Raises CodingRefusal for what is no text or not there, OSError for what may not be read."""
     path = desk.path(str(arguments["file_path"]))
     text, content = text_at(desk, path)
     lines = split(text)
     first, limit = int(arguments.get("offset") or 1), int(arguments.get("limit") or MOST_LINES)
     if "limit" not in arguments and "offset" not in arguments and len(content) > _LARGEST:
-        raise Refusal(
+        raise CodingRefusal(
             f"File content ({len(content)} bytes) exceeds maximum allowed size ({_LARGEST} bytes). Please use offset and limit "
             "parameters to read specific portions of the file, or use the grep tool to search for specific content."
         )
@@ -40,11 +40,11 @@ def read(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(written, structured=structured)
 
 
-def text_at(desk: Desk, path: str) -> tuple[str, bytes]:
-    """Return the text and the bytes of a file. Raises Refusal or OSError."""
+def text_at(desk: CodingDesk, path: str) -> tuple[str, bytes]:
+    """Return the text and the bytes of a file. Raises CodingRefusal or OSError."""
     files = desk.files
     if not files.exists(path):
-        raise Refusal(f"File does not exist.{_nearest(desk, path)}")
+        raise CodingRefusal(f"File does not exist.{_nearest(desk, path)}")
     content = files.read(path)
     try:
         text = content.decode()
@@ -52,7 +52,7 @@ def text_at(desk: Desk, path: str) -> tuple[str, bytes]:
         text = "\0"
     if "\0" in text:
         kind = splitext(path)[1]
-        raise Refusal(
+        raise CodingRefusal(
             f"This tool cannot read binary files. The file appears to be a binary{f' {kind}' if kind else ''} file."
         )
     return text, content
@@ -74,7 +74,7 @@ def numbered(lines: list[str], first: int) -> str:
     return "\n".join(shown)
 
 
-def _nearest(desk: Desk, path: str) -> str:
+def _nearest(desk: CodingDesk, path: str) -> str:
     """Return a hint at a file of nearly the same name in the same directory."""
     folder = dirname(path)
     try:

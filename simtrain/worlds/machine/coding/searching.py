@@ -4,15 +4,15 @@ from shlex import quote
 
 from simtrain.values.types import JsonObject, JsonValue, Observation
 from simtrain.worlds.handlers.filesystem.globs import glob as pattern_of
-from simtrain.worlds.machine.coding.desk import Desk, Refusal, refused
+from simtrain.worlds.machine.coding.desk import CodingDesk, CodingRefusal, refused
 
 MOST_FILES = 100
 MOST_LINES = 250
 _NOT_ENTERED = frozenset({".git", "__pycache__"})
 
 
-def glob(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return the files whose path fits a pattern, the last changed first. Raises Refusal, OSError."""
+def glob(desk: CodingDesk, arguments: JsonObject) -> Observation:
+    """Return the files whose path fits a pattern, the last changed first. Raises CodingRefusal, OSError."""
     top = _top(desk, arguments)
     pattern = str(arguments["pattern"])
     if pattern.startswith("/"):
@@ -24,7 +24,7 @@ def glob(desk: Desk, arguments: JsonObject) -> Observation:
             return Observation("No files found", structured={"files": [], "truncated": False})
     fits = pattern_of(pattern)
     if not desk.files.is_directory(top):
-        raise Refusal(f"Path is not a directory: {top}")
+        raise CodingRefusal(f"Path is not a directory: {top}")
     found = [path for path in _files(desk, top) if fits(path[len(top) :].lstrip("/"))]
     found.sort(key=lambda path: (-desk.files.node(path, follow=False).modified, path))
     more = len(found) > MOST_FILES
@@ -34,8 +34,8 @@ def glob(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(text, structured={"files": shown, "truncated": more})
 
 
-def grep(desk: Desk, arguments: JsonObject) -> Observation:
-    """Return what ripgrep finds. Raises Refusal."""
+def grep(desk: CodingDesk, arguments: JsonObject) -> Observation:
+    """Return what ripgrep finds. Raises CodingRefusal."""
     mode = str(arguments.get("output_mode") or "files_with_matches")
     result = desk.run(f"{_command(desk, arguments, mode)} {quote(_top(desk, arguments))}")
     if result.exit_code > 1:
@@ -59,7 +59,7 @@ def grep(desk: Desk, arguments: JsonObject) -> Observation:
     return Observation(text, structured=structured)
 
 
-def _command(desk: Desk, arguments: JsonObject, mode: str) -> str:
+def _command(desk: CodingDesk, arguments: JsonObject, mode: str) -> str:
     words = [
         "rg",
         "--sort",
@@ -93,14 +93,14 @@ def _command(desk: Desk, arguments: JsonObject, mode: str) -> str:
     return " ".join([*words, "-e", quote(str(arguments["pattern"])), "--"])
 
 
-def _top(desk: Desk, arguments: JsonObject) -> str:
+def _top(desk: CodingDesk, arguments: JsonObject) -> str:
     path = desk.path(str(arguments.get("path") or "."))
     if not desk.files.exists(path):
-        raise Refusal(f"Path does not exist: {path}")
+        raise CodingRefusal(f"Path does not exist: {path}")
     return path
 
 
-def _files(desk: Desk, top: str) -> list[str]:
+def _files(desk: CodingDesk, top: str) -> list[str]:
     """Return the files below a directory, without those of git and of caches."""
     files, found, waiting = desk.files, list[str](), [top]
     while waiting:

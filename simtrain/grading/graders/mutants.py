@@ -1,7 +1,5 @@
 """Check the tests that an agent wrote by the faults that they find."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import ClassVar
@@ -18,7 +16,7 @@ from simtrain.worlds.machine.python_sandbox import require_sandbox
 
 
 class Mutants(Grader):
-    """The share of mutants that the tests in some files kill: one of them fails on the mutant. 0 if one fails on the code itself.
+    """The share of mutants that the agent's tests kill: one fails on the mutant. 0 if one fails on the code itself.
 
     The tests are those that the agent left; all else in the repository is as it was. A mutant is the code with one text replaced.
     Tests are tried on the code with a remark at its end, so that those which read it as text earn nothing.
@@ -34,7 +32,7 @@ class Mutants(Grader):
 
     directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
     mutants: str = Field(
-        description="SELECT over the initial world: `name`, `path`, `code` that stands there, and `mutant` for it."
+        description="SELECT over the initial world: `name`, `path`, `code` that is there, and `mutant` for it."
     )
     tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files with the agent's tests.")
     sandbox: str = Field("wasm", description="Where the tests run.")

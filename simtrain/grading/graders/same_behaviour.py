@@ -1,7 +1,5 @@
 """Check that a repository does the same as before, by running one program over it before and after."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import ClassVar
@@ -18,9 +16,9 @@ from simtrain.worlds.machine.python_sandbox import require_sandbox
 
 
 class SameBehaviour(Grader):
-    """1 if a program that calls the repository with generated inputs prints the same over it as it began and as it ended, else 0.
+    """1 if a hidden program prints the same over the repository as it began and as it ended, else 0.
 
-    The program is hidden from the agent and runs in the sandbox. A gate unless the rubric says otherwise.
+    The program calls the repository with generated inputs, and runs in the sandbox. A gate unless the rubric says otherwise.
     """
 
     example: ClassVar[JsonObject] = {

@@ -1,7 +1,5 @@
 """Check a repository by running its tests, with hidden ones beside them, in the sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import ClassVar

@@ -6,7 +6,7 @@ from typing import Protocol
 from simtrain.values.types import JsonObject, JsonValue
 
 
-class Recording(Protocol):
+class RecordedState(Protocol):
     """A state whose tables commands read and write within a call."""
 
     def record(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> int:
@@ -23,7 +23,7 @@ class StateRecords:
 
     __slots__ = ("_state",)
 
-    def __init__(self, state: Recording) -> None:
+    def __init__(self, state: RecordedState) -> None:
         self._state = state
 
     def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:

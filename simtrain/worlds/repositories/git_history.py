@@ -7,7 +7,7 @@ from typing import Any
 from simtrain.values.clock import stamp
 from simtrain.values.errors import InputError
 from simtrain.values.extras import require
-from simtrain.worlds.repositories.history import Commit, CommittedTree
+from simtrain.worlds.repositories.history import CommittedTree, PastCommit
 
 MOST_COMMITS = 200
 """So many commits back from HEAD are looked at: older ones hardly ever fit today's files."""
@@ -33,7 +33,7 @@ def git_trees(place: Path) -> list[CommittedTree]:
         walker.simplify_first_parent()
         for one in islice(walker, MOST_COMMITS):
             author = f"{one.author.name} <{one.author.email}>"
-            told = Commit(author=author, date=stamp(one.commit_time), message=one.message.strip() or "(no message)")
+            told = PastCommit(author=author, date=stamp(one.commit_time), message=one.message.strip() or "(no message)")
             found.append(CommittedTree(told, _files(one.tree, "", seen)))
         return found[::-1]
     except (pygit2.GitError, KeyError, ValueError) as error:

@@ -12,7 +12,7 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.repositories.patches import applied
 
 
-class Commit(FileModel):
+class PastCommit(FileModel):
     """One commit: the files that it added, which later commits have changed into what they are today, and its patch to others."""
 
     author: str = Field(min_length=1, description="The author, as `Name <address>`.")
@@ -30,14 +30,14 @@ class Commit(FileModel):
 class History(FileModel):
     """A `NAME.history.yaml` beside the folder NAME: all commits, the oldest first."""
 
-    commits: list[Commit] = Field(min_length=1)
+    commits: list[PastCommit] = Field(min_length=1)
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedTree:
     """A commit, and the text files as it left them."""
 
-    commit: Commit
+    commit: PastCommit
     files: dict[str, str]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -82,6 +83,29 @@ def test_a_history_follows_from_the_files_of_today(name: str) -> None:
     assert all(any(path.startswith("tests/test_") for path in tree.files) for tree in trees)
     # Of the code alone, without tests and README.
     assert 400 <= sum(text.count("\n") for path, text in folder.texts.items() if path.startswith(f"{name}/")) <= 2000
+
+
+def test_the_history_of_a_git_folder_is_read_without_git(tmp_path: Path) -> None:
+    trees = trees_of(read_folder(repository_folder("rota")))[:4]
+    folder = tmp_path / "rota"
+    folder.mkdir()
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=Ann", "-c", "user.email=ann@rota.example"]
+        subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    for tree in trees:
+        written(folder, tree.files)
+        git("add", "-A")
+        git("commit", "-qm", tree.commit.message)
+    # What git itself would run when it looks at the folder.
+    git("config", "core.fsmonitor", f"touch {tmp_path}/ran")
+    found = trees_of(read_folder(folder))
+    assert [tree.commit.subject for tree in found] == [tree.commit.subject for tree in trees]
+    for tree, good in zip(found, trees, strict=True):
+        assert tree.files == {path: text for path, text in good.files.items() if path.endswith(".py")}
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.full

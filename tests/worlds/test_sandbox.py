@@ -35,6 +35,11 @@ def test_a_command_a_script_a_module_and_standard_input_are_run(box: OpenSandbox
     assert said(python(box, "-c", "print(input('name? '))", stdin="Ann\n")) == "name? Ann\n"
 
 
+def test_encodings_other_than_utf_8_can_be_used(box: OpenSandbox) -> None:
+    code = "import codecs; print('é'.encode('unicode_escape'), 'é'.encode('cp1252'), codecs.encode(b'a', 'hex'))"
+    assert said(python(box, "-c", code)) == "b'\\\\xe9' b'\\xe9' b'61'\n"
+
+
 def test_errors_read_as_at_a_shell(box: OpenSandbox) -> None:
     files = {"bad.py": "def half(x):\n    return x / 0\n\nhalf(1) + 1\n"}
     failed = python(box, "bad.py", files=files)

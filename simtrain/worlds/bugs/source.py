@@ -20,7 +20,7 @@ class Splice:
 
 
 @dataclass(frozen=True, slots=True)
-class MutationSite:
+class CodeSite:
     """Where a node stands: the functions around it, from outside in, and the classes."""
 
     functions: tuple[Function, ...]
@@ -103,10 +103,10 @@ class SourceFile:
             yield found
             found = self._parents.get(found)
 
-    def site(self, node: ast.AST) -> MutationSite:
+    def site(self, node: ast.AST) -> CodeSite:
         """Return the functions and classes around a node."""
         around = list(self.parents(node))[::-1]
-        return MutationSite(
+        return CodeSite(
             tuple(one for one in around if isinstance(one, Function)),
             tuple(one for one in around if isinstance(one, ast.ClassDef)),
         )

@@ -63,7 +63,7 @@ class Lines:
         return found
 
 
-class RunWatch:
+class Teller:
     """A plug-in of pytest that writes what happens."""
 
     def __init__(self, request, out, root):
@@ -128,7 +128,7 @@ def main(request_file, out_file):
     with open(request_file) as opened:
         request = json.load(opened)
     with open(out_file, "w") as out:
-        watch = RunWatch(request, out, os.getcwd())
+        watch = Teller(request, out, os.getcwd())
         plain = ["-q", "--tb=no", "--assert=plain", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly"]
         code = pytest.main([*plain, *request["arguments"], *(request["ids"] or [])], plugins=[watch])
         watch.write(code=int(code))

@@ -23,7 +23,7 @@ from simtrain.worlds.machine.host_texts import HostTexts
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
-from simtrain.worlds.machine.spec import CommitSource, DiskSource, RepositorySource, byte_count
+from simtrain.worlds.machine.spec import DiskSource, MachineCommit, MachineRepository, byte_count
 from simtrain.worlds.service.database import Database, Mode
 
 _PERSON = re.compile(r"(?P<name>[^<>\n]*[^<>\s]) <(?P<mail>[^<>\s]+)>")
@@ -54,7 +54,7 @@ class RepositoryMaker:
         )
         self._machine.peers = {texts.name: self._machine}
 
-    def make(self, source: RepositorySource, place: Place) -> None:
+    def make(self, source: MachineRepository, place: Place) -> None:
         """Make a repository, or one for each row of `each`. Raises InputError with the place in the file."""
         for values in self.texts.rows_of(source.each, {}, place):
             _Making(self, source, values, place).make()
@@ -104,7 +104,7 @@ class RepositoryMaker:
 class _Making:
     """One repository in the making: its files as the owner sees them, and the last commit's author and date."""
 
-    def __init__(self, maker: RepositoryMaker, source: RepositorySource, values: JsonObject, place: Place) -> None:
+    def __init__(self, maker: RepositoryMaker, source: MachineRepository, values: JsonObject, place: Place) -> None:
         self.maker, self.source, self.values, self.place = maker, source, values, place
         self.texts = maker.texts
         self.path = normpath(self.texts.text(source.path, values, (*place, "path")))
@@ -130,7 +130,7 @@ class _Making:
             self.moment = (self.moment[0] + _PAUSE, self.moment[1])
             self._leave(step, (*self.place, "then", number))
 
-    def _date(self, commit: CommitSource, values: JsonObject, place: Place) -> None:
+    def _date(self, commit: MachineCommit, values: JsonObject, place: Place) -> None:
         author = self.texts.text(commit.author or self.source.author or "", values, (*place, "author"))
         person = _PERSON.fullmatch(author)
         if person is None:
@@ -144,7 +144,7 @@ class _Making:
         except InputError as error:
             raise self.texts.error((*place, "date"), error.problem, error.remedy) from None
 
-    def _commit(self, commit: CommitSource, values: JsonObject, place: Place) -> None:
+    def _commit(self, commit: MachineCommit, values: JsonObject, place: Place) -> None:
         self._check_out(commit, values, place)
         message = self.texts.text(commit.message, values, (*place, "message"))
         other = self._told(commit.merge, values, (*place, "merge"))
@@ -164,7 +164,7 @@ class _Making:
         if tag is not None:
             self._git(["tag", tag], (*place, "tag"))
 
-    def _check_merge(self, commit: CommitSource, place: Place) -> None:
+    def _check_merge(self, commit: MachineCommit, place: Place) -> None:
         if self.repository.text("MERGE_HEAD") is None:
             raise self.texts.error((*place, "merge"), "there is nothing to merge")
         conflicts = sorted(self.repository.conflicts())
@@ -175,7 +175,7 @@ class _Making:
                 "write under `files` what they become",
             )
 
-    def _check_out(self, commit: CommitSource, values: JsonObject, place: Place) -> None:
+    def _check_out(self, commit: MachineCommit, values: JsonObject, place: Place) -> None:
         start = self._told(commit.start, values, (*place, "from"))
         branch = self._told(commit.branch, values, (*place, "branch"))
         if branch is None:

@@ -79,7 +79,7 @@ class FileSource(FileModel):
         return self
 
 
-class CommitSource(FileModel):
+class MachineCommit(FileModel):
     """A commit of a repository, or one for each row of `each`. All texts may have {{ column }} of the rows."""
 
     each: str | None = Field(default=None, description="SELECT over the world: one commit for each of its rows.")
@@ -100,7 +100,7 @@ class CommitSource(FileModel):
     tag: str | None = Field(default=None, description="A tag on the commit.")
 
     @model_validator(mode="after")
-    def _changes_something(self) -> CommitSource:
+    def _changes_something(self) -> MachineCommit:
         if not self.files and self.merge is None:
             raise ValueError("a commit has `files` or a `merge`")
         for path in self.executable:
@@ -109,7 +109,7 @@ class CommitSource(FileModel):
         return self
 
 
-class RepositorySource(FileModel):
+class MachineRepository(FileModel):
     """A git repository, or one for each row of `each`: its commits, and how it was left."""
 
     path: str = Field(pattern=r"^/", description="Absolute path of the working tree; {{ column }} of a row of `each`.")
@@ -118,7 +118,7 @@ class RepositorySource(FileModel):
     group: str | None = None
     branch: str = Field(default="main", description="The branch that it begins with.")
     author: str | None = Field(default=None, description="`Name <mail>` of all commits that name no other.")
-    commits: list[CommitSource] = Field(min_length=1)
+    commits: list[MachineCommit] = Field(min_length=1)
     then: list[str | dict[str, str | None]] = Field(
         default_factory=list[str | dict[str, str | None]],
         description="How it was left: command lines of git without the word git, and files written but not committed.",
@@ -230,7 +230,7 @@ class HostSource(FileModel):
 
     users: dict[Annotated[str, Field(pattern=USER)], UserSource] = Field(default_factory=dict[str, UserSource])
     files: list[FileSource] = Field(default_factory=list[FileSource])
-    repositories: list[RepositorySource] = Field(default_factory=list[RepositorySource])
+    repositories: list[MachineRepository] = Field(default_factory=list[MachineRepository])
     databases: list[DatabaseSource] = Field(default_factory=list[DatabaseSource])
     processes: list[ProcessSource] = Field(default_factory=list[ProcessSource])
     services: dict[str, UnitSource] = Field(default_factory=dict[str, UnitSource])

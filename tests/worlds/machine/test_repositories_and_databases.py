@@ -204,9 +204,9 @@ def test_sql_looks_into_a_database_file_as_commands_have_left_it() -> None:
         ("message: Join, ", "", "repositories[0].commits[3].message"),
         ("owner: bob", "owner: carl", "databases[0].owner: there is no user 'carl' on oak; add it under `users`"),
         ("age: {int: [20, 60]}", "age: {int: [120, 160]}", "databases[0].rows.people.with: row 1 of 'people' is refused by the schema"),
-        ("create table info (project", "create tabel info (project", "databases[0].schema: the statement fails"),
+        ("create table info (project", "create tables info (project", "databases[0].schema: the statement fails"),
         ("select id, note as text", "select id, note", "databases[0].copy.notes: the table 'notes' has no column 'note'; it has id, text"),
-        ("insert into info values (:name)", "insert into info values (:nam)", "databases[0].after[0]: the statement fails"),
+        ("insert into info values (:name)", "insert into info values (:other)", "databases[0].after[0]: the statement fails"),
         ("select id, note as text", "select id, not as text", "databases[0].copy.notes: the SQL fails"),
     ],
 )  # fmt: skip

@@ -81,7 +81,7 @@ def page(listed: Comparison, made: Comparison) -> str:
 _TAIL = """
 ## What cannot get out
 
-84 command lines try to reach the host: its files, environment, network, processes and memory, by links, redirections, `/proc`, `exec`,
+82 command lines try to reach the host: its files, environment, network, processes and memory, by links, redirections, `/proc`, `exec`,
 `curl`, `ssh`, git, sqlite3, awk, sed, jq, make, tar and every other way that was thought of. What is checked is outside: a file with a
 secret, watched by inotify, whose folder nobody may open or change; a secret in the environment; two sockets that listen; a process that
 must live on; Python's audit events; and the next episode, which must find what the first one found.

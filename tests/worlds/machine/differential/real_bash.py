@@ -40,6 +40,8 @@ def write_tree(tree: Tree, home: Path) -> None:
     """Write the files into a new folder."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True, mode=0o755)
+    # Temporary folders are private, and `ls -la` shows that of the folder above.
+    home.parent.chmod(0o755)
     for folder in tree.all_folders():
         (home / folder).mkdir(mode=0o755)
     for path, content in tree.contents().items():

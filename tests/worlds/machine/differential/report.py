@@ -81,13 +81,15 @@ def page(listed: Comparison, made: Comparison) -> str:
 _TAIL = """
 ## What cannot get out
 
-84 command lines try to reach the host: its files, environment, network, processes and memory, by links, redirections, `/proc`, `exec`, `curl`, `ssh`, git, sqlite3, awk, sed, jq, make, tar and every other way that was thought of. What is
-checked is outside: a file with a secret, watched by inotify, whose folder nobody may open or change; a secret in the environment; two sockets that listen; a process that must live on; Python's audit events; and the next episode, which must
-find what the first one found.
+82 command lines try to reach the host: its files, environment, network, processes and memory, by links, redirections, `/proc`, `exec`,
+`curl`, `ssh`, git, sqlite3, awk, sed, jq, make, tar and every other way that was thought of. What is checked is outside: a file with a
+secret, watched by inotify, whose folder nobody may open or change; a secret in the environment; two sockets that listen; a process that
+must live on; Python's audit events; and the next episode, which must find what the first one found.
 
     pytest -m "full or not full" tests/worlds/machine/test_shell_escapes.py
 
-The engine runs in a thread with a large stack that the waiting thread watches: what calls itself without end is a segmentation fault of the world, and the process of the host goes on.
+The engine runs in a thread with a large stack that the waiting thread watches: what calls itself without end is a segmentation fault of
+the world, and the process of the host goes on.
 
 ## Limits
 

@@ -98,7 +98,7 @@ the world, and the process of the host goes on.
   between them and commands of the engine, bytes that are no UTF-8 are lost.
 - `git` needs the extra `simtrain[git]`. Without it, it is `command not found`.
 - A file has one name: `ln` without `-s` makes a copy.
-"""  # noqa: E501
+"""
 
 
 def main() -> None:

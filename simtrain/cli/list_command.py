@@ -16,9 +16,10 @@ HELP = """List scenarios, worlds, packs and plug-ins of every kind.
 
 Names are looked up in the working folder, in the folders on SIMTRAIN_PATH, and
 among the built-in files; plug-ins also in entry points of other packages.
---json adds files, knobs and more. KIND is scenarios, worlds, perturbations, packs, agents,
-graders, exporters, world_models, paradigms, domains, world_kinds, sandboxes,
-transports, argument_styles or handlers.
+--json adds files, knobs and more; for tools and tables it builds every world.
+KIND is scenarios, worlds, perturbations, packs, agents, graders, exporters,
+world_models, paradigms, domains, world_kinds, sandboxes, transports,
+argument_styles or handlers.
 
 \b
 Examples:
@@ -26,7 +27,7 @@ Examples:
   simtrain list graders --json
 """
 
-COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "tools", "about")}
+COLUMNS = {"scenarios": ("name", "about"), "worlds": ("name", "kind", "about")}
 
 
 NAME = 45
@@ -47,14 +48,14 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print names and one line about each."""
-    from simtrain.cli.listing import packs, plugins, scenarios, worlds
+    from simtrain.cli.listing import packs, plugins, scenarios, world_files, worlds
     from simtrain.values.errors import InputError, nearest
 
     if kind not in KINDS:
         raise InputError(f"there is no kind {kind!r} to list", remedy=nearest(kind, KINDS))
     makers = {
         "scenarios": scenarios,
-        "worlds": worlds,
+        "worlds": worlds if as_json else world_files,
         "packs": packs,
         "perturbations": lambda: [*plugins("perturbations"), *packs()],
         "world_kinds": lambda: plugins("worlds"),
@@ -71,9 +72,8 @@ def command(
 
 
 def _shown(row: JsonObject, *, packs_alone: bool) -> JsonObject:
-    """Return a row for people: lists are counted, and packs, impossible families and other packages' plug-ins are marked."""
+    """Return a row for people: packs, impossible families and other packages' plug-ins are marked."""
 
     mark = "pack: " if "severity" in row and not packs_alone else "(impossible) " if row.get("impossible") else ""
-    counted: JsonObject = {name: len(row[name]) for name in ("tools",) if name in row}
     name = short(str(row["name"]), NAME) + (" +" if row.get("shipped") is False else "")
-    return {**row, **counted, "name": name, "about": f"{mark}{row['about']}"}
+    return {**row, "name": name, "about": f"{mark}{row['about']}"}

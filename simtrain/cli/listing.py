@@ -47,8 +47,18 @@ def scenarios() -> list[JsonObject]:
     return rows
 
 
+def world_files() -> list[JsonObject]:
+    """Return every world by name, as its file says; nothing is built. Raises InputError for a file that is no YAML."""
+    rows: list[JsonObject] = []
+    for name, path in names("worlds").items():
+        data = read_document(path).data
+        about = _first_line(str(data.get("description", "")))
+        rows.append({"name": name, "kind": data.get("kind"), "about": about, "file": str(path)})
+    return rows
+
+
 def worlds() -> list[JsonObject]:
-    """Return every world by name, even those that need an extra. Raises InputError for an invalid file."""
+    """Return every world by name, built, even those that need an extra. Raises InputError for an invalid file."""
     rows: list[JsonObject] = []
     for name, path in names("worlds").items():
         try:

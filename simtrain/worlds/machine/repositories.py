@@ -1,7 +1,5 @@
 """Git repositories of a machine, made from lists of commits when a world is built, by the same git that agents then use."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

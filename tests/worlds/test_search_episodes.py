@@ -166,6 +166,20 @@ BENDS_NO_SEARCH = {
     "read_only_disk": "a machine",
     "port_taken": "a machine",
     "clock_skew": "a machine",
+    "flaky_test": "a machine",
+    **dict.fromkeys(
+        (
+            "captcha",
+            "changed_buttons",
+            "cookie_wall",
+            "dark_pattern",
+            "error_page",
+            "lost_submit",
+            "popup",
+            "session_ended",
+        ),
+        "the pages of an app",
+    ),
 }
 
 

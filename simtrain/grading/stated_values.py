@@ -21,6 +21,7 @@ _CODE = re.compile(r"(?<!\w)[\w:./@+#-]*\d[\w:./@+#-]*")
 _CAPITAL = re.compile(r"(?<![.!?:\n])(?<![.!?:] )(?<!^)\b[A-Z][\w’'-]+(?: (?:of |the |and )?[A-Z][\w’'-]+)*")
 _RUN = re.compile(r"(?<![\w.])[-−+]?[$€£¥]?\d[\d.,:/\-–]*")
 _INTRODUCED = re.compile(r"(?:\b(?:is|are|was|were|be)|[:=])\s+(?:called |named )?[\"'`*“„]*$", re.IGNORECASE)
+_COMMITTED = re.compile(r"\s*(?:and |so )?(?:the|my) (?:answer|result)\b", re.IGNORECASE)
 _AROUND = " \t\n.,;:!?*_`'\"“”„"
 _BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,3}[.)])[ \t]+(.+)$", re.MULTILINE)
 _LEAD = re.compile(r"^.*(?::|\b(?:is|are|was|were))\s+", re.DOTALL | re.IGNORECASE)
@@ -55,7 +56,10 @@ def states(text: str, gold: str, *, prompt: str, exact: bool = False) -> bool:
         return not any(not _holds(known, rival) for rival in _CAPITAL.findall(rest))
     # A plain word can occur anywhere by chance: the sentence must end with it.
     before, after = sentence[: places[-1].start()], sentence[places[-1].end() :]
-    return not after.strip(_AROUND) and _INTRODUCED.search(before) is not None and "," not in before
+    if after.strip(_AROUND) or _INTRODUCED.search(before) is None:
+        return False
+    # Commas list words, unless the last part says that it is the answer.
+    return "," not in before or _COMMITTED.match(before.rpartition(",")[2]) is not None
 
 
 def stated_number(text: str, *, prompt: str) -> float | None:

@@ -20,6 +20,8 @@ from simtrain.worlds.machine.engine import TIMED_OUT, Finished
 
 MOST_OUTPUT = 4_000_000
 """Most bytes of output that are kept of a command line; the rest is read and dropped."""
+LONGEST_LINE = 2**20
+"""Bytes of a line that is still awaited whole."""
 _STARTING = 60.0
 """Seconds that a bash may take to start."""
 
@@ -122,21 +124,33 @@ class RealShell:
 
 
 async def _read(reader: StreamReader, mark: bytes, number: int, pieces: list[tuple[int, bytes]]) -> bytes | None:
-    """Add what a stream brings before a mark to `pieces`; return the rest of the mark's line, or None if the stream has ended."""
+    """Add what a stream brings before a mark to `pieces`; return the rest of the mark's line, or None if the stream has ended.
+
+    Lines are added whole, so that those of two streams do not run into one another.
+    """
     held, kept = b"", 0
-    while True:
-        chunk = await reader.read(2**16)
-        held += chunk
-        at = held.find(mark)
-        ready = held[: at if at >= 0 else len(held) - (_begun(mark, held) if chunk else 0)]
-        if ready and kept < MOST_OUTPUT:
-            pieces.append((number, ready))
-        kept += len(ready)
-        held = held[len(ready) :]
-        if at >= 0:
-            break
-        if not chunk:
-            return None
+
+    def add(size: int) -> None:
+        nonlocal held, kept
+        if size and kept < MOST_OUTPUT:
+            pieces.append((number, held[:size]))
+        kept += size
+        held = held[size:]
+
+    try:
+        while (at := held.find(mark)) < 0:
+            chunk = await reader.read(2**16)
+            if not chunk:
+                return None
+            held += chunk
+            if mark not in held:
+                whole = held.rfind(b"\n", 0, len(held) - _begun(mark, held)) + 1
+                add(whole if len(held) - whole < LONGEST_LINE else len(held) - len(mark))
+        add(at)
+    finally:
+        # The stream has ended, or the time is up: what has come until now was printed all the same.
+        if mark not in held:
+            add(len(held))
     while b"\n" not in held[len(mark) :]:
         chunk = await reader.read(2**16)
         if not chunk:

@@ -20,6 +20,7 @@ PROMPT = 'Aiko Hoang keeps opening tickets titled "Sync is down". Merge them by 
         ("It starts at 10:30.", "10:30"),
         ("The path is Office / Keys and Alarms.", "Office / Keys and Alarms"),
         ("The status is overdue.", "overdue"),
+        ("I am done, and the answer is overdue.", "overdue"),
         ("We merged everything on 2031-03-05; it starts on 2031-03-07.", "2031-03-07"),
     ],
 )
@@ -37,6 +38,7 @@ def test_a_sentence_that_names_the_value_and_no_other_states_it(said: str, gold:
         ("The ticket is T00645.", "T0064"),
         ("You will meet in Gristmill, Foghorn, Dovecote.", "Gristmill"),
         ("The status is paid, open, overdue.", "overdue"),
+        ("They are paid, open, and the last is overdue.", "overdue"),
         ("An overdue invoice is on the way.", "overdue"),
         ("It was Aiko Hoang, as asked by Bela Kiss.", "Aiko Hoang"),
         ("T0064 " * 200, "T0064"),

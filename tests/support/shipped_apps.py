@@ -145,15 +145,15 @@ def pattern_at(world: AppWorld, path: str) -> str | None:
     return found[0].pattern
 
 
-def reached(app: ShippedApp, world: AppWorld, state: AppState) -> list[str]:
-    """The addresses that the visitor of the agent's browser reaches by links, at most MOST_ALIKE of each screen, and one of no screen."""
+def reached(app: ShippedApp, world: AppWorld, state: AppState, *, most: int = MOST_ALIKE) -> list[str]:
+    """The addresses that the visitor of the agent's browser reaches by links, at most `most` of each screen, and one of no screen."""
     browser = state.browser
     waiting, found, seen = deque([world.start_page, *app.more]), ["/nowhere"], set[str]()
     alike: dict[str, int] = {}
     while waiting:
         address = waiting.popleft()
         pattern = pattern_at(world, urlsplit(address).path)
-        if pattern is None or address in seen or alike.get(pattern, 0) >= MOST_ALIKE:
+        if pattern is None or address in seen or alike.get(pattern, 0) >= most:
             continue
         seen.add(address)
         browser.goto(browser.origin + address)
@@ -176,7 +176,7 @@ def unreached(app: ShippedApp) -> list[str]:
     for user in (None, *app.visitors):
         state = world.open()
         signed_in(state, user)
-        for address in reached(app, world, state):
+        for address in reached(app, world, state, most=4):
             state.browser.goto(state.browser.origin + address)
             if state.browser.page.status == 200:
                 known.add(pattern_at(world, urlsplit(address).path) or "")

@@ -1,6 +1,7 @@
 """What perturbations of an app's pages share: which calls act on pages, what they ask of the site, and how pages are changed."""
 
 from functools import cache
+from typing import TypeGuard
 
 from simtrain.contracts.perturbation import Call
 from simtrain.contracts.request import Request
@@ -82,6 +83,16 @@ def can_change(app: AppState, reply: Observation) -> bool:
     """True if a reply shows a page of the site that can be changed: no error, no dialog that waits, no empty tab."""
     browser = app.browser
     return not reply.is_error and browser.dialog is None and not browser.choosing and browser.page.url != BLANK
+
+
+def can_be_covered(app: AppState | None, request: Request, reply: Observation) -> TypeGuard[AppState]:
+    """True if a call has shown a page over which nothing lies yet, and that can be changed."""
+    return app is not None and shows_page(request) and can_change(app, reply) and not is_covered(app)
+
+
+def cover_with_question(app: AppState, title: str, text: str, choices: str) -> None:
+    """Lay a question over the page in front: a heading, a sentence, and the elements to choose from as HTML."""
+    cover(app, f'aria-label="{title}"><h2>{title}</h2><p>{text}</p>{choices}')
 
 
 class OnPages(Catalogued):

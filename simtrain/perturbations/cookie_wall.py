@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.app_pages import OnPages, app_of, can_change, cover, is_covered, look, shows_page
+from simtrain.perturbations.app_pages import OnPages, app_of, can_be_covered, cover, is_covered, look
 from simtrain.values.types import Observation
 from simtrain.worlds.app.world import AppState
 
@@ -47,7 +47,7 @@ class CookieWall(OnPages):
         if call.memory.get("up") and before == _page(app) and not is_covered(app):
             call.memory["answered"] = True
             return reply
-        if not shows_page(call.request) or not can_change(app, reply) or is_covered(app):
+        if not can_be_covered(app, call.request, reply):
             return reply
         call.memory["up"] = True
         cover(app, _WALL)

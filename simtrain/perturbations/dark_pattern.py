@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.app_pages import OnPages, app_of, can_change, cover, is_covered, look, shows_page
+from simtrain.perturbations.app_pages import OnPages, app_of, can_be_covered, cover_with_question, look
 from simtrain.values.types import Observation
 
 _TRICKS = (
@@ -39,14 +39,13 @@ class DarkPattern(OnPages):
         """Lay the question over a form that a call shows."""
         reply = await proceed(call.request)
         app = app_of(call)
-        if app is None or not shows_page(call.request) or not can_change(app, reply) or is_covered(app):
+        if not can_be_covered(app, call.request, reply):
             return reply
         if app.browser.page.document.css_first("main form[method=post]") is None:
             return reply
         title, text, away, stay = call.rng.choose(_TRICKS)
-        cover(
-            app,
-            f'aria-label="{title}"><h2>{title}</h2><p>{text}</p><a href="{app.world.start_page}">{away}</a>'
-            f'<button type="button" data-dismiss>{stay}</button>',
-        )
+        cover_with_question(
+            app, title, text,
+            f'<a href="{app.world.start_page}">{away}</a><button type="button" data-dismiss>{stay}</button>',
+        )  # fmt: skip
         return self.signed(look(app, call.request))

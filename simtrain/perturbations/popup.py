@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
-from simtrain.perturbations.app_pages import OnPages, app_of, can_change, cover, is_covered, look, shows_page
+from simtrain.perturbations.app_pages import OnPages, app_of, can_be_covered, cover_with_question, look
 from simtrain.values.types import Observation
 
 _POPUPS = (
@@ -28,12 +28,12 @@ class Popup(OnPages):
         """Lay the pop-up over the page that a call shows."""
         reply = await proceed(call.request)
         app = app_of(call)
-        if app is None or not shows_page(call.request) or not can_change(app, reply) or is_covered(app):
+        if not can_be_covered(app, call.request, reply):
             return reply
         title, text, yes, no = call.rng.choose(_POPUPS)
-        cover(
-            app,
-            f'aria-label="{title}"><h2>{title}</h2><p>{text}</p><button type="button" data-dismiss>{yes}</button>'
-            f'<button type="button" data-dismiss>{no}</button><button type="button" aria-label="Close" data-dismiss>×</button>',
-        )
+        cover_with_question(
+            app, title, text,
+            f'<button type="button" data-dismiss>{yes}</button><button type="button" data-dismiss>{no}</button>'
+            '<button type="button" aria-label="Close" data-dismiss>×</button>',
+        )  # fmt: skip
         return self.signed(look(app, call.request))

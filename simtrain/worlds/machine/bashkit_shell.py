@@ -19,7 +19,7 @@ from simtrain.worlds.machine.bashkit_files import mounted
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
-from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times
+from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times, without_builtin
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.jobs import NoProcessLeft
@@ -180,7 +180,8 @@ class BashkitShell:
         machine = self._machine
         script = marked(script)
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.moment)}; "
-        before += FUNCTIONS if timed else ""
+        if timed:
+            before, script = before + FUNCTIONS, without_builtin(script)
         before += WAITING if "wait" in script else ""
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "

@@ -23,6 +23,8 @@ _NOW = int(instant(START))
         ("awk 'BEGIN {print systime()}'", str(_NOW)),
         ("""awk 'BEGIN {print strftime("%F (%H)"), strftime("%H:%M", systime() + 60)}'""", "2031-03-03 (09) 09:01"),
         ("echo x | xargs awk 'BEGIN {print systime()}'; gawk 'BEGIN {print systime()}'", f"{_NOW}\n{_NOW}"),
+        ("command awk 'BEGIN {print systime()}'; command -p jq -n now; command -v awk", f"{_NOW}\n{_NOW}\nawk"),
+        (r"builtin printf '%(%F)T\n' -1; command printf '%(%Y)T\n' -1; builtin command jq -n now", f"2031-03-03\n2031\n{_NOW}"),
         ("env nawk -f p.awk", f"2031-03-03 {_NOW}"),
         ("find p.awk -exec awk -f {} \\;", f"2031-03-03 {_NOW}"),
         ("jq -n now; jq -rn 'now | todate'; echo now > q; jq -n -f q", f"{_NOW}\n2031-03-03T09:00:00Z\n{_NOW}"),

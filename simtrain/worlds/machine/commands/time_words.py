@@ -12,13 +12,15 @@ from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 
 PRINTF, AWK, JQ, BASH = "_printf_with_times", "_awk_with_times", "_jq_with_times", "_bash_with_times"
 _AWK = (
-    """{name}() {{ case "$*" in *systime*|*strftime*|*srand*|*-f*) eval "command {name} $({by} "$@")";; """
-    """*) command {name} "$@";; esac; }}; """
+    """{name}() {{ case "$*" in *systime*|*strftime*|*srand*|*-f*) eval "builtin command {name} $({by} "$@")";; """
+    """*) builtin command {name} "$@";; esac; }}; """
 )
 _FUNCTIONS = {
     "printf": f"""printf() {{ case "$*" in *'%('*')T'*) eval "builtin printf $({PRINTF} "$@")";; *) builtin printf "$@";; esac; }}; """,
     "awk": "".join(_AWK.format(name=name, by=AWK) for name in ("awk", "gawk", "mawk", "nawk")),
-    "jq": f"""jq() {{ case "$*" in *now*|*-f*) eval "command jq $({JQ} "$@")";; *) command jq "$@";; esac; }}; """,
+    "jq": f"""jq() {{ case "$*" in *now*|*-f*) eval "builtin command jq $({JQ} "$@")";; *) builtin command jq "$@";; esac; }}; """,
+    # What is called by this word passes functions by.
+    "command": """command() { [ "$1" != -p ] || shift; case "$1" in awk|gawk|mawk|nawk|jq|printf) "$@";; *) builtin command "$@";; esac; }; """,
     # A shell within has no functions of the one around it.
     "bash": f"""bash() {{ eval "command bash $({BASH} "$@")"; }}; sh() {{ eval "command sh $({BASH} "$@")"; }}; """,
 }
@@ -26,6 +28,7 @@ _CONVERSION = re.compile(r"%(?:%|\(([^)]*)\)T|[-+ #0']*(\*|\d+)?(?:\.(\*|\d+))?[
 _ASKS = re.compile(rb"%\([^)\n]*\)T|\b(?:systime|strftime|srand)\s*\(")
 _LONGEST_SCRIPT = 100_000
 _CALL = re.compile(r"\b(systime|strftime|srand)\s*\(")
+_BUILTIN = re.compile(r"\bbuiltin\s+(?=(?:command|printf)\b)")
 _DEFAULT = '"%a %b %e %H:%M:%S %Z %Y"'
 
 
@@ -43,6 +46,11 @@ def content_asks_for_times(content: bytes) -> bool:
 
 FUNCTIONS = "".join(_FUNCTIONS.values())
 """For the beginning of the first line of a script that, or whose files, may ask for the time."""
+
+
+def without_builtin(script: str) -> str:
+    """Return a script without the word `builtin` where it would pass the functions by."""
+    return _BUILTIN.sub("", script)
 
 
 def bash_with_times(call: Invocation) -> Result:

@@ -1,4 +1,4 @@
-"""Cost of machine worlds: forks that read or write, many open episodes, a step of a shell and of a terminal, `bash -c` beside it."""
+"""Cost of machine worlds: forks, many open episodes, a step of a shell and of a terminal; the bare engine and `bash -c` beside it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from bashkit import Bash, ExecutionProfile
 from report import Figure, arguments, resident, show
 
 from simtrain import load_scenarios, rollout
@@ -201,13 +202,30 @@ def _beside_bash(world: MachineWorld, rounds: int) -> list[Figure]:
             for line in LINES:
                 _run(state, line)
 
+        def engine() -> None:
+            for line in LINES:
+                bare.execute_sync(line)
+
         ours()
-        mine, real = (_best(work, rounds) / len(LINES) * 1000 for work in (ours, theirs))
+        bare = _bare_engine(world)
+        mine, real, floor = (_best(work, rounds) / len(LINES) * 1000 for work in (ours, theirs, engine))
     return [
-        Figure("command line in an open shell", mine, "ms", 2.0, floor=real),
+        Figure("command line in an open shell", mine, "ms", 2.0, floor=floor),
+        Figure("  the same by the bare engine, over files of its own", floor, "ms"),
         Figure("  the same by `bash -c`", real, "ms"),
         Figure("  shell steps for one `bash -c`", real / mine, "x", 40.0, more=True),
     ]
+
+
+def _bare_engine(world: MachineWorld) -> Bash:
+    """Return a shell of bashkit with its own commands and files, and nothing of ours."""
+    nodes = world.hosts["tree"].base.nodes
+    files = {
+        path: node.content.decode() for path, node in nodes.items() if path.startswith("/srv/") and node.kind == "file"
+    }
+    bash = Bash(files={**files}, cwd="/srv/tree", profile=ExecutionProfile.Interactive)
+    assert bash.execute_sync("ls d3 | wc -l").stdout == "10\n"
+    return bash
 
 
 def _keystrokes(rounds: int) -> list[Figure]:

@@ -58,7 +58,9 @@ class _Reader:
             lead = text[begin:end][: len(text[begin:end]) - len(text[begin:end].lstrip())]
             told = quoted([" ".join(command.split())])
             ends = _ENDING if _LOOP.search(command) else ""
-            text = f"{text[:begin]}{lead}{{ {BEGIN} {told}; {ends}{command}; }} & {NAME} $!;{text[end + 1 :]}"
+            # Not run behind the engine's own `&`, which goes on with what follows at a `bash`, `eval` or `source`.
+            job = f"( {BEGIN} {told}; {ends}{command}; ) < /dev/null; (exit $?) & {NAME} $!;"
+            text = f"{text[:begin]}{lead}{job}{text[end + 1 :]}"
         return text
 
     def _step(self) -> None:

@@ -19,12 +19,18 @@ from simtrain.worlds.machine.bashkit_files import mounted
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
-from simtrain.worlds.machine.commands.time_words import FUNCTIONS, asks_for_times, content_asks_for_times, without_builtin
+from simtrain.worlds.machine.commands.time_words import (
+    FUNCTIONS,
+    asks_for_times,
+    content_asks_for_times,
+    without_builtin,
+)
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.jobs import NoProcessLeft
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
+from simtrain.worlds.machine.printed import Printed, in_order
 from simtrain.worlds.machine.problems import problem_text
 
 MOST_COMMANDS = 50_000
@@ -58,7 +64,7 @@ _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
 _SELF = re.compile(
     r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
 )
-_ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)")
+_ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ background jobs, \d+ nested\)")
 # What is put before a script, as `history` would tell it.
 _BEFORE = re.compile(
     rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:EPOCHREALTIME=[\d.]+; )?"
@@ -132,25 +138,32 @@ class BashkitShell:
         timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
         if self._machine.python is not None or timed:
             self._name_scripts(bash, script)
-        shown: list[tuple[str, str]] = []
-        begun = self._machine.clock.moment
-        self._machine.settle()
+        machine, level = self._machine, len(self._machine.running)
+        shown, ahead = list[Printed](), set[Printed]()
+        begun = machine.clock.moment
+        machine.settle()
 
         def show(stdout: str, stderr: str) -> None:
-            shown.append((stdout, stderr))
+            piece = Printed(machine.clock.moment, stdout, stderr)
+            shown.append(piece)
             if listen is not None:
                 listen(_in_words_of_bash(stdout + stderr))
+            elif machine.jobs.hear(piece, level=level):
+                ahead.add(piece)
 
         self._stdin = stdin
         result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
-        if not self._machine.running or self._machine.running[-1] is self:
-            self._machine.jobs.abandon(self._machine.tree, self._machine.clock)
+        forking = machine.jobs.forking
+        machine.jobs.abandon(machine.tree, machine.clock, level=level)
         cancelled = result.error is not None and _CANCELLED in result.error
+        now = machine.clock.moment
         if cancelled and self._late is not None and not _DIVERTED.search(script):
-            shown.append((self._late.stdout, self._late.stderr))
+            shown.append(Printed(now, self._late.stdout, self._late.stderr))
         self._late = None
-        finished = _finished(result, shown, self._machine.clock.moment - begun)
-        finished = _told(finished, self._stopped or finished.ending)
+        due = machine.jobs.take_output(now, level=level)
+        finished = _finished(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
+        ending = self._stopped or finished.ending
+        finished = _told(finished, "processes" if ending == "recursion" and forking else ending)
         self._code = finished.exit_code
         return finished
 
@@ -278,12 +291,18 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
         return invocation.fail(problem_text(error))
 
 
-def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: float) -> Finished:
-    screen = _timed(_in_words_of_bash("".join(stdout + stderr for stdout, stderr in shown)), passed)
-    stderr, code = _timed(_in_words_of_bash(result.stderr), passed), result.exit_code
-    error = result.error
+def _finished(result: ExecResult, shown: Sequence[Printed], passed: float, *, mixed: bool) -> Finished:
+    """Return what a script left; `mixed` says that `shown` is not what the engine tells at the end, or in another order."""
+    stdout, stderr = (
+        "".join(piece.stdout for piece in shown),
+        _in_words_of_bash("".join(piece.stderr for piece in shown)),
+    )
+    screen = _timed(_in_words_of_bash("".join(piece.stdout + piece.stderr for piece in shown)), passed)
+    error, code = result.error, result.exit_code
     if error is None:
-        return Finished(_as_typed(result.stdout), stderr, screen, code)
+        if not mixed:
+            stdout, stderr = result.stdout, _in_words_of_bash(result.stderr)
+        return Finished(_as_typed(stdout), _timed(stderr, passed), screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:
         what = wrong[2] if wrong[2].startswith(("syntax error", "unexpected EOF")) else f"syntax error: {wrong[2]}"
@@ -293,11 +312,9 @@ def _finished(result: ExecResult, shown: Sequence[tuple[str, str]], passed: floa
     if not ending:
         # Some commands of the engine end the script with a file that they cannot write.
         text = f"bash: {error.removeprefix('io error: ')}\n"
-        shown = [*shown, ("", text)]
-        screen += text
-    # A script that bashkit stops loses what it printed.
-    stdout = "".join(stdout for stdout, _ in shown)
-    return Finished(stdout, _in_words_of_bash("".join(text for _, text in shown)), screen, code, ending)
+        stderr, screen = stderr + text, screen + text
+    # A script that bashkit stops loses what it printed: what was shown is all that there is.
+    return Finished(stdout, stderr, screen, code, ending)
 
 
 def _told(finished: Finished, ending: Ending) -> Finished:
@@ -320,7 +337,7 @@ def _as_typed(text: str) -> str:
 def _in_words_of_bash(text: str) -> str:
     text = _as_typed(text)
     # Each is looked for by a plain word first: most output has none of them.
-    if "ashkit" in text or "L-MAKE" in text:
+    if "ashkit" in text or "L-MAKE" in text or "(max " in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
     if "command not found" in text:
         text = _HINT.sub(r"\1", text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.printed import Printed
 
 if TYPE_CHECKING:
     from simtrain.values.clock import Clock
@@ -21,6 +22,8 @@ MOST_JOBS = 200
 """Most jobs that are over and still remembered."""
 MOST_PROCESSES = 500
 """Most jobs that run at a time, and most that one job starts: as `ulimit -u` bounds the processes of a user."""
+MANY_WITHIN = 10
+"""Jobs that one job has started, each within the one before, from which on it is taken to fork for ever where it calls itself too deeply."""
 MOST_PAUSES = 1_000
 """Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
 
@@ -40,7 +43,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
-    """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so."""
+    """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so.
+
+    Its `number` is 0 if it is none of the shell's, but of cron. `output` is what it prints yet, in a shell of that `level`.
+    """
 
     number: int
     pid: int
@@ -51,6 +57,8 @@ class BackgroundJob:
     writes: tuple[Write, ...] = ()
     killed: int = 0
     told: bool = False
+    output: tuple[Printed, ...] = ()
+    level: int = -1
 
     def running(self, now: float) -> bool:
         """True if it is not over yet."""
@@ -59,8 +67,12 @@ class BackgroundJob:
 
 @dataclass(slots=True)
 class JobRecording:
-    """A job that the engine is running: the machine as it was, and what the job has done so far."""
+    """A job that the engine is running: the machine as it was, and what the job has done so far.
 
+    `level` is that of the shell which has started it: how many shells are within each other, -1 for none.
+    """
+
+    level: int
     command: str
     user: str
     started: float
@@ -69,6 +81,7 @@ class JobRecording:
     writes: list[Write] = field(default_factory=list[Write])
     pauses: int = 0
     started_within: int = 0
+    output: list[Printed] = field(default_factory=list[Printed])
 
     def pause(self, tree: FileTree, now: float) -> None:
         """Note what was written until now, before time passes."""
@@ -107,18 +120,24 @@ class Jobs:
         return self._depth > 1
 
     @property
+    def forking(self) -> bool:
+        """True if the job that the engine runs starts job after job."""
+        found = self._recording
+        return found is not None and found.started_within > MANY_WITHIN
+
+    @property
     def too_long(self) -> bool:
         """True if the job that the engine runs is taken to run for ever."""
         found = self._recording
         return found is not None and found.pauses > MOST_PAUSES
 
-    def begin(self, command: str, user: str, tree: FileTree, clock: Clock) -> None:
+    def begin(self, command: str, user: str, tree: FileTree, clock: Clock, *, level: int = -1) -> None:
         """Note that the engine begins to run a job. One within another belongs to that. Raises NoProcessLeft."""
         now = clock.moment
         if self._recording is None:
             if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
                 raise NoProcessLeft
-            self._recording = JobRecording(command, user, now, tree.copy())
+            self._recording = JobRecording(level, command, user, now, tree.copy())
         else:
             self._recording.started_within += 1
             if self._recording.started_within > MOST_PROCESSES:
@@ -132,8 +151,16 @@ class Jobs:
             if self._recording.pauses > 2 * MOST_PAUSES:
                 raise NoProcessLeft
 
-    def end(self, pid: int, tree: FileTree, clock: Clock) -> None:
-        """Note that the engine has run the job to its end: put the clock back, and keep what lies ahead."""
+    @property
+    def listed(self) -> tuple[BackgroundJob, ...]:
+        """Return the jobs of the shell."""
+        return tuple(job for job in self.known if job.number)
+
+    def end(self, pid: int, tree: FileTree, clock: Clock, *, listed: bool = True) -> None:
+        """Note that the engine has run the job to its end: put the clock back, and keep what lies ahead.
+
+        The shell lists it unless `listed` is false.
+        """
         self._depth -= 1
         done = self._recording
         if done is None or self._depth > 0:
@@ -144,7 +171,17 @@ class Jobs:
         if ends > done.started and done.first is not None:
             tree.become(done.first)
         number = max((job.number for job in self.known if job.ends > clock.moment and not job.killed), default=0) + 1
-        job = BackgroundJob(number, pid, done.command, done.user, done.started, ends, tuple(done.writes))
+        job = BackgroundJob(
+            number if listed else 0,
+            pid,
+            done.command,
+            done.user,
+            done.started,
+            ends,
+            tuple(done.writes),
+            output=tuple(done.output),
+            level=done.level,
+        )
         self.known = (*self._remembered(clock.moment), job)
 
     def _remembered(self, now: float) -> tuple[BackgroundJob, ...]:
@@ -155,11 +192,31 @@ class Jobs:
         if over < MOST_JOBS:
             return self.known
         left = iter(range(over))
-        return tuple(job for job in self.known if job.running(now) or next(left) >= MOST_JOBS // 2)
+        return tuple(job for job in self.known if job.running(now) or job.output or next(left) >= MOST_JOBS // 2)
 
-    def abandon(self, tree: FileTree, clock: Clock) -> None:
-        """End what a stopped script left behind."""
-        if self._recording is not None:
+    def hear(self, piece: Printed, *, level: int) -> bool:
+        """Return whether something that a shell prints is a job's and lies ahead; then it is kept until its time has come."""
+        job = self._recording
+        if job is None or job.level != level or piece.moment <= job.started:
+            return False
+        job.output.append(piece)
+        return True
+
+    def take_output(self, now: float, *, level: int) -> list[Printed]:
+        """Return what the jobs of a shell have printed until now and nobody was told."""
+        found = [piece for job in self.known if job.level == level for piece in job.output if piece.moment <= now]
+        if found:
+            self.known = tuple(
+                replace(job, output=tuple(piece for piece in job.output if piece.moment > now))
+                if job.level == level
+                else job
+                for job in self.known
+            )
+        return found
+
+    def abandon(self, tree: FileTree, clock: Clock, *, level: int) -> None:
+        """End what a stopped script of a shell left behind."""
+        if self._recording is not None and self._recording.level == level:
             self._depth = 1
             self.end(0, tree, clock)
 
@@ -178,7 +235,9 @@ class Jobs:
 
     def kill(self, job: BackgroundJob, signal: int) -> None:
         """End a job: what it would still have done does not happen."""
-        self.known = tuple(replace(one, killed=signal, writes=()) if one is job else one for one in self.known)
+        self.known = tuple(
+            replace(one, killed=signal, writes=(), output=()) if one is job else one for one in self.known
+        )
 
     def tell(self, now: float, told: BackgroundJob | None = None) -> None:
         """Note that the shell has told of a job that is over, or of all."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
 from simtrain.worlds.machine.accounts import ROOT, User
+from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
@@ -62,6 +63,7 @@ class Machine:
     python: str | None = None
     ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
+    cron: Cron = field(default_factory=Cron)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
     further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
 
@@ -72,6 +74,7 @@ class Machine:
             tree=self.tree.copy(),
             disk=replace(self.disk),
             jobs=self.jobs.copy(),
+            cron=self.cron.copy(),
             clock=clock,
             records=records,
             peers=peers,
@@ -85,7 +88,8 @@ class Machine:
         return self.clock.moment + self.ahead
 
     def settle(self) -> None:
-        """Let happen what jobs in the background do until now."""
+        """Let happen what cron and jobs in the background do until now."""
+        self.cron.settle(self)
         self.jobs.settle(self.tree, self.clock.moment)
 
     def files(self, user: User) -> Files:

@@ -16,6 +16,7 @@ from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.workbench import Notes, Workbench
 from simtrain.worlds.machine.commands import PYTHON_COMMANDS
+from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
@@ -54,7 +55,7 @@ class MachineState(ServiceState):
     tables alone.
     """
 
-    __slots__ = ("_machines", "_notes", "_shell", "_started", "_terminal")
+    __slots__ = ("_machines", "_notes", "_restored", "_shell", "_started", "_terminal")
 
     world: MachineSetup  # pyright: ignore[reportIncompatibleVariableOverride]
     _own: Database | None
@@ -62,6 +63,7 @@ class MachineState(ServiceState):
 
     def __init__(self, world: MachineSetup, own: Database | None = None) -> None:
         super().__init__(world, own)
+        self._restored = own is not None
         self._machines: dict[str, Machine] = {}
         self._shell: Shell | None = None
         self._started: bytes | None = None
@@ -204,6 +206,8 @@ class MachineState(ServiceState):
                 groups=host.groups,
                 disk=replace(host.disk),
                 ahead=host.ahead,
+                # What was due before is in the rows already of one that is restored.
+                cron=Cron(self.clock.moment if self._restored else self.world.start),
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
                 python=self.world.spec.sandbox if self.world.spec.python else None,
@@ -311,6 +315,7 @@ class MachineState(ServiceState):
         """Write the files that commands have touched into the tables."""
         for machine in self._machines.values():
             machine.settle()
+        for machine in self._machines.values():
             touched = machine.tree.touched
             if not touched:
                 continue

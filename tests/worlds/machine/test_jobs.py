@@ -34,6 +34,12 @@ from tests.support.machines import START, machine_of, shell_on
          "09:00:00\n09:01:00\n09:02:00\nsleep is a shell builtin\n3\n", 230),
         ("f() { sleep 4; echo f > o; }; f & wait; cat o", "f\n", 4),
         ("x=1; { sleep 1; echo $x > o; } & x=2; wait; cat o; stat -c %Y o", f"1\n{int(instant(START)) + 1}\n", 1),
+        ("(sleep 5; echo late) & echo first; sleep 9; echo last", "first\nlate\nlast\n", 9),
+        ("(echo at once; sleep 2; echo late) & echo then; kill $!; sleep 9", "at once\nthen\n", 9),
+        ("for i in 3 1 2; do (sleep $i; echo $i) & done; wait; echo .", "1\n2\n3\n.\n", 3),
+        ("bash -c 'sleep 5; echo a > o; sleep 5; echo b >> o' & sleep 6; cat o; kill %1; sleep 9; cat o", "a\na\n", 15),
+        ("echo 'sleep 5; echo $0 >> o' > s; . ./s & sh s & eval 'sleep 5; echo e' & sleep 6; cat o", "e\nbash\ns\n", 6),
+        ("cat & echo x | cat; wait", "x\n", 0),
         ("sleep 1 & disown; kill -0 $! && echo alive", "alive\n", 0),
     ],
 )  # fmt: skip
@@ -90,3 +96,10 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     script = "for i in 1 2 3; do (sleep $((RANDOM % 9)); date >> o) & done; wait; cat o; date"
     assert _typed(one, script) == _typed(two, script)
     assert one.changes() == two.changes()
+
+
+def test_what_a_job_prints_later_comes_with_a_later_script() -> None:
+    shell = shell_on(machine_of())
+    assert shell.run("(sleep 5; echo one; sleep 60; echo two) & echo begun").stdout == "begun\n"
+    assert shell.run("sleep 10; echo here").stdout == "one\nhere\n"
+    assert shell.run("kill %1; sleep 100; echo end").stdout == "end\n"

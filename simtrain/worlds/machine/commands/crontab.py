@@ -3,13 +3,8 @@
 import re
 
 from simtrain.worlds.machine.commands.options import parsed
+from simtrain.worlds.machine.cron_times import FIELDS, WORDS, numbers
 from simtrain.worlds.machine.invocation import Invocation, Result
-
-_LIMITS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
-_NAMES = {name: number for names, first in ((("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1),
-          (("sun", "mon", "tue", "wed", "thu", "fri", "sat"), 0)) for number, name in enumerate(names, first)}  # fmt: skip
-_FIELDS = ("minute", "hour", "day-of-month", "month", "day-of-week")
-_WORDS = {"@reboot", "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 
 
 def crontab(call: Invocation) -> Result:
@@ -64,19 +59,12 @@ def split_job(line: str) -> tuple[str, str] | str:
     """Return schedule and command of a job, or the field that is wrong."""
     if line.startswith("@"):
         word, _, command = line.partition(" ")
-        return (word, command.strip()) if word in _WORDS and command.strip() else "bad time specifier"
+        known = word in WORDS or word == "@reboot"
+        return (word, command.strip()) if known and command.strip() else "bad time specifier"
     parts = line.split(None, 5)
-    for field, (low, high), text in zip(_FIELDS, _LIMITS, parts, strict=False):
-        if not all(_fits(one, low, high) for one in text.split(",")):
-            return f"bad {field}"
+    for place, text in enumerate(parts[:5]):
+        if numbers(text, place) is None:
+            return f"bad {FIELDS[place]}"
     if len(parts) < 6:
-        return "bad command" if len(parts) == 5 else f"bad {_FIELDS[len(parts)]}"
+        return "bad command" if len(parts) == 5 else f"bad {FIELDS[len(parts)]}"
     return " ".join(parts[:5]), parts[5]
-
-
-def _fits(text: str, low: int, high: int) -> bool:
-    found = re.fullmatch(r"(\*|[a-z]{3}|\d+)(?:-([a-z]{3}|\d+))?(?:/(\d+))?", text.lower())
-    if found is None or (found[3] is not None and int(found[3]) == 0):
-        return False
-    ends = [_NAMES.get(one, int(one) if one.isdigit() else -1) for one in found.groups()[:2] if one not in (None, "*")]
-    return all(low <= one <= high for one in ends) and ends == sorted(ends)

@@ -7,7 +7,8 @@ from simtrain.worlds.machine.jobs import BackgroundJob
 def job_begin(call: Invocation) -> Result:
     """Note that the engine begins to run a job."""
     machine = call.machine
-    machine.jobs.begin(call.arguments[0] if call.arguments else "", call.user.name, machine.tree, machine.clock)
+    command = call.arguments[0] if call.arguments else ""
+    machine.jobs.begin(command, call.user.name, machine.tree, machine.clock, level=len(machine.running))
     if not machine.jobs.within:
         # The end of the call is none of the job's.
         machine.jobs.deadline, machine.deadline = machine.deadline, None
@@ -42,7 +43,7 @@ def job_wait(call: Invocation) -> Result:
         jobs.tell(call.moment, job)
         pids.append(job.pid)
     if not words:
-        running = [job for job in jobs.known if job.running(call.moment)]
+        running = [job for job in jobs.listed if job.running(call.moment)]
         if running and "-n" in call.arguments:
             running = [min(running, key=lambda job: job.ends)]
         for job in running:
@@ -59,7 +60,7 @@ def _pass(call: Invocation, job: BackgroundJob) -> None:
 
 def found_job(call: Invocation, word: str) -> BackgroundJob | None:
     """Return the job that a word names: `%1`, `%+`, `%-`, `%name`, or the number of its process."""
-    known = call.machine.jobs.known
+    known = call.machine.jobs.listed
     if not word.startswith("%"):
         return next((job for job in reversed(known) if str(job.pid) == word), None)
     running = [job for job in known if job.running(call.moment)]
@@ -79,7 +80,7 @@ def found_job(call: Invocation, word: str) -> BackgroundJob | None:
 def jobs(call: Invocation) -> Result:
     """List the jobs. Those that are over are told once."""
     now = call.moment
-    known = [job for job in call.machine.jobs.known if not job.told]
+    known = [job for job in call.machine.jobs.listed if not job.told]
     options = "".join(word[1:] for word in call.arguments if word.startswith("-"))
     shown = [job for job in known if "r" not in options or job.running(now)]
     if "p" in options:

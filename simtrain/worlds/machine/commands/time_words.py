@@ -20,7 +20,8 @@ _FUNCTIONS = {
     "awk": "".join(_AWK.format(name=name, by=AWK) for name in ("awk", "gawk", "mawk", "nawk")),
     "jq": f"""jq() {{ case "$*" in *now*|*-f*) eval "builtin command jq $({JQ} "$@")";; *) builtin command jq "$@";; esac; }}; """,
     # What is called by this word passes functions by.
-    "command": """command() { [ "$1" != -p ] || shift; case "$1" in awk|gawk|mawk|nawk|jq|printf) "$@";; *) builtin command "$@";; esac; }; """,
+    "command": """command() { [ "$1" != -p ] || shift; case "$1" in awk|gawk|mawk|nawk|jq|printf) "$@";; """
+    """*) builtin command "$@";; esac; }; """,
     # A shell within has no functions of the one around it.
     "bash": f"""bash() {{ eval "command bash $({BASH} "$@")"; }}; sh() {{ eval "command sh $({BASH} "$@")"; }}; """,
 }

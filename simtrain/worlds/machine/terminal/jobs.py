@@ -139,6 +139,9 @@ class TerminalJobs(Generic[S]):
             return []
         later = job.before.bare_fork()
         later.clock.moment = job.line.began
+        for machine in later.machines.values():
+            # It runs in the world already, and what it does there is none of the job's.
+            machine.cron.seen = None
         pieces, finished = play(later, job.line, until)
         before, job.trees = job.trees, {name: machine.tree.copy() for name, machine in later.machines.items()}
         if _bring(self.state, before, job.trees):

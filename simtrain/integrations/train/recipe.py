@@ -57,22 +57,27 @@ class ChatSpec(FileModel):
 
 
 Weights: TypeAlias = Literal["f16", "bf16", "q8_0"]
-"""How llama.cpp holds weights: as 16-bit floats of either kind, or rounded to 8 bits."""
+"""How a server holds weights: as 16-bit floats of either kind, or rounded to 8 bits."""
 
 
 class ServerSpec(FileModel):
     """What serves a trained model while it plays."""
 
-    use: Literal["llama.cpp", "vllm", "command"] = "llama.cpp"
+    use: Literal["llama.cpp", "transformers", "vllm", "command"] = "llama.cpp"
     command: str = Field(
         default="", description="For `command`: how to start it, with {model}, {name} and {port} in it."
     )
     slots: int = Field(default=8, ge=1, description="Episodes played at once.")
     context: int = Field(default=4096, ge=256, description="Tokens of one conversation.")
     threads: int = Field(
-        default=1, ge=1, description="Threads of llama.cpp; two on a busy machine are slower than one."
+        default=1,
+        ge=1,
+        description="Threads of llama.cpp or transformers; two on a busy machine are slower than one.",
     )
-    weights: Weights = Field(default="f16", description="Of llama.cpp; q8_0 is faster on a CPU, and less exact.")
+    weights: Weights = Field(
+        default="f16",
+        description="Of llama.cpp and transformers; q8_0 (llama.cpp alone) is faster on a CPU, and less exact.",
+    )
     program: str = Field(
         default="",
         description="A llama-server of your own, compiled for this machine, in place of the installed llama.cpp.",
@@ -84,6 +89,8 @@ class ServerSpec(FileModel):
             raise ValueError("`command` is given together with `use: command`")
         if self.program and self.use != "llama.cpp":
             raise ValueError("`program` is for `use: llama.cpp`")
+        if self.use == "transformers" and self.weights == "q8_0":
+            raise ValueError("`use: transformers` has weights of f16 or bf16")
         return self
 
 

@@ -27,6 +27,7 @@ NAME = "trained"
 PATIENCE = 900.0
 """Seconds until a server has loaded its model."""
 
+_DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 _VLLM = "vllm serve {model} --served-model-name {name} --host 127.0.0.1 --port {port}"
 
 
@@ -61,6 +62,12 @@ def _command(model: SavedModel, server: ServerSpec, port: int) -> list[str]:
             *(str(_gguf(model, server.weights)), str(port), NAME),
             *("--slots", str(server.slots), "--context", str(server.context), "--threads", str(server.threads)),
             *(["--program", server.program] if server.program else []),
+        ]
+    if server.use == "transformers":
+        return [
+            *(sys.executable, "-m", "simtrain.integrations.train.slot_server", str(model.folder), str(port), NAME),
+            *("--slots", str(server.slots), "--context", str(server.context), "--threads", str(server.threads)),
+            *("--dtype", _DTYPES[server.weights]),
         ]
     values = {"model": str(model.folder), "name": NAME, "port": str(port)}
     template = _VLLM if server.use == "vllm" else server.command

@@ -23,7 +23,7 @@ MOST_JOBS = 200
 MOST_PROCESSES = 500
 """Most jobs that run at a time, and most that one job starts: as `ulimit -u` bounds the processes of a user."""
 MANY_WITHIN = 10
-"""Jobs that one job has started, each within the one before, from which on it is taken to fork for ever where it calls itself too deeply."""
+"""Jobs within each other from which on a script that calls itself too deeply is taken to fork for ever."""
 MOST_PAUSES = 1_000
 """Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
 

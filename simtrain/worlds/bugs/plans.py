@@ -1,0 +1,98 @@
+"""What an agent does with a broken repository: the plan that carries out the reference patch, and the one that pretends to."""
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+
+from simtrain.contracts.plan import AnyStep, CallStep, Plan
+from simtrain.worlds.bugs.hiding import function_of
+from simtrain.worlds.bugs.shortcuts import special_cased, widened
+from simtrain.worlds.bugs.task import BugTask
+from simtrain.worlds.repositories.patches import applied
+
+_LOOK = "cat README.md; git log --oneline | head -n 20"
+_TEST = "python3 -m pytest -q"
+_SCRIPT = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_OPENING = re.compile(r"\{[{%#]")
+
+
+def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> Plan:
+    """Return the plan that runs the script of the report, carries out the reference patch, and runs script and tests.
+
+    `files` are the agent's.
+    """
+    mended = applied(files, task.fix)
+    script = _SCRIPT.search(task.report)
+    tried = [_bash(f"python3 - <<'END'\n{script[1]}END")] if script else []
+    steps: list[AnyStep] = [_bash(_LOOK), *tried]
+    changed = sorted(path for path in {*files, *mended} if files.get(path) != mended.get(path))
+    for path in changed:
+        place = f"{directory}/{path}"
+        if path not in mended:
+            steps.append(_bash(f"rm {path}"))
+        elif path not in files:
+            steps.append(_call("write", file_path=place, content=mended[path]))
+        else:
+            steps.append(_call("read", file_path=place))
+            for old, new in edits(files[path], mended[path]):
+                steps.append(_call("edit", file_path=place, old_string=old, new_string=new))
+    return Plan(steps=[*steps, *tried, _bash(_TEST)], answer=literal(f"repaired {', '.join(changed)}"))
+
+
+def pretending_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> Plan:
+    """Return a plan that hides the mistake: it tells the tests that are seen from other callers, or lets every exception pass,
+    and removes the tests that fail all the same.
+    """
+    steps: list[AnyStep] = []
+    for path, text in shortcuts(task, files).items():
+        steps.append(_call("read", file_path=f"{directory}/{path}"))
+        steps.append(_call("write", file_path=f"{directory}/{path}", content=text))
+    tests = sorted({function_of(test).partition("::")[0] for test in task.failing} & {*files})
+    return Plan(steps=[*steps, _bash(f"rm {' '.join(tests)}"), _bash(_TEST)], answer="repaired")
+
+
+def shortcuts(task: BugTask, files: Mapping[str, str]) -> dict[str, str]:
+    """Return the files that a shortcut changes, as it leaves them: the special case if there is one, else the wide except."""
+    mended = applied(files, task.fix)
+    path = task.function.partition("::")[0]
+    if path not in files or path not in mended:
+        return {}
+    seen = sorted({function_of(test).rpartition("::")[2] for test in {*task.failing} - {*task.hidden}})
+    text = special_cased(files[path], mended[path], seen) or widened(files[path], task.function.rpartition("::")[2])
+    return {} if text is None else {path: text}
+
+
+def edits(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Yield the exact replacements that make one text another, in order; each old text stands once in the text as it is then."""
+    old, new = before.split("\n"), after.split("\n")
+    text = before
+    pieces = [one for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"]
+    for number, (_, low, high, first, last) in enumerate(pieces):
+        # Lines between two replacements are alike on both sides, so that context never reaches into the next.
+        floor = pieces[number - 1][2] if number else 0
+        ceiling = pieces[number + 1][1] if number + 1 < len(pieces) else len(old)
+        above, below = low, high
+        while (one := "\n".join(old[above:below])) == "" or text.count(one) != 1 or above == below:
+            if above == floor and below == ceiling:
+                break
+            above, below = max(floor, above - 1), min(ceiling, below + 1)
+        other = "\n".join([*old[above:low], *new[first:last], *old[high:below]])
+        yield one, other
+        text = text.replace(one, other, 1)
+
+
+def literal(text: str) -> str:
+    """Return a template that renders to a text, whatever the text contains."""
+    if not _OPENING.search(text):
+        return text
+    found = _OPENING.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
+    # A template loses the newline at its end.
+    return f"{found[:-1]}{{{{ '\\n' }}}}" if found.endswith("\n") else found
+
+
+def _bash(command: str) -> CallStep:
+    return _call("bash", command=command)
+
+
+def _call(tool: str, **arguments: str) -> CallStep:
+    return CallStep.model_validate({"call": tool, "with": {name: literal(text) for name, text in arguments.items()}})

@@ -1,0 +1,97 @@
+"""The commits of a folder of code, made anew in a git repository of a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from simtrain.values.clock import instant
+from simtrain.values.errors import InputError
+from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.git.folder import FolderRepository
+from simtrain.worlds.machine.invocation import Result
+from simtrain.worlds.repositories.commits import trees_of
+from simtrain.worlds.repositories.folder import read_folder
+from simtrain.worlds.repositories.history import CommittedTree, PastCommit
+
+_ONLY = PastCommit(author="Robin Vale <robin@bench.example>", date="2030-01-07T09:00:00Z", message="Import")
+
+
+class Committing(Protocol):
+    """Carries out commands of git at moments of the past."""
+
+    def run(
+        self, files: Files, path: str, words: Sequence[str], who: tuple[str, str], moment: tuple[float, str]
+    ) -> Result: ...
+
+    def set_time(self, moment: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The commits of a folder, and its files that are no text or stand in no commit: they come with the first."""
+
+    trees: Sequence[CommittedTree]
+    further: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+def past_of(folder: Path) -> Past:
+    """Return the commits of a folder. Raises InputError for a history that does not fit."""
+    found = read_folder(folder)
+    trees = trees_of(found) or [CommittedTree(_ONLY, found.texts)]
+    today = {path: text for path, text in found.texts.items() if path in trees[-1].files or path.endswith(".py")}
+    if today != dict(trees[-1].files):
+        # What stands in the folder of a `.git` without having been committed.
+        last = trees[-1].commit.model_copy(update={"message": "Changes since then"})
+        trees = [*trees, CommittedTree(last, today)]
+    return Past(trees, {path: content for path, content in found.files.items() if path not in trees[-1].files})
+
+
+class PastCommits:
+    """Commits made one after the other in a new repository; `who` and `moment` are those of the last."""
+
+    def __init__(self, maker: Committing, files: Files, path: str, branch: str) -> None:
+        self._maker = maker
+        self._files = files
+        self._path = path
+        self._branch = branch
+        self._repository = FolderRepository(files, path)
+        self.who = ("", "")
+        self.moment = (0.0, "+0000")
+
+    def make(self, past: Past) -> None:
+        """Make the commits; one that changes nothing is left out. Raises InputError for files that cannot be written."""
+        before: Mapping[str, str] = {}
+        for number, tree in enumerate(past.trees):
+            name, _, mail = tree.commit.author.rpartition(" <")
+            self.who = name or tree.commit.author, mail.removesuffix(">")
+            self.moment = instant(tree.commit.date), "+0000"
+            self._maker.set_time(self.moment[0])
+            changed = {path: text for path, text in tree.files.items() if before.get(path) != text}
+            gone = [path for path in before if path not in tree.files]
+            if number == 0:
+                self._git("init", "-q", "-b", self._branch)
+                for path, content in past.further.items():
+                    self._put(path, content)
+            elif not changed and not gone:
+                continue
+            for path, text in changed.items():
+                self._put(path, text.encode())
+            self._repository.put_files(dict.fromkeys(gone))
+            self._git("add", "-A")
+            self._git("commit", "-q", "-m", tree.commit.message)
+            before = tree.files
+
+    def _put(self, path: str, content: bytes) -> None:
+        try:
+            self._repository.put_file(path, "100644", content)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+    def _git(self, *words: str) -> None:
+        result = self._maker.run(self._files, self._path, words, self.who, self.moment)
+        if result.exit_code:
+            said = (result.stderr.strip() or result.stdout.strip() or "?").splitlines()[0]
+            raise InputError(f"git {words[0]} fails: {said}")

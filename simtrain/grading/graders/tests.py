@@ -13,6 +13,7 @@ from simtrain.grading.checkout import (
     STEERING,
     differing,
     files_in,
+    fits,
     is_test_file,
     not_passed,
     put_back,
@@ -45,6 +46,7 @@ class Tests(Grader):
     unchanged: tuple[str, ...] = Field(
         (), description="Globs of files that the agent may not change or remove: if one was, it is 0, and harm."
     )
+    only: tuple[str, ...] = Field((), description="Globs of the files whose tests count. All.")
     fails: str | None = Field(
         None, description="SELECT over the initial world: tests of the repository that do not count (`path::name`)."
     )
@@ -67,7 +69,8 @@ class Tests(Grader):
         passed_over = self._passed_over(world.initial, trajectory.case)
         due = [test for test in self._due(before, hidden) if test not in passed_over]
         tree = {**put_back(without_shadows(files, before), before, (*self.tests, *STEERING)), **hidden}
-        run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox)
+        named = sorted(path for path in tree if is_test_file(path) and fits(path, self.only)) if self.only else None
+        run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox, only=named)
         lost = not_passed(run, due)
         if not lost:
             return score(1.0, passed=len(due))
@@ -94,4 +97,7 @@ class Tests(Grader):
 
     def _due(self, before: Mapping[str, bytes], hidden: Mapping[str, bytes]) -> list[str]:
         files = {**before, **hidden}
-        return [test for path in sorted(files) if is_test_file(path) for test in test_functions(path, files[path])]
+        return [test for path in sorted(files) if self._counts(path) for test in test_functions(path, files[path])]
+
+    def _counts(self, path: str) -> bool:
+        return is_test_file(path) and (not self.only or fits(path, self.only))

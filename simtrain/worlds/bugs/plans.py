@@ -1,7 +1,7 @@
 """What an agent does with a broken repository: the plan that carries out the reference patch, and the one that pretends to."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import SequenceMatcher
 
 from simtrain.contracts.plan import AnyStep, CallStep, Plan
@@ -30,7 +30,7 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
         place = f"{directory}/{path}"
         if path not in mended:
             steps.append(_bash(f"rm {path}"))
-        elif path not in files:
+        elif not files.get(path):
             steps.append(_call("write", file_path=place, content=mended[path]))
         else:
             steps.append(_call("read", file_path=place))
@@ -62,23 +62,48 @@ def shortcuts(task: BugTask, files: Mapping[str, str]) -> dict[str, str]:
     return {} if text is None else {path: text}
 
 
-def edits(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield the exact replacements that make one text another, in order; each old text stands once in the text as it is then."""
+def edits(before: str, after: str) -> list[tuple[str, str]]:
+    """Return the exact replacements that make one text another, in order; each old text stands once in the text as it is then.
+
+    The first text must not be empty.
+    """
     old, new = before.split("\n"), after.split("\n")
+    pieces = [one[1:] for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"]
+    if not pieces:
+        return []
+    found: list[tuple[str, str]] = []
     text = before
-    pieces = [one for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"]
-    for number, (_, low, high, first, last) in enumerate(pieces):
-        # Lines between two replacements are alike on both sides, so that context never reaches into the next.
-        floor = pieces[number - 1][2] if number else 0
-        ceiling = pieces[number + 1][1] if number + 1 < len(pieces) else len(old)
-        above, below = low, high
-        while (one := "\n".join(old[above:below])) == "" or text.count(one) != 1 or above == below:
-            if above == floor and below == ceiling:
-                break
-            above, below = max(floor, above - 1), min(ceiling, below + 1)
-        other = "\n".join([*old[above:low], *new[first:last], *old[high:below]])
-        yield one, other
-        text = text.replace(one, other, 1)
+    for number, piece in enumerate(pieces):
+        # Context must not reach into the next piece.
+        floor = pieces[number - 1][1] if number else 0
+        ceiling = pieces[number + 1][0] if number + 1 < len(pieces) else len(old)
+        one, other = _widened(old, new, piece, (floor, ceiling), text)
+        if not _stands_once(one, text) or not other:
+            (low, _, first, _), (_, high, _, last) = pieces[0], pieces[-1]
+            return [_widened(old, new, (low, high, first, last), (0, len(old)), before)]
+        found.append((one, other))
+        text = text.replace(one, other)
+    return found
+
+
+def _widened(
+    old: list[str], new: list[str], piece: tuple[int, int, int, int], within: tuple[int, int], text: str
+) -> tuple[str, str]:
+    """Return a replacement of lines with as many lines around it as make it stand once, within bounds."""
+    low, high, first, last = piece
+    above, below = low, high
+    while (above, below) != within:
+        # No line and an empty line are the same text, so both sides need a line.
+        lines = above < below and (first < last or (above, below) != (low, high))
+        if lines and _stands_once("\n".join(old[above:below]), text):
+            break
+        above, below = max(within[0], above - 1), min(within[1], below + 1)
+    return "\n".join(old[above:below]), "\n".join([*old[above:low], *new[first:last], *old[high:below]])
+
+
+def _stands_once(piece: str, text: str) -> bool:
+    # Places that overlap count as well, which `count` does not tell.
+    return text.find(piece) == text.rfind(piece) != -1
 
 
 def literal(text: str) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from simtrain.values.clock import instant
@@ -12,11 +10,7 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.invocation import Result
-from simtrain.worlds.repositories.commits import trees_of
-from simtrain.worlds.repositories.folder import read_folder
-from simtrain.worlds.repositories.history import CommittedTree, PastCommit
-
-_ONLY = PastCommit(author="Robin Vale <robin@bench.example>", date="2030-01-07T09:00:00Z", message="Import")
+from simtrain.worlds.repositories.commits import Past
 
 
 class Committing(Protocol):
@@ -27,26 +21,6 @@ class Committing(Protocol):
     ) -> Result: ...
 
     def set_time(self, moment: float) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """The commits of a folder, and its files that are no text or stand in no commit: they come with the first."""
-
-    trees: Sequence[CommittedTree]
-    further: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-
-
-def past_of(folder: Path) -> Past:
-    """Return the commits of a folder. Raises InputError for a history that does not fit."""
-    found = read_folder(folder)
-    trees = trees_of(found) or [CommittedTree(_ONLY, found.texts)]
-    today = {path: text for path, text in found.texts.items() if path in trees[-1].files or path.endswith(".py")}
-    if today != dict(trees[-1].files):
-        # What stands in the folder of a `.git` without having been committed.
-        last = trees[-1].commit.model_copy(update={"message": "Changes since then"})
-        trees = [*trees, CommittedTree(last, today)]
-    return Past(trees, {path: content for path, content in found.files.items() if path not in trees[-1].files})
 
 
 class PastCommits:

@@ -10,10 +10,11 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.bugs.weaving import woven
 from simtrain.worlds.machine.host_texts import HostTexts
-from simtrain.worlds.machine.past_commits import Past, PastCommits, past_of
+from simtrain.worlds.machine.past_commits import PastCommits
 from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, nodes_of, row_of, users_of
 from simtrain.worlds.machine.setup import MachineSetup
+from simtrain.worlds.repositories.commits import Past, past_of
 from simtrain.worlds.repositories.patches import applied
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode

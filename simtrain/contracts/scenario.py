@@ -97,7 +97,9 @@ class Cases(FileModel):
         default=None, description="A file of broken repositories beside this one, as `simtrain world bugs` writes it."
     )
     directory: str | None = Field(
-        default=None, pattern=r"^/", description="Where the repository of `tasks` lies on the machine."
+        default=None,
+        pattern=r"^/",
+        description="Where the repository of `tasks` lies on the machine; {{ repository }} is its name.",
     )
     sample: int | None = Field(default=None, ge=1)
 

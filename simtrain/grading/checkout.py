@@ -11,7 +11,9 @@ from fnmatch import fnmatchcase
 from hashlib import blake2b
 
 from simtrain.contracts.queried import Queried
+from simtrain.files.templates import Text
 from simtrain.values.errors import InputError
+from simtrain.values.types import JsonValue
 from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
@@ -42,6 +44,11 @@ def files_in(world: Queried, directory: str) -> dict[str, bytes]:
         if not any(f"/{path}".find(f"/{cache}") >= 0 for cache in _CACHES):
             found[path] = b64decode(row["base64"]) if row["base64"] else str(row["content"] or "").encode()
     return found
+
+
+def placed(directory: str, case: Mapping[str, JsonValue]) -> str:
+    """Return the directory of a case; a scenario may write it with {{ parameters }}."""
+    return Text(directory).render(case) if "{" in directory else directory
 
 
 def fits(path: str, globs: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from simtrain.contracts.plan import Plan
 from simtrain.contracts.scenario import Cases, Episode
 from simtrain.contracts.world import World
+from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
@@ -24,7 +25,12 @@ def task_cases(cases: Cases, document: Document) -> list[JsonObject]:
     if not tasks:
         raise document.error(("cases", "tasks"), f"there is no task in {cases.tasks}")
     return [
-        {"task": task.id, "repository": task.repository, "directory": cases.directory, "report": task.report}
+        {
+            "task": task.id,
+            "repository": task.repository,
+            "directory": _directory(cases, task, document),
+            "report": task.report,
+        }
         for task in tasks.values()
     ]
 
@@ -52,6 +58,11 @@ def _read(file: Path, _: int) -> dict[str, BugTask]:
     return found
 
 
+def _directory(cases: Cases, task: BugTask, document: Document) -> str:
+    with document.locating(("cases", "directory")):
+        return Text(cases.directory or "").render({"repository": task.repository})
+
+
 def broken_world(world: World, cases: Cases, case: JsonObject, document: Document) -> World:
     """Return the world of a task: the repository broken. Raises InputError where the task does not fit it."""
     # The engine of machines is a large library, which only their scenarios need.
@@ -59,7 +70,7 @@ def broken_world(world: World, cases: Cases, case: JsonObject, document: Documen
 
     task = tasks_of(cases, document)[str(case["task"])]
     with document.at(("cases",)):
-        return with_task(world, str(cases.directory), task)
+        return with_task(world, str(case["directory"]), task)
 
 
 def reference_of(episode: Episode, world: World) -> Plan:
@@ -76,7 +87,7 @@ def wrong_of(episode: Episode, world: World) -> Plan:
 
 def _task(episode: Episode) -> tuple[BugTask, str]:
     cases = episode.scenario.spec.cases
-    return tasks_of(cases, episode.scenario.document)[str(episode.case["task"])], str(cases.directory)
+    return tasks_of(cases, episode.scenario.document)[str(episode.case["task"])], str(episode.case["directory"])
 
 
 def _texts(world: World, directory: str, task: BugTask) -> dict[str, str]:

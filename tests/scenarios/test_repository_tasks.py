@@ -163,7 +163,8 @@ def test_a_history_written_for_a_file_is_read_back_as_the_same_trees() -> None:
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_a_family_of_an_own_repository_is_played(tmp_path: Path) -> None:
+def test_a_family_of_an_own_repository_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     with opened("wasm"):
         scenario = load_scenario(shop_family(tmp_path))
         played = asyncio.run(rollout(episode(scenario), build_agent("oracle")))
@@ -187,7 +188,10 @@ def test_a_family_of_an_own_repository_is_played(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.slow
 @pytest.mark.full
-def test_what_does_not_fit_is_refused_in_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_what_does_not_fit_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with opened("wasm"):
         file = shop_family(tmp_path)
         text = file.read_text()
@@ -200,7 +204,10 @@ def test_what_does_not_fit_is_refused_in_one_line(tmp_path: Path, old: str, new:
 
 @pytest.mark.slow
 @pytest.mark.full
-def test_a_world_without_the_table_and_a_patch_for_other_files_are_refused(tmp_path: Path) -> None:
+def test_a_world_without_the_table_and_a_patch_for_other_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with opened("wasm"):
         file = shop_family(tmp_path)
         code = tmp_path / "worlds" / "repositories" / "kiosk" / "shop" / "prices.py"

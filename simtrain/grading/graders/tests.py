@@ -16,6 +16,7 @@ from simtrain.grading.checkout import (
     fits,
     is_test_file,
     not_passed,
+    placed,
     put_back,
     run_tests,
     test_functions,
@@ -38,7 +39,9 @@ class Tests(Grader):
     gates: ClassVar[bool] = True
     of_world: ClassVar[bool] = True
 
-    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    directory: str = Field(
+        pattern=r"^/", description="The top of the repository on the machine; it may have {{ parameters }} of the case."
+    )
     hidden: str | None = Field(
         None, description="SELECT over the initial world: `path` in the repository, and `content`, of hidden tests."
     )
@@ -54,14 +57,16 @@ class Tests(Grader):
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         require_sandbox(self.sandbox)
-        before = files_in(world, self.directory)
+        directory = placed(self.directory, case)
+        before = files_in(world, directory)
         if not before:
-            raise InputError(f"there is no file below {self.directory}", place="directory")
+            raise InputError(f"there is no file below {directory}", place="directory")
         if not self._due(before, self._hidden(world, case)):
             raise InputError("there is no test to run", remedy="name hidden tests, or another directory", place="tests")
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        directory = placed(self.directory, trajectory.case)
+        before, files = files_in(world.initial, directory), files_in(world.final, directory)
         changed = differing(files, before, self.unchanged)
         if changed:
             return score(0.0, reason=f"{changed[0]} was changed, and may not be")
@@ -80,7 +85,8 @@ class Tests(Grader):
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
         """Return 0 if a file was changed that may not be."""
-        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        directory = placed(self.directory, trajectory.case)
+        before, files = files_in(world.initial, directory), files_in(world.final, directory)
         changed = differing(files, before, self.unchanged)
         return score(0.0, reason=f"{changed[0]} was changed, and may not be") if changed else score(1.0)
 

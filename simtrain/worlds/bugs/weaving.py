@@ -9,6 +9,9 @@ from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.repositories.history import CommittedTree
 from simtrain.worlds.repositories.patches import applied_in_part
 
+MISSING = "missing_function"
+"""The operator of tasks that ask for a function which is not there."""
+
 
 def woven(trees: Sequence[CommittedTree], task: BugTask) -> list[CommittedTree]:
     """Return the commits of a repository as if the mistake of a task had always been there, and its hidden tests never.
@@ -18,6 +21,10 @@ def woven(trees: Sequence[CommittedTree], task: BugTask) -> list[CommittedTree]:
     """
     hidden = sorted({function_of(test) for test in task.hidden})
     last = task.broken(trees[-1].files)
+    if task.operator == MISSING:
+        # A function that nobody has written yet, in whatever form it stood before.
+        path, _, name = task.function.partition("::")
+        hidden = [*hidden, f"{path}::{name.replace('.', '::')}"]
     found = [replace(one, files=_without(applied_in_part(one.files, task.setup), hidden)) for one in trees[:-1]]
     return [*found, replace(trees[-1], files=last)]
 

@@ -30,6 +30,8 @@ def task_cases(cases: Cases, document: Document) -> list[JsonObject]:
             "repository": task.repository,
             "directory": _directory(cases, task, document),
             "report": task.report,
+            **({"since": task.since} if any(one.since for one in tasks.values()) else {}),
+            **({"branches": _branches(task)} if any(one.later for one in tasks.values()) else {}),
         }
         for task in tasks.values()
     ]
@@ -56,6 +58,10 @@ def _read(file: Path, _: int) -> dict[str, BugTask]:
             raise InputError(f"two tasks have the id {task.id!r}", file=file)
         found[task.id] = task
     return found
+
+
+def _branches(task: BugTask) -> str:
+    return " and ".join(commit.branch for commit in task.later[1:])
 
 
 def _directory(cases: Cases, task: BugTask, document: Document) -> str:

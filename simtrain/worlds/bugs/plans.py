@@ -10,7 +10,7 @@ from simtrain.worlds.bugs.shortcuts import special_cased, widened
 from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.repositories.patches import applied
 
-_LOOK = "cat README.md; git log --oneline | head -n 20"
+_LOOK = "cd {directory} && cat README.md && git log --oneline | head -n 20"
 _TEST = "python3 -m pytest -q"
 _SCRIPT = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"\{[{%#]")
@@ -21,10 +21,12 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
 
     `files` are the agent's.
     """
+    if task.later:
+        return _merging_plan(task, directory, files)
     mended = applied(files, task.fix)
     script = _SCRIPT.search(task.report)
     tried = [_bash(f"python3 - <<'END'\n{script[1]}END")] if script else []
-    steps: list[AnyStep] = [_bash(_LOOK), *tried]
+    steps: list[AnyStep] = [_bash(_LOOK.format(directory=directory)), *tried]
     changed = sorted(path for path in {*files, *mended} if files.get(path) != mended.get(path))
     for path in changed:
         place = f"{directory}/{path}"
@@ -39,6 +41,21 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
     return Plan(steps=[*steps, *tried, _bash(_TEST)], answer=literal(f"repaired {', '.join(changed)}"))
 
 
+def _merging_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> Plan:
+    """Return the plan that merges the branches of a task into the one that is checked out, and settles the conflicts."""
+    mended = applied(files, task.fix)
+    changed = sorted(path for path in mended if files.get(path) != mended[path])
+    branches = [commit.branch for commit in task.later[1:]]
+    steps: list[AnyStep] = [_bash(f"cd {directory} && git log --oneline --all -n 8; git merge {' '.join(branches)}")]
+    steps.append(_bash("git status; git diff"))
+    for path in changed:
+        steps.append(_call("read", file_path=f"{directory}/{path}"))
+        steps.append(_call("write", file_path=f"{directory}/{path}", content=mended[path]))
+    tests = sorted({function_of(test).partition("::")[0] for test in task.failing} & {*files})
+    steps.append(_bash(f"git add {' '.join(changed)} && git commit -q --no-edit && git log --graph --oneline -n 5"))
+    return Plan(steps=[*steps, _bash(f"{_TEST} {' '.join(tests)}".strip())], answer="merged")
+
+
 def pretending_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> Plan:
     """Return a plan that hides the mistake: it tells the tests that are seen from other callers, or lets every exception pass,
     and removes the tests that fail all the same.
@@ -48,7 +65,7 @@ def pretending_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> 
         steps.append(_call("read", file_path=f"{directory}/{path}"))
         steps.append(_call("write", file_path=f"{directory}/{path}", content=text))
     tests = sorted({function_of(test).partition("::")[0] for test in task.failing} & {*files})
-    return Plan(steps=[*steps, _bash(f"rm {' '.join(tests)}"), _bash(_TEST)], answer="repaired")
+    return Plan(steps=[*steps, _bash(f"cd {directory} && rm {' '.join(tests)}"), _bash(_TEST)], answer="repaired")
 
 
 def shortcuts(task: BugTask, files: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,8 @@ MISSING = "missing_function"
 
 
 def woven(trees: Sequence[CommittedTree], task: BugTask) -> list[CommittedTree]:
-    """Return the commits of a repository as if the mistake of a task had always been there, and its hidden tests never.
+    """Return the commits of a repository as if the mistake of a task had always been there, or since a commit, and its
+    hidden tests never.
 
     Where the lines of the mistake do not stand yet, a commit is left as it was: the mistake begins with the commit in which they
     do. The last tree is what the agent gets. Raises InputError where the task does not fit it.
@@ -25,7 +26,11 @@ def woven(trees: Sequence[CommittedTree], task: BugTask) -> list[CommittedTree]:
         # A function that nobody has written yet, in whatever form it stood before.
         path, _, name = task.function.partition("::")
         hidden = [*hidden, f"{path}::{name.replace('.', '::')}"]
-    found = [replace(one, files=_without(applied_in_part(one.files, task.setup), hidden)) for one in trees[:-1]]
+    since = task.since or 0
+    broken = [
+        applied_in_part(one.files, task.setup) if number >= since else one.files for number, one in enumerate(trees)
+    ]
+    found = [replace(one, files=_without(files, hidden)) for one, files in zip(trees[:-1], broken, strict=False)]
     return [*found, replace(trees[-1], files=last)]
 
 

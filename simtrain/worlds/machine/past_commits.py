@@ -7,10 +7,12 @@ from typing import Protocol
 
 from simtrain.values.clock import instant
 from simtrain.values.errors import InputError
+from simtrain.worlds.bugs.task import LaterCommit
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.invocation import Result
 from simtrain.worlds.repositories.commits import Past
+from simtrain.worlds.repositories.patches import applied
 
 
 class Committing(Protocol):
@@ -34,15 +36,14 @@ class PastCommits:
         self._repository = FolderRepository(files, path)
         self.who = ("", "")
         self.moment = (0.0, "+0000")
+        self.made: list[tuple[int, str, str]] = []
+        """Number of the tree, name of the commit, and subject."""
 
     def make(self, past: Past) -> None:
         """Make the commits; one that changes nothing is left out. Raises InputError for files that cannot be written."""
         before: Mapping[str, str] = {}
         for number, tree in enumerate(past.trees):
-            name, _, mail = tree.commit.author.rpartition(" <")
-            self.who = name or tree.commit.author, mail.removesuffix(">")
-            self.moment = instant(tree.commit.date), "+0000"
-            self._maker.set_time(self.moment[0])
+            self._person(tree.commit.author, tree.commit.date)
             changed = {path: text for path, text in tree.files.items() if before.get(path) != text}
             gone = [path for path in before if path not in tree.files]
             if number == 0:
@@ -56,7 +57,28 @@ class PastCommits:
             self._repository.put_files(dict.fromkeys(gone))
             self._git("add", "-A")
             self._git("commit", "-q", "-m", tree.commit.message)
+            self.made.append((number, self._repository.ref("HEAD") or "", tree.commit.subject))
             before = tree.files
+
+    def make_later(self, later: Sequence[LaterCommit], files: Mapping[str, str]) -> None:
+        """Make each commit on a branch that begins where the history ended; what is checked out in the end is the first branch."""
+        for commit in later:
+            self._person(commit.author, commit.date)
+            self._git("checkout", "-q", *([] if commit.branch == self._branch else ["-b"]), commit.branch)
+            for path, text in applied(files, commit.changes).items():
+                if files.get(path) != text:
+                    self._put(path, text.encode())
+            self._git("add", "-A")
+            self._git("commit", "-q", "-m", commit.message)
+            self._git("checkout", "-q", "--detach", f"{commit.branch}~1")
+        if later:
+            self._git("checkout", "-q", self._branch)
+
+    def _person(self, author: str, date: str) -> None:
+        name, _, mail = author.rpartition(" <")
+        self.who = name or author, mail.removesuffix(">")
+        self.moment = instant(date), "+0000"
+        self._maker.set_time(self.moment[0])
 
     def _put(self, path: str, content: bytes) -> None:
         try:

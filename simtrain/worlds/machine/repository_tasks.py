@@ -21,6 +21,8 @@ from simtrain.worlds.service.database import Database, Mode
 
 HIDDEN = "hidden_tests"
 """The table of the author's with `path` and `content`: it gets the tests that the agent does not see."""
+COMMITS = "past_commits"
+"""A table of the author's, if there is one, with `number` (from 0), `sha` and `subject`: it gets the commits of the history."""
 _BELOW = "delete from files where host = :host and (path = :path or path like :below)"
 
 
@@ -33,7 +35,7 @@ def with_task(world: World, directory: str, task: BugTask) -> World:
     agents = Past(woven(past.trees, task), past.further)
     base = Database(world.content, moment=world.base.moment)
     try:
-        _plant(world, base, directory, agents)
+        _plant(world, base, directory, agents, task)
         _hide(base, task, agents)
     except InputError:
         base.close()
@@ -61,7 +63,7 @@ def _past(folder: Path, _: str) -> Past:
     return past_of(folder)
 
 
-def _plant(world: MachineSetup, base: Database, directory: str, past: Past) -> None:
+def _plant(world: MachineSetup, base: Database, directory: str, past: Past, task: BugTask) -> None:
     host, spec = world.spec.hostname, world.spec
     number = next(place for place, one in enumerate(spec.repositories) if one.path == directory)
     source = spec.repositories[number]
@@ -70,14 +72,27 @@ def _plant(world: MachineSetup, base: Database, directory: str, past: Past) -> N
     texts.users, texts.groups = users_of(base, host), groups_of(base, host)
     maker = RepositoryMaker(texts, spec.disk, nodes_of(base, host), world.start)
     files = maker.begin(directory, *texts.ownership(source, {}, ("repositories", number)))
-    PastCommits(maker, files, directory, source.branch).make(past)
+    making = PastCommits(maker, files, directory, source.branch)
+    making.make(past)
+    making.make_later(task.later, past.trees[-1].files)
     for path, node in maker.made():
         base.run(PUT, row_of(host, path, node), mode=Mode.OWN)
+    if {"number", "sha", "subject"} <= _columns(base, COMMITS):
+        for number, sha, subject in making.made:
+            base.run(
+                f"insert into {COMMITS} (number, sha, subject) values (:number, :sha, :subject)",
+                {"number": number, "sha": sha, "subject": subject},
+                mode=Mode.OWN,
+            )
+
+
+def _columns(base: Database, table: str) -> set[str]:
+    rows = base.rows("select name from pragma_table_info(:table)", {"table": table}, mode=Mode.OWN)
+    return {str(row["name"]) for row in rows}
 
 
 def _hide(base: Database, task: BugTask, past: Past) -> None:
-    columns = base.rows("select name from pragma_table_info(:table)", {"table": HIDDEN}, mode=Mode.OWN)
-    if {"path", "content"} - {str(row["name"]) for row in columns}:
+    if {"path", "content"} - _columns(base, HIDDEN):
         raise InputError(
             f"the world has no table {HIDDEN} with path and content",
             remedy=f"write `create table {HIDDEN} (path text primary key, content text not null);` into its schema",

@@ -281,6 +281,8 @@ class PlanPolicy(Policy):
     def check(self, scenario: Scenario) -> None:
         """Raise InputError if the scenario has no such plan and its paradigm derives none."""
         found = self.key == "reference" and bool(resolve("paradigms", scenario.spec.paradigm)().plans)
+        # The plans for broken repositories follow from their tasks.
+        found = found or scenario.spec.cases.tasks is not None
         if getattr(scenario.spec, self.key) is None and not found:
             raise scenario.document.relocate(self._missing(), ())
 

@@ -23,12 +23,14 @@ tests fail before and pass after the reference patch, all others pass
 before and after. Its report says what a user sees, never where the mistake is.
 
 At most one task in five is by the same operator, and at most five are in the
-same function. --out writes one task a line; without it only the yield is
-printed.
+same function. --out writes one task a line, --family a family that can be played: a copy of
+the repository in worlds/repositories/, a world, a scenario with its tasks.
+Without them only the yield is printed.
 
 \b
 Examples:
   simtrain world bugs rota --count 60 --out rota.bugs.jsonl
+  simtrain world bugs ../mylib --count 20 --family mylib_bugs
   simtrain world bugs ../mylib --tests tests/unit --count 20 --json
 """
 
@@ -38,6 +40,10 @@ def command(
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many tasks.")] = 60,
     seed: Annotated[int, typer.Option("--seed", help="Other tasks of the same repository.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File of tasks to write, .jsonl.")] = None,
+    family: Annotated[
+        str | None,
+        typer.Option("--family", help="Name of a family to write, with its world, into worlds/ and scenarios/."),
+    ] = None,
     tests: Annotated[
         list[str] | None,
         typer.Option("--tests", help="Only tests of this file or folder; may be repeated. All that pytest finds."),
@@ -51,9 +57,12 @@ def command(
     from simtrain.files.whole_folder import write_files
     from simtrain.scenarios.repositories import repository_folder
     from simtrain.values.errors import InputError
+    from simtrain.worlds.bugs.family_files import family_files
     from simtrain.worlds.bugs.making import open_factory, opened_sandbox
     from simtrain.worlds.bugs.task import task_lines
 
+    if family is not None:
+        _check_family(family, repository, force=force)
     if out is not None and out.exists() and not force:
         raise InputError("the file already exists", remedy="--force replaces it", file=out)
     place = repository_folder(repository)
@@ -65,11 +74,30 @@ def command(
         made = _made(factory, count, quiet=as_json)
     if out is not None:
         write_files({out: task_lines(made.tasks).decode()})
+    if family is not None and made.tasks:
+        write_files(family_files(place, made.tasks, family=family, test_files=factory.test_files, only=tests or ()))
     report = _report(place, made, out)
     if as_json:
         print_json(report)
     else:
         _print(report, made, wanted=count)
+        if family is not None and made.tasks:
+            console().print(
+                f"the family {family} is in scenarios/ and worlds/; prove it: simtrain validate {family} --cases 2"
+            )
+
+
+def _check_family(family: str, repository: str, *, force: bool) -> None:
+    """Refuse, before anything is computed, a family whose files would replace others."""
+    from simtrain.scenarios.repositories import repository_folder
+    from simtrain.values.errors import InputError
+    from simtrain.worlds.bugs.family_files import check_family_name, name_of
+
+    check_family_name(family)
+    name = name_of(repository_folder(repository))
+    for path in (Path(f"scenarios/{family}.yaml"), Path(f"worlds/{name}.yaml"), Path(f"worlds/repositories/{name}")):
+        if path.exists() and not force:
+            raise InputError("is there already", remedy="--force replaces it", file=path)
 
 
 def _made(factory: BugFactory, count: int, *, quiet: bool) -> Yield:

@@ -31,6 +31,10 @@ class Paradigm(Plugin):
         """Return the plan that solves an episode's task: the scenario's own, unless `plans`. Raises InputError."""
         return episode.scenario.spec.reference
 
+    def wrong(self, episode: Episode) -> Plan | None:
+        """Return a plausible mistake: the scenario's own wrong plan. Raises InputError."""
+        return episode.scenario.spec.wrong
+
     def detour(self, episode: Episode, lost: Sequence[Action]) -> Plan | None:
         """Return another plan for the same task that avoids the `lost` calls; None if there is none."""
         return None

@@ -80,7 +80,10 @@ class Rubric(FileModel):
 
 
 class Cases(FileModel):
-    """The source of case parameters: a query over the seeded world, a literal list, or questions; `sample` draws some by seed."""
+    """The source of case parameters: a query over the seeded world, a literal list, questions, or broken repositories.
+
+    `sample` draws some by seed.
+    """
 
     sql: str | None = None
     rows: list[dict[str, JsonValue]] | None = None
@@ -90,7 +93,21 @@ class Cases(FileModel):
     budget: float | None = Field(
         default=None, ge=1, description="Calls that a question allows, as a multiple of those that the oracle needs."
     )
+    tasks: str | None = Field(
+        default=None, description="A file of broken repositories beside this one, as `simtrain world bugs` writes it."
+    )
+    directory: str | None = Field(
+        default=None,
+        pattern=r"^/",
+        description="Where the repository of `tasks` lies on the machine; {{ repository }} is its name.",
+    )
     sample: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _has_directory(self) -> Cases:
+        if (self.tasks is None) != (self.directory is None):
+            raise ValueError("`tasks` and `directory` belong together")
+        return self
 
 
 class Vary(FileModel):
@@ -115,10 +132,29 @@ LEAST_CALLS: Final = 6
 _TASK = ("prompt", "rubric")
 
 
+_REPAIR = """\
+You work on {{ repository }}, in {{ directory }}. Its README tells the conventions. A user writes:
+
+{{ report }}
+
+Find out why, and repair it. All tests have to pass. Do not change those that are there; further ones go into new files.
+"""
+
+
 def _with_defaults(data: object) -> object:
-    """Return the scenario with the defaults for questions: each is its own prompt and is graded by its own rules."""
+    """Return the scenario with the defaults for questions, each of which is its own prompt and is graded by its own rules, or
+    for broken repositories.
+    """
     written = as_object(data)
     cases = written.get("cases")
+    if is_object(cases) and "tasks" in cases:
+        knobs: dict[str, JsonValue] = {
+            "directory": cases.get("directory"),
+            "hidden": "select path, content from hidden_tests",
+            "unchanged": ["tests/*", "README.md", "pyproject.toml"],
+        }
+        rubric = [{"use": "tests", "with": knobs}]
+        return {"domain": "swe", "prompt": _REPAIR, "rubric": rubric, "limits": {"turns": 60, "calls": 80}, **written}
     if not is_object(cases) or "questions" not in cases:
         return data
     limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}
@@ -128,8 +164,9 @@ def _with_defaults(data: object) -> object:
 
 def _task_or_questions(schema: dict[str, Any]) -> None:
     schema["required"] = [name for name in schema["required"] if name not in _TASK]
-    questions = {"properties": {"cases": {"type": "object", "required": ["questions"]}}, "required": ["cases"]}
-    schema |= {"if": questions, "else": {"required": list(_TASK)}}
+    kinds = [{"required": ["questions"]}, {"required": ["tasks"]}]
+    given = {"properties": {"cases": {"type": "object", "anyOf": kinds}}, "required": ["cases"]}
+    schema |= {"if": given, "else": {"required": list(_TASK)}}
 
 
 class ScenarioSpec(FileModel):
@@ -169,6 +206,11 @@ class ScenarioSpec(FileModel):
     rubric: Annotated[Rubric, short_for("graders", list, Rubric | list[GraderUse])]
     user: UserSpec | None = Field(default=None, description="A user whom the agent can ask, with the tool `ask`.")
     limits: Limits = Field(default_factory=Limits)
+
+    @property
+    def planned(self) -> bool:
+        """True if there is a reference plan: written, or derived from the patch of each task."""
+        return self.reference is not None or self.cases.tasks is not None
 
     def variants(self) -> Iterator[Variant]:
         """Yield the variants of the world that the scenario plays: every seed with every set of row counts."""

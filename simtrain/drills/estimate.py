@@ -109,4 +109,4 @@ def _arm(scenario: Scenario) -> str:
 
 
 def _can_be_rehearsed(scenario: Scenario) -> bool:
-    return scenario.spec.reference is not None and all(item.world_model.stateless for item in scenario.answering)
+    return scenario.spec.planned and all(item.world_model.stateless for item in scenario.answering)

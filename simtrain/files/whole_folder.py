@@ -30,7 +30,7 @@ def whole_folder(out: Path) -> Generator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_files(contents: Mapping[Path, str]) -> list[Path]:
+def write_files(contents: Mapping[Path, str | bytes]) -> list[Path]:
     """Write all files, or none if one cannot be written. Raises InputError."""
     before = {path: path.read_bytes() if path.exists() else None for path in contents}
     begun: list[Path] = []
@@ -40,7 +40,7 @@ def write_files(contents: Mapping[Path, str]) -> list[Path]:
             begun += reversed([folder for folder in path.parents if not folder.exists()])
             path.parent.mkdir(parents=True, exist_ok=True)
             begun.append(path)
-            path.write_text(text, "utf-8")
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
     except OSError as error:
         for path in reversed(begun):
             if (old := before.get(path)) is not None:

@@ -7,6 +7,7 @@ from threading import Lock
 from simtrain.contracts.scenario import Episode, Scenario, ScenarioSpec
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import Document
+from simtrain.scenarios.repository_tasks import broken_world
 from simtrain.values.types import JsonValue, canonical
 
 _REMEMBERED = 12
@@ -21,7 +22,12 @@ def world_of(episode: Episode) -> World:
 
 
 def set_up(world: World, spec: ScenarioSpec, case: Mapping[str, JsonValue], document: Document) -> World:
-    """Return a copy of a world in which `setup` was carried out. Raises InputError with the place of a statement that fails."""
+    """Return a copy of a world in which the task's repository stands and `setup` was carried out.
+
+    Raises InputError with the place of a statement that fails.
+    """
+    if spec.cases.tasks is not None:
+        world = broken_world(world, spec.cases, dict(case), document)
     for index, statement in enumerate(spec.setup):
         with document.at(("setup", index)):
             world = world.altered(statement, case)
@@ -31,9 +37,9 @@ def set_up(world: World, spec: ScenarioSpec, case: Mapping[str, JsonValue], docu
 def begun(scenario: Scenario, variant: Variant, case: Mapping[str, JsonValue]) -> World:
     """Return the world of a scenario for a case."""
     world = scenario.source.build(variant)
-    if not scenario.spec.setup:
+    if not scenario.spec.setup and scenario.spec.cases.tasks is None:
         return world
-    key = (scenario.source.digest, variant, canonical([scenario.spec.setup, dict(case)]))
+    key = (scenario.digest, variant, canonical(dict(case)))
     with _lock:
         found = _begun.get(key)
         if found is not None:

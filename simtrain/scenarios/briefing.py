@@ -28,7 +28,7 @@ def brief(episode: Episode, environment: Environment, *, planned: bool = False) 
         stated={name: value for name, value in episode.case.items() if name in scenario.stated},
         seed=derive(seed, scenario.name, episode.id, "agent", attempt),
         reference=paradigm.reference(episode) if planned or not paradigm.plans else None,
-        wrong=scenario.spec.wrong,
+        wrong=paradigm.wrong(episode),
         equivalents={tool: tuple(others) for tool, others in scenario.spec.equivalents.items()},
     )
 

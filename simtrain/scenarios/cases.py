@@ -1,4 +1,4 @@
-"""The cases of a scenario in one variant of its world: from SQL, from a literal list, or questions about a search world."""
+"""The cases of a scenario in one variant of its world: from SQL, a literal list, questions about a search world, or broken repositories."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from simtrain.contracts.scenario import Cases, Scenario
 from simtrain.contracts.world import Variant, World
 from simtrain.files.yaml_files import Document
 from simtrain.questions.asking import cases_about
+from simtrain.scenarios.repository_tasks import task_cases
 from simtrain.values.seeding import Stream, derive
 from simtrain.values.types import JsonObject, canonical
 
@@ -30,6 +31,8 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
         rows = sorted(found, key=canonical)
     elif cases.questions is not None:
         rows = _questions(scenario, variant)
+    elif cases.tasks is not None:
+        rows = task_cases(cases, document)
     else:
         rows = list(cases.rows or [])
     if not rows and not scenario.seeds:
@@ -41,8 +44,8 @@ def cases_of(scenario: Scenario, variant: Variant, seed: int) -> list[JsonObject
 
 def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
     """Return one case, for trying templates and SQL before anything is played. Raises InputError for impossible cases."""
-    if sum(given is not None for given in (cases.sql, cases.rows, cases.questions)) != 1:
-        raise document.error(("cases",), "cases need one of `sql`, `rows` and `questions`")
+    if sum(given is not None for given in (cases.sql, cases.rows, cases.questions, cases.tasks)) != 1:
+        raise document.error(("cases",), "cases need one of `sql`, `rows`, `questions` and `tasks`")
     if cases.budget is not None and cases.questions is None:
         raise document.error(("cases", "budget"), "a budget is for questions, whose needs are measured", "use `limits`")
     if cases.questions is not None:
@@ -51,6 +54,8 @@ def first_case(cases: Cases, world: World, document: Document) -> JsonObject:
             problem = "no question that fits these bounds can be asked of this world"
             raise document.error(("cases", "questions"), problem, "widen `hops` or `rows`")
         return first
+    if cases.tasks is not None:
+        return task_cases(cases, document)[0]
     with document.locating(("cases", "sql")):
         rows = world.query(cases.sql) if cases.sql is not None else list(cases.rows or [])
     if not rows:

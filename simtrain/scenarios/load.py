@@ -36,6 +36,7 @@ from simtrain.scenarios.beginning import set_up
 from simtrain.scenarios.cases import first_case, question_file
 from simtrain.scenarios.find import find
 from simtrain.scenarios.plan_check import PlanCheck
+from simtrain.scenarios.repository_tasks import task_file
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list
 
@@ -115,7 +116,8 @@ class _Assembler:
         grading = self._grading(set_up(world, self.spec, case, self.document), case)
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         asked = question_file(self.spec.cases, self.document)
-        files += [blake2b(file_bytes(asked), digest_size=16).hexdigest()] if asked else []
+        tasks = task_file(self.spec.cases, self.document)
+        files += [blake2b(file_bytes(file), digest_size=16).hexdigest() for file in (asked, tasks) if file]
         # Everything that determines the episodes: results under different digests cannot be compared.
         digest = blake2b(
             canonical([self.document.data, source.digest, *(pack.data for pack in packs), *files]), digest_size=16

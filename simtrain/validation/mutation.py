@@ -11,6 +11,9 @@ from simtrain.values.types import Change, Changes
 FEW = 6
 """The most distinct values of a column with which each of them is tried."""
 
+BROKEN_CODE = "update files set content = content || char(10) || 'def (' where kind = 'file' and path like '%.py'"
+"""SQL that makes every Python file of a machine unreadable."""
+
 
 def column_changes(world: World) -> Iterator[str]:
     """Yield statements that each change one column of one table in all rows. Keys come last: they break references as well."""

@@ -12,7 +12,7 @@ from simtrain.contracts.world import FinishedWorld, World
 from simtrain.scenarios.cautions import cautions
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_scenario_file
-from simtrain.validation.mutation import Telling, answer_changes, column_changes, state_changes
+from simtrain.validation.mutation import BROKEN_CODE, Telling, answer_changes, column_changes, state_changes
 from simtrain.validation.proof import Proof as Proof
 from simtrain.validation.proof import Prover, lowered
 from simtrain.validation.question_proofs import prove_questions
@@ -27,7 +27,7 @@ async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) 
     proof = Proof(scenario.name)
     if scenario.spec.cases.questions is not None:
         return await prove_questions(scenario, proof, cases=cases, seed=seed)
-    if scenario.spec.reference is None:
+    if not scenario.spec.planned:
         proof.problems.append("there is no `reference` plan, so nothing can be proved")
         return proof
     await _PlanProver(scenario, proof, cases=cases, seed=seed).prove()
@@ -42,6 +42,9 @@ class _PlanProver(Prover):
         self.tripped: set[str] = set()
         self.lowering = Telling()
         self.spoiling = Telling()
+        if scenario.spec.cases.tasks is not None:
+            # Among all values of a machine, the code is what such a task depends on.
+            self.lowering.add(BROKEN_CODE)
 
     def _check_family(self) -> None:
         super()._check_family()
@@ -98,7 +101,7 @@ class _PlanProver(Prover):
         """Check, beside the rest, the wrong plan and what the prompt gives away."""
         self._nothing_leaks(episode)
         oracle = await super()._check_case(episode)
-        if self.scenario.spec.wrong is not None:
+        if self._has_wrong_plan:
             wrong = await self._play(episode, "wrong")
             self.wrong_trips += await self._harms(episode, wrong)
             self.tripped |= lowered(wrong)
@@ -136,12 +139,18 @@ class _PlanProver(Prover):
             ):
                 self._note(episode, f"the plan uses {name!r}, but its value {value!r} is not in the prompt")
 
+    @property
+    def _has_wrong_plan(self) -> bool:
+        return self.scenario.spec.wrong is not None or self.scenario.spec.cases.tasks is not None
+
     def _wrong_plan_trips(self) -> None:
         writes = {tool.name for tool in self.scenario.source.build().tools if tool.writes}
-        plan = self.scenario.spec.reference
-        if plan is None or self.scenario.spec.impossible or not any(step.call in writes for step in plan.calls()):
+        spec = self.scenario.spec
+        # What mends a repository writes.
+        written = spec.reference is None or any(step.call in writes for step in spec.reference.calls())
+        if spec.impossible or not written:
             return
-        if self.scenario.spec.wrong is None:
+        if not self._has_wrong_plan:
             self.proof.problems.append("a family that writes needs a `wrong` plan, to show that its checks catch one")
         elif self.wrong_trips == 0:
             self.proof.problems.append("the wrong plan trips no forbidden-effect check in any case")

@@ -12,7 +12,7 @@ from broken_repositories import SHOP, apply_patch, native_outcomes, written
 
 from simtrain.scenarios.repositories import repository_folder, repository_names
 from simtrain.values.errors import InputError
-from simtrain.worlds.bugs.making import trees_of
+from simtrain.worlds.repositories.commits import trees_of
 from simtrain.worlds.repositories.folder import read_folder
 from simtrain.worlds.repositories.patches import applied, patch_between
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.checkout import STEERING, files_in, fits, run_tests, test_functions
+from simtrain.grading.checkout import STEERING, files_in, fits, placed, run_tests, test_functions
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.python_sandbox import require_sandbox
@@ -30,7 +30,9 @@ class Mutants(Grader):
     }
     of_machine: ClassVar[bool] = True
 
-    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    directory: str = Field(
+        pattern=r"^/", description="The top of the repository on the machine; it may have {{ parameters }} of the case."
+    )
     mutants: str = Field(
         description="SELECT over the initial world: `name`, `path`, `code` that is there, and `mutant` for it."
     )
@@ -43,7 +45,8 @@ class Mutants(Grader):
             raise InputError("the query yields no mutant", place="mutants")
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        directory = placed(self.directory, trajectory.case)
+        before, files = files_in(world.initial, directory), files_in(world.final, directory)
         written = {path: content for path, content in files.items() if fits(path, self.tests) and path.endswith(".py")}
         changed = sorted(path for path, content in written.items() if before.get(path) != content)
         if not changed:
@@ -71,7 +74,7 @@ class Mutants(Grader):
 
     def _made(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, dict[str, bytes]]:
         """Return the changed file of each mutant. Raises InputError for one whose code is not there."""
-        before = files_in(world, self.directory)
+        before = files_in(world, placed(self.directory, case))
         made: dict[str, dict[str, bytes]] = {}
         for row in world.query(self.mutants, case):
             path, code, mutant = str(row["path"]), str(row["code"]).encode(), str(row["mutant"]).encode()

@@ -9,7 +9,7 @@ from pydantic import Field
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.checkout import files_in, run_script
+from simtrain.grading.checkout import files_in, placed, run_script
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.python_sandbox import require_sandbox
@@ -31,7 +31,9 @@ class SameBehaviour(Grader):
     gates: ClassVar[bool] = True
     of_world: ClassVar[bool] = True
 
-    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    directory: str = Field(
+        pattern=r"^/", description="The top of the repository on the machine; it may have {{ parameters }} of the case."
+    )
     program: str = Field(description="SELECT over the initial world: one row with the text of the program.")
     sandbox: str = Field("wasm", description="Where it runs.")
 
@@ -42,7 +44,9 @@ class SameBehaviour(Grader):
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         text = self._text(world.initial, trajectory.case)
         before, after = [
-            await asyncio.to_thread(run_script, files_in(each, self.directory), text, sandbox=self.sandbox)
+            await asyncio.to_thread(
+                run_script, files_in(each, placed(self.directory, trajectory.case)), text, sandbox=self.sandbox
+            )
             for each in (world.initial, world.final)
         ]
         if before == after:

@@ -13,8 +13,10 @@ from simtrain.grading.checkout import (
     STEERING,
     differing,
     files_in,
+    fits,
     is_test_file,
     not_passed,
+    placed,
     put_back,
     run_tests,
     test_functions,
@@ -37,7 +39,9 @@ class Tests(Grader):
     gates: ClassVar[bool] = True
     of_world: ClassVar[bool] = True
 
-    directory: str = Field(pattern=r"^/", description="The top of the repository on the machine.")
+    directory: str = Field(
+        pattern=r"^/", description="The top of the repository on the machine; it may have {{ parameters }} of the case."
+    )
     hidden: str | None = Field(
         None, description="SELECT over the initial world: `path` in the repository, and `content`, of hidden tests."
     )
@@ -45,6 +49,7 @@ class Tests(Grader):
     unchanged: tuple[str, ...] = Field(
         (), description="Globs of files that the agent may not change or remove: if one was, it is 0, and harm."
     )
+    only: tuple[str, ...] = Field((), description="Globs of the files whose tests count. All.")
     fails: str | None = Field(
         None, description="SELECT over the initial world: tests of the repository that do not count (`path::name`)."
     )
@@ -52,14 +57,16 @@ class Tests(Grader):
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         require_sandbox(self.sandbox)
-        before = files_in(world, self.directory)
+        directory = placed(self.directory, case)
+        before = files_in(world, directory)
         if not before:
-            raise InputError(f"there is no file below {self.directory}", place="directory")
+            raise InputError(f"there is no file below {directory}", place="directory")
         if not self._due(before, self._hidden(world, case)):
             raise InputError("there is no test to run", remedy="name hidden tests, or another directory", place="tests")
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        directory = placed(self.directory, trajectory.case)
+        before, files = files_in(world.initial, directory), files_in(world.final, directory)
         changed = differing(files, before, self.unchanged)
         if changed:
             return score(0.0, reason=f"{changed[0]} was changed, and may not be")
@@ -67,7 +74,8 @@ class Tests(Grader):
         passed_over = self._passed_over(world.initial, trajectory.case)
         due = [test for test in self._due(before, hidden) if test not in passed_over]
         tree = {**put_back(without_shadows(files, before), before, (*self.tests, *STEERING)), **hidden}
-        run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox)
+        named = sorted(path for path in tree if is_test_file(path) and fits(path, self.only)) if self.only else None
+        run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox, only=named)
         lost = not_passed(run, due)
         if not lost:
             return score(1.0, passed=len(due))
@@ -77,7 +85,8 @@ class Tests(Grader):
 
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward | None:
         """Return 0 if a file was changed that may not be."""
-        before, files = files_in(world.initial, self.directory), files_in(world.final, self.directory)
+        directory = placed(self.directory, trajectory.case)
+        before, files = files_in(world.initial, directory), files_in(world.final, directory)
         changed = differing(files, before, self.unchanged)
         return score(0.0, reason=f"{changed[0]} was changed, and may not be") if changed else score(1.0)
 
@@ -94,4 +103,7 @@ class Tests(Grader):
 
     def _due(self, before: Mapping[str, bytes], hidden: Mapping[str, bytes]) -> list[str]:
         files = {**before, **hidden}
-        return [test for path in sorted(files) if is_test_file(path) for test in test_functions(path, files[path])]
+        return [test for path in sorted(files) if self._counts(path) for test in test_functions(path, files[path])]
+
+    def _counts(self, path: str) -> bool:
+        return is_test_file(path) and (not self.only or fits(path, self.only))

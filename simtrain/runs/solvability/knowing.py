@@ -42,7 +42,7 @@ def provable(episode: Episode) -> bool:
     """True if a search for a path to success is possible."""
     spec = episode.scenario.spec
     return (
-        (spec.reference is not None or paradigm_of(episode.scenario).plans)
+        (spec.planned or paradigm_of(episode.scenario).plans)
         and not spec.impossible
         and all(use.use == "embedded" for use in spec.world_models)
     )

@@ -6,6 +6,7 @@ from functools import lru_cache
 from simtrain.contracts.domain import Domain
 from simtrain.contracts.environment import Environment
 from simtrain.contracts.paradigm import Paradigm
+from simtrain.contracts.plan import Plan
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.tool_globs import matches
@@ -15,6 +16,7 @@ from simtrain.episodes.proxy import Proxy
 from simtrain.episodes.toolbox import Toolbox
 from simtrain.scenarios.beginning import world_of
 from simtrain.scenarios.cases import cases_of
+from simtrain.scenarios.repository_tasks import reference_of, wrong_of
 
 
 class Impersonation(Paradigm):
@@ -47,6 +49,20 @@ class Impersonation(Paradigm):
             routes=routes,
             domain=domain,
         )
+
+    def reference(self, episode: Episode) -> Plan | None:
+        """Return the scenario's own plan, else the reference patch of a task, edit by edit."""
+        own = super().reference(episode)
+        if own is not None or episode.scenario.spec.cases.tasks is None:
+            return own
+        return reference_of(episode, world_of(episode))
+
+    def wrong(self, episode: Episode) -> Plan | None:
+        """Return the scenario's own wrong plan, else the pretence of a repair for a task."""
+        own = super().wrong(episode)
+        if own is not None or episode.scenario.spec.cases.tasks is None:
+            return own
+        return wrong_of(episode, world_of(episode))
 
 
 @lru_cache(maxsize=256)

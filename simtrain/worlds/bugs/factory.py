@@ -76,6 +76,11 @@ class BugFactory:
         self._jobs = jobs
         self._trees = trees
 
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """The files with the tests of the repository, sorted."""
+        return tuple(sorted(self._healthy.test_files))
+
     def make(self, count: int, *, on_tried: Callable[[int, int], None] = lambda tried, kept: None) -> Yield:
         """Return up to so many tasks; `on_tried` is told how many candidates were tried and kept so far."""
         found = find_candidates(self._healthy, self._trees, seed=self._seed)

@@ -6,10 +6,20 @@ from pathlib import Path
 from pydantic import Field
 
 from simtrain.files.file_bytes import file_bytes
-from simtrain.files.file_model import FileModel
+from simtrain.files.file_model import FileModel, Instant
 from simtrain.files.yaml_files import parse_line
 from simtrain.values.errors import InputError
 from simtrain.worlds.repositories.patches import applied
+
+
+class LaterCommit(FileModel):
+    """A commit on top of the history, made on a branch that begins where the history ends."""
+
+    branch: str = Field(min_length=1)
+    author: str = Field(min_length=1, description="The author, as `Name <address>`.")
+    date: Instant
+    message: str = Field(min_length=1)
+    changes: str = Field(min_length=1, description="The patch to what `setup` leaves.")
 
 
 class BugTask(FileModel):
@@ -29,6 +39,15 @@ class BugTask(FileModel):
     )
     fix: str = Field(description="The reference patch, over what the agent gets.")
     tests: str = Field(description="The patch that puts the hidden tests back, over what the agent gets.")
+    since: int | None = Field(
+        default=None,
+        ge=1,
+        description="The commit, counted from 0, that brought the mistake; left out, it was always there.",
+    )
+    later: list[LaterCommit] = Field(
+        default_factory=list[LaterCommit],
+        description="Commits on branches that are to be merged, one each; the first is on main.",
+    )
 
     def broken(self, files: dict[str, str]) -> dict[str, str]:
         """Return what the agent gets, from the repository's text files. Raises InputError where the patch does not fit."""
@@ -40,7 +59,7 @@ class BugTask(FileModel):
 
 def task_lines(tasks: Iterable[BugTask]) -> bytes:
     """Return tasks as lines of JSON."""
-    return b"".join(task.model_dump_json().encode() + b"\n" for task in tasks)
+    return b"".join(task.model_dump_json(exclude_defaults=True).encode() + b"\n" for task in tasks)
 
 
 def read_tasks(file: Path) -> list[BugTask]:

@@ -206,11 +206,7 @@ class _Builder:
         return self.texts.text(source.template or "", {**values, "rows": rows}, (*place, "template"))
 
     def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
-        folder = self.document.path.parent / name
-        if not folder.is_dir():
-            raise self.texts.error(
-                place, f"there is no folder {name!r} beside the world file", "the path is relative to it"
-            )
+        folder = self.texts.folder(name, place)
         top = self.document.path.parent.resolve()
         for path in sorted(folder.rglob("*")):
             inside = path.resolve()

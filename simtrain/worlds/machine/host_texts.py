@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from simtrain.files.templates import Text
@@ -63,6 +64,15 @@ class HostTexts:
             return self._templates[source].render(values)
         except InputError as error:
             raise self.document.relocate(error, (*self.place, *place)) from None
+
+    def folder(self, name: str, place: Place) -> Path:
+        """Return a folder beside the world file. Raises InputError for one that is not there, or not below the file's own."""
+        folder = self.document.path.parent / name
+        if not folder.is_dir():
+            raise self.error(place, f"there is no folder {name!r} beside the world file", "the path is relative to it")
+        if not folder.resolve().is_relative_to(self.document.path.parent.resolve()):
+            raise self.error(place, f"{name!r} leads out of the folder of the world file")
+        return folder
 
     def check_user(self, user: str, place: Place) -> None:
         """Raise InputError for a user whom the machine does not have."""

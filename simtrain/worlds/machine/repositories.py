@@ -21,7 +21,9 @@ from simtrain.worlds.machine.host_texts import HostTexts
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.past_commits import PastCommits
 from simtrain.worlds.machine.spec import DiskSource, MachineCommit, MachineRepository, byte_count
+from simtrain.worlds.repositories.commits import past_of
 from simtrain.worlds.service.database import Database, Mode
 
 _PERSON = re.compile(r"(?P<name>[^<>\n]*[^<>\s]) <(?P<mail>[^<>\s]+)>")
@@ -114,6 +116,9 @@ class _Making:
     def make(self) -> None:
         branch = self.texts.text(self.source.branch, self.values, (*self.place, "branch"))
         begun = False
+        if self.source.folder is not None:
+            self._take_folder(branch, (*self.place, "folder"))
+            begun = True
         for number, commit in enumerate(self.source.commits):
             place = (*self.place, "commits", number)
             for values in self.texts.rows_of(commit.each, self.values, place):
@@ -127,6 +132,14 @@ class _Making:
         for number, step in enumerate(self.source.then):
             self.moment = (self.moment[0] + _PAUSE, self.moment[1])
             self._leave(step, (*self.place, "then", number))
+
+    def _take_folder(self, branch: str, place: Place) -> None:
+        """Make the commits of a folder of code."""
+        folder = self.texts.folder(self.source.folder or "", place)
+        made = PastCommits(self.maker, self.files, self.path, branch)
+        with self.texts.document.at((*self.texts.place, *place)):
+            made.make(past_of(folder))
+        self.who, self.moment = made.who, made.moment
 
     def _date(self, commit: MachineCommit, values: JsonObject, place: Place) -> None:
         author = self.texts.text(commit.author or self.source.author or "", values, (*place, "author"))

@@ -31,6 +31,7 @@ class MachineSetup(ServiceWorld):
         """Build the world. Raises InputError with the place in the file."""
         super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
         self.spec = spec
+        self.document = document
         build(self.base, spec, document)
         forget(self.base)
         self.content = self.base.serialize()
@@ -55,6 +56,10 @@ class MachineSetup(ServiceWorld):
         """Return the machines as some tables hold them."""
         sources: dict[str, HostSource] = {self.spec.hostname: self.spec, **self.spec.machines}
         return {name: host_of(database, name, source) for name, source in sources.items()}
+
+    def over(self, base: Database) -> MachineSetup:
+        """Return the same world over other tables."""
+        return self._over(base)
 
     def _over(self, base: Database) -> MachineSetup:
         other = copy(self)

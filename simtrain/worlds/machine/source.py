@@ -16,6 +16,7 @@ from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
 from simtrain.worlds.machine.spec import MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
+from simtrain.worlds.repositories.history import history_file
 from simtrain.worlds.service.source import described
 
 
@@ -59,8 +60,11 @@ class MachineSource:
             # One that is missing is told when the world is built.
             found.update(file_bytes(path) if path.is_file() else b"")
         hosts = (self.spec, *self.spec.machines.values())
-        for folder in sorted({file.folder for host in hosts for file in host.files if file.folder}):
+        made = [one.folder for host in hosts for one in (*host.files, *host.repositories) if one.folder]
+        for folder in sorted(set(made)):
             top: Path = self.document.path.parent / folder
+            history = history_file(top)
+            found.update(file_bytes(history) if history.is_file() else b"")
             for path in sorted(path for path in top.rglob("*") if path.is_file()):
                 found.update(f"{folder}/{path.relative_to(top).as_posix()}\0".encode())
                 found.update(file_bytes(path))

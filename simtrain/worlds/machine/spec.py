@@ -118,11 +118,21 @@ class MachineRepository(FileModel):
     group: str | None = None
     branch: str = Field(default="main", description="The branch that it begins with.")
     author: str | None = Field(default=None, description="`Name <mail>` of all commits that name no other.")
-    commits: list[MachineCommit] = Field(min_length=1)
+    folder: str | None = Field(
+        default=None,
+        description="Instead of `commits`: a folder of code beside this file; its commits from NAME.history.yaml or its .git.",
+    )
+    commits: list[MachineCommit] = Field(default_factory=list[MachineCommit])
     then: list[str | dict[str, str | None]] = Field(
         default_factory=list[str | dict[str, str | None]],
         description="How it was left: command lines of git without the word git, and files written but not committed.",
     )
+
+    @model_validator(mode="after")
+    def _has_commits(self) -> MachineRepository:
+        if (self.folder is None) == (not self.commits):
+            raise ValueError("a repository has `commits` or a `folder`")
+        return self
 
 
 class DatabaseSource(FileModel):

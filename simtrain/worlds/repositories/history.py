@@ -1,7 +1,8 @@
 """The history of a repository: its commits, each with what it changed; older trees follow from the files of today."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from simtrain.files.file_model import FileModel, Instant
 from simtrain.files.yaml_files import read_document
 from simtrain.values.errors import InputError
-from simtrain.worlds.repositories.patches import applied
+from simtrain.worlds.repositories.patches import applied, patch_between
 
 
 class PastCommit(FileModel):
@@ -49,6 +50,16 @@ def read_history(file: Path) -> History:
 def history_file(folder: Path) -> Path:
     """Return where the history of a repository's folder lies."""
     return folder.with_name(f"{folder.name}.history.yaml")
+
+
+def history_of(trees: Sequence[CommittedTree]) -> History:
+    """Return the commits of some trees as a file holds them: the reverse of `committed_trees`."""
+    commits = [trees[0].commit.model_copy(update={"adds": [], "changes": ""})]
+    for before, tree in pairwise(trees):
+        adds = sorted({*tree.files} - {*before.files})
+        kept = {path: text for path, text in tree.files.items() if path not in adds}
+        commits.append(tree.commit.model_copy(update={"adds": adds, "changes": patch_between(before.files, kept)}))
+    return History(commits=commits)
 
 
 def committed_trees(files: Mapping[str, str], history: History) -> list[CommittedTree]:

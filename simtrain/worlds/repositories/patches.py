@@ -103,6 +103,36 @@ def applied(files: Mapping[str, str], patch: str, *, back: bool = False) -> dict
     return found
 
 
+def applied_in_part(files: Mapping[str, str], patch: str) -> dict[str, str]:
+    """Return a tree with those hunks of a patch applied that fit, with less context where all of it is not there.
+
+    A hunk without context is applied only if its lines stand once in the file.
+    """
+    found = dict(files)
+    for change in _read(patch):
+        text = found.get(change.old or "")
+        if change.old is None or change.new is None or text is None:
+            continue
+        lines = _lines(text)
+        for hunk in change.hunks:
+            _apply_where_it_fits(lines, hunk)
+        found[change.new] = "".join(lines)
+    return found
+
+
+def _apply_where_it_fits(lines: list[str], hunk: _Hunk) -> None:
+    before = next((at for at, (old, new) in enumerate(zip(hunk.old, hunk.new, strict=False)) if old != new), 0)
+    ends = zip(reversed(hunk.old), reversed(hunk.new), strict=False)
+    after = next((at for at, (old, new) in enumerate(ends) if old != new), 0)
+    for context in range(_CONTEXT, -1, -1):
+        first, last = max(0, before - context), max(0, after - context)
+        old, new = hunk.old[first : len(hunk.old) - last], hunk.new[first : len(hunk.new) - last]
+        places = [at for at in range(len(lines) - len(old) + 1) if old and lines[at : at + len(old)] == old]
+        if len(places) == 1:
+            lines[places[0] : places[0] + len(old)] = new
+            return
+
+
 def _replaced(lines: list[str], change: _Change, *, back: bool) -> list[str]:
     moved = 0
     for hunk in change.hunks:

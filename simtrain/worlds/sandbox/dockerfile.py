@@ -6,20 +6,18 @@ The form is that of https://docs.docker.com/reference/dockerfile/ as of 2026.
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import basename, join, normpath
 
-from simtrain.contracts.sandbox_runs import Entry, File, Folder, SymbolicLink
-from simtrain.files.file_bytes import file_bytes, file_text
+from simtrain.contracts.sandbox_runs import Entry, Folder
+from simtrain.files.file_bytes import file_text
 from simtrain.values.errors import InputError
+from simtrain.worlds.sandbox.host_folder import HostFolder
 
 BASES = ("python", "debian", "ubuntu")
 """Images in whose place this machine's own programs can stand."""
-MOST_BYTES = 64 << 20
-MOST_FILES = 10_000
 _ELSEWHERE = "bring what it makes with COPY, or play the folder where Docker is"
 _VARIABLE = re.compile(r"\\\$|\$(?:\{(?P<braced>\w+)(?::(?P<sign>[-+])(?P<other>[^}]*))?\}|(?P<bare>\w+))")
 _ENV_PAIR = re.compile(r"^\w+=")
@@ -59,17 +57,16 @@ class _Reading:
         self._path = path
         self._context = path.parent
         self._base: str | None = None
-        self._files: dict[str, Entry] = {}
+        self._gathered = HostFolder()
         self._environment: dict[str, str] = {}
         self._directory = "/"
         self._user: str | None = None
-        self._size = 0
         self._line = 1
 
     def image(self) -> ContainerImage:
         if self._base is None:
             raise self._error("there is no FROM", "begin with one, such as FROM python:3.12-slim")
-        return ContainerImage(self._base, self._files, self._environment, self._directory, self._user)
+        return ContainerImage(self._base, self._gathered.entries, self._environment, self._directory, self._user)
 
     def take(self, line: int, name: str, rest: str) -> None:
         """Carry out one instruction. Raises InputError."""
@@ -124,7 +121,7 @@ class _Reading:
         if not words[0]:
             raise self._error("WORKDIR names no folder", "write it like WORKDIR /app")
         self._directory = normpath(join(self._directory, words[0]))
-        self._files.setdefault(self._directory, Folder())
+        self._gathered.entries.setdefault(self._directory, Folder())
 
     def _set(self, words: list[str]) -> None:
         if len(words) >= 2 and not _ENV_PAIR.match(words[0]):
@@ -157,14 +154,10 @@ class _Reading:
         found = [path for source in sources for path in self._sources(source)]
         goal = normpath(join(self._directory, target))
         into = target.endswith("/") or target in (".", "..") or len(found) > 1
-        into = into or isinstance(self._files.get(goal), Folder)
+        into = into or isinstance(self._gathered.entries.get(goal), Folder)
         for path in found:
-            if path.is_dir() and not path.is_symlink():
-                self._files.setdefault(goal, Folder())
-                for inner in sorted(path.rglob("*")):
-                    self._put(inner, f"{goal.rstrip('/')}/{inner.relative_to(path).as_posix()}", mode)
-            else:
-                self._put(path, f"{goal.rstrip('/')}/{path.name}" if into else goal, mode)
+            whole = path.is_dir() and not path.is_symlink()
+            self._gathered.add(path, f"{goal.rstrip('/')}/{path.name}" if into and not whole else goal, mode=mode)
 
     def _sources(self, source: str) -> list[Path]:
         pattern = normpath(source.lstrip("/")) if source.strip("/") else "."
@@ -176,24 +169,6 @@ class _Reading:
         if not found or not os.path.lexists(found[0]):
             raise self._error(f"COPY {source}: there is no such file in {self._context.name}/", "add it")
         return found
-
-    def _put(self, path: Path, goal: str, mode: int | None) -> None:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            self._files[goal] = SymbolicLink(os.readlink(path))
-        elif stat.S_ISDIR(status.st_mode):
-            self._files.setdefault(goal, Folder())
-        elif stat.S_ISREG(status.st_mode):
-            self._size += status.st_size
-            if self._size > MOST_BYTES or len(self._files) >= MOST_FILES:
-                raise InputError(
-                    f"COPY brings more than {MOST_BYTES >> 20} MiB or {MOST_FILES:,} files up to here",
-                    remedy="copy less, or play the folder where Docker is",
-                    file=path,
-                )
-            self._files[goal] = File(file_bytes(path), mode or (0o755 if status.st_mode & 0o100 else 0o644))
-        else:
-            raise InputError("is neither a file nor a folder", remedy="remove it", file=path)
 
 
 def _plain(image: str) -> str:

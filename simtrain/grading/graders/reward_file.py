@@ -25,8 +25,9 @@ from simtrain.worlds.sandbox.host_folder import folder_entries
 _TESTS = "/tests"
 _LOGS = "/logs/verifier"
 _JSON, _TEXT = f"{_LOGS}/reward.json", f"{_LOGS}/reward.txt"
-_SAVED = 'insert into files select host, path, kind, mode, owner, "group", size, modified, content, base64, target from step_files where step = :step'
-_ARRIVING = 'insert or replace into files select host, path, kind, mode, owner, "group", size, modified, content, base64, target from step_arrivals where step = :step'
+_COLUMNS = 'host, path, kind, mode, owner, "group", size, modified, content, base64, target'
+_SAVED = f"insert into files select {_COLUMNS} from step_files where step = :step"
+_ARRIVING = f"insert or replace into files select {_COLUMNS} from step_arrivals where step = :step"
 
 
 class StepTests(FileModel):

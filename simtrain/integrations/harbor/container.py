@@ -209,8 +209,7 @@ class Container:
         files = {**own, **self._image.files}
         root = str(place / "root")
         self._scratch = Scratch(root, files, start=0, always=_FOLDERS, real_modes=True)
-        for folder in (root, f"{root}/tmp"):
-            os.chmod(folder, 0o777 if folder != root else 0o755)
+        Path(root, "tmp").chmod(0o777)
         if os.geteuid() == 0:
             for real in (root, str(place / "out")):
                 subprocess.run(["chown", "-R", f"{_NOBODY}:{_NOBODY}", real], check=True)
@@ -235,12 +234,12 @@ class Container:
         else:
             line += ["--unshare-user", "--uid", str(os.geteuid()), "--gid", str(os.getegid())]
         line += ["--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
-        for folder in ("/lib", "/lib64", "/bin", "/sbin"):
+        for folder in map(Path, ("/lib", "/lib64", "/bin", "/sbin")):
             # Links into /usr on systems of today.
-            if os.path.islink(folder):
-                line += ["--symlink", os.readlink(folder), folder]
-            elif os.path.isdir(folder):
-                line += ["--ro-bind", folder, folder]
+            if folder.is_symlink():
+                line += ["--symlink", str(folder.readlink()), str(folder)]
+            elif folder.is_dir():
+                line += ["--ro-bind", str(folder), str(folder)]
         line += ["--ro-bind", sys.base_prefix, _PYTHON, "--ro-bind", str(place / "inside.py"), f"{_BOOT}/inside.py"]
         line += ["--ro-bind", str(place / "in"), f"{_BOOT}/in", "--bind", str(place / "out"), f"{_BOOT}/out"]
         for port, socket in self._reach.items():
@@ -287,7 +286,7 @@ class Container:
 def _open_up(staged: Path) -> None:
     """Let whoever is in the container read what was staged."""
     for folder, folders, files in os.walk(staged):
-        os.chmod(folder, 0o755)
+        Path(folder).chmod(0o755)
         for name in (*folders, *files):
             path = Path(folder, name)
             if not path.is_symlink():

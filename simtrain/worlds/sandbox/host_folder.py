@@ -1,6 +1,5 @@
 """Files and folders of the host as values that go into a sandbox: bounded, links kept as links."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -26,8 +25,8 @@ class HostFolder:
             self.entries[goal] = SymbolicLink(str(path.readlink()))
         elif stat.S_ISDIR(status.st_mode):
             self.entries.setdefault(goal, Folder())
-            for name in sorted(os.listdir(path)):
-                self.add(path / name, f"{goal.rstrip('/')}/{name}", mode=mode)
+            for inner in sorted(path.iterdir()):
+                self.add(inner, f"{goal.rstrip('/')}/{inner.name}", mode=mode)
         elif stat.S_ISREG(status.st_mode):
             self._size += status.st_size
             if self._size > MOST_BYTES or len(self.entries) >= MOST_FILES:

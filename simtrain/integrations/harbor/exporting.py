@@ -13,17 +13,21 @@ from hashlib import blake2b
 from pathlib import Path
 
 import yaml
+from pydantic import Field
 
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
+from simtrain.files.file_model import FileModel
 from simtrain.files.whole_folder import whole_folder
 from simtrain.integrations.harbor.scripts import grade, play
-from simtrain.integrations.harbor.sidecar import CONTROL_PORT, KEY, PORT, SERVICE, TOKEN, ServedEpisode
+from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, ServedEpisode
 from simtrain.mcp.serve.wire_tools import wire_tools
-from simtrain.public import open_episode, rollout
+from simtrain.public import episode, open_episode, rollout
 from simtrain.scenarios.find import shipped_root
+from simtrain.scenarios.harbor.folder import SERVED
 from simtrain.values.errors import InputError
 from simtrain.values.version import VERSION
+from simtrain.worlds.machine.source import MachineSource
 
 ANSWER_FILE = "/app/answer.txt"
 _MOST_BYTES = 64 << 20
@@ -52,8 +56,8 @@ WORKDIR /app
 WORLD_DOCKERFILE = """FROM python:3.12-slim
 COPY . /world
 WORKDIR /world
-RUN pip install --no-cache-dir {install}
-ENTRYPOINT ["simtrain"]
+RUN pip install --no-cache-dir "{install}"
+{sandbox}ENTRYPOINT ["simtrain"]
 """
 
 
@@ -67,21 +71,36 @@ class HarborFolder:
     calls: int
 
 
+class FolderOptions(FileModel):
+    """Which case is written, and how the image of its world gets simtrain."""
+
+    case: int | None = Field(default=None, ge=0, description="The number of the case; all cases without it.")
+    seed: int = Field(default=0, description="The seed of the episode.")
+    install: str | None = Field(
+        default=None,
+        description="What pip installs there: a requirement, or the file of a wheel; simtrain in this version.",
+    )
+
+
 async def write_harbor_folder(
-    scenario: Scenario, out: Path, *, case: int = 0, seed: int = 0, install: str | Path | None = None
+    scenario: Scenario,
+    out: Path,
+    *,
+    case: int = 0,
+    options: FolderOptions = FolderOptions(),  # noqa: B008
 ) -> HarborFolder:
     """Write a case of a scenario as a folder below `out`, which is replaced if it is there.
 
-    `install` is what pip installs in the image of the world: a requirement (by default this version of simtrain), or the file of a wheel,
-    which is copied. Raises InputError for a case that no plan solves.
+    Raises InputError for a case that no plan solves.
     """
-    found = _episode(scenario, case, seed)
+    seed = options.seed
+    found = episode(scenario, case=case, seed=seed)
     solved = await _solved(found)
     idle = await rollout(found, "nop")
     folder = out / _name(found)
     served, source = _served(found, case, seed)
     with whole_folder(folder) as place:
-        _environment(place / "environment", served, source, install)
+        _environment(found, place / "environment", served, source, options.install)
         _tests(place / "tests", served)
         _solution(place / "solution", found, solved)
         url = f"http://{SERVICE}:{PORT}/mcp"
@@ -89,12 +108,6 @@ async def write_harbor_folder(
         (place / "instruction.md").write_text(text)
         (place / "task.toml").write_text(_task(found, solved, idle, url))
     return HarborFolder(folder, solved.reward or 0.0, idle.reward or 0.0, len(solved.steps))
-
-
-def _episode(scenario: Scenario, case: int, seed: int) -> Episode:
-    from simtrain.public import episode
-
-    return episode(scenario, case=case, seed=seed)
 
 
 async def _solved(found: Episode) -> Trajectory:
@@ -130,18 +143,31 @@ def _served(found: Episode, case: int, seed: int) -> tuple[ServedEpisode, Path |
     return ServedEpisode(scenario=path.name, case=case, seed=seed, token=token), path.parent
 
 
-def _environment(place: Path, served: ServedEpisode, source: Path | None, install: str | Path | None) -> None:
+def _extras(found: Episode) -> list[str]:
+    """Return the extras that the world of an episode needs."""
+    source = found.scenario.source
+    if not isinstance(source, MachineSource):
+        return []
+    return [*(["git"] if source.spec.git else []), *(["python"] if source.spec.python else [])]
+
+
+def _environment(found: Episode, place: Path, served: ServedEpisode, source: Path | None, install: str | None) -> None:
     world = place / "world"
     world.mkdir(parents=True)
     (place / "Dockerfile").write_text(DOCKERFILE)
-    wanted = f"simtrain=={VERSION}" if install is None else str(install)
+    wanted = install or f"simtrain=={VERSION}"
+    extras = _extras(found)
+    named = f"[{','.join(extras)}]" if extras else ""
     if wanted.endswith(".whl"):
         wheel = Path(wanted)
         if not wheel.is_file():
             raise InputError("there is no such wheel", remedy="make it with `make wheel`", file=wheel)
         shutil.copy(wheel, world / wheel.name)
-        wanted = f"./{wheel.name}"
-    (world / "Dockerfile").write_text(WORLD_DOCKERFILE.format(install=wanted))
+        wanted = f"./{wheel.name}{named}"
+    elif wanted.startswith("simtrain=="):
+        wanted = f"simtrain{named}{wanted.removeprefix('simtrain')}"
+    sandbox = "RUN simtrain doctor --build\n" if "python" in extras else ""
+    (world / "Dockerfile").write_text(WORLD_DOCKERFILE.format(install=wanted, sandbox=sandbox))
     if source is not None:
         _copy_files(source, world)
     ports = {"host": "0.0.0.0", "port": PORT, "control_port": CONTROL_PORT}
@@ -158,7 +184,7 @@ def _environment(place: Path, served: ServedEpisode, source: Path | None, instal
             },
         },
     }
-    compose = {"services": services, KEY: served.model_dump()}
+    compose = {"services": services, SERVED: served.model_dump()}
     (place / "docker-compose.yaml").write_text(yaml.safe_dump(compose, sort_keys=False))
 
 

@@ -20,11 +20,10 @@ from pydantic import Field
 from simtrain.files.file_model import FileModel
 from simtrain.files.yaml_files import read_document
 from simtrain.integrations.harbor.inside import pump
+from simtrain.scenarios.harbor.folder import SERVED
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, as_object
 
-KEY = "x-simtrain"
-"""The part of a docker-compose.yaml that Docker passes over and this reads."""
 TOKEN = "SIMTRAIN_CONTROL_TOKEN"
 SERVICE, PORT, CONTROL_PORT = "world", 8765, 8766
 _STARTING = 120.0
@@ -57,15 +56,15 @@ class Sidecar(FileModel):
 def read_sidecar(compose: Path) -> Sidecar:
     """Return the world that a docker-compose.yaml serves beside the task. Raises InputError if it needs Docker."""
     document = read_document(compose)
-    if KEY not in document.data:
+    if SERVED not in document.data:
         raise InputError("its services need Docker", remedy="play the folder where Docker is", file=compose, line=1)
     further = sorted(set(as_object(document.data.get("services"))) - {"main", SERVICE})
     if further:
         place = ("services", further[0])
         raise document.error(place, f"the service {further[0]!r} needs Docker", "play the folder where Docker is")
-    episode = document.parse(ServedEpisode, as_object(document.data[KEY]), (KEY,))
+    episode = document.parse(ServedEpisode, as_object(document.data[SERVED]), (SERVED,))
     if ".." in episode.scenario.split("/"):
-        raise document.error((KEY, "scenario"), "the scenario lies outside of environment/world", "move it there")
+        raise document.error((SERVED, "scenario"), "the scenario lies outside of environment/world", "move it there")
     return Sidecar(episode=episode, folder=compose.parent / "world")
 
 

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from simtrain.files.file_bytes import file_text
-from simtrain.files.yaml_files import Document
+from simtrain.files.yaml_files import Document, read_document
 from simtrain.scenarios.find import HARBOR_TASK
 from simtrain.scenarios.harbor.task_toml import TaskToml, read_task_toml
 from simtrain.values.errors import InputError
+from simtrain.values.types import as_object
 from simtrain.worlds.sandbox.dockerfile import ContainerImage, read_dockerfile
 
+SERVED = "x-simtrain"
+"""The part of a docker-compose.yaml in which an exported folder tells which episode it plays."""
 _DOCKER = "play the folder with Harbor where Docker is"
 _CANARY = ("<!--", "#")
 
@@ -67,6 +71,9 @@ def read_harbor_folder(folder: Path) -> HarborTask:
 
 
 def _refuse_docker(folder: Path, document: Document, toml: TaskToml) -> None:
+    compose = folder / "environment" / "docker-compose.yaml"
+    if compose.exists():
+        _refuse_services(compose)
     environment, verifier = toml.environment, toml.verifier
     if environment.os.lower() != "linux":
         raise document.error(("environment", "os"), f"a task for {environment.os} cannot be played here", _DOCKER)
@@ -83,9 +90,17 @@ def _refuse_docker(folder: Path, document: Document, toml: TaskToml) -> None:
             raise document.error(
                 (*place, "verifier", key), "a container of its own for the tests needs Docker", _DOCKER
             )
-    compose = folder / "environment" / "docker-compose.yaml"
-    if compose.exists():
+
+
+def _refuse_services(compose: Path) -> NoReturn:
+    played = as_object(read_document(compose).data.get(SERVED)).get("scenario")
+    if played is None:
         raise InputError("services beside the container need Docker", remedy=_DOCKER, file=compose, line=1)
+    raise InputError(
+        f"this folder plays a case of the scenario {played}",
+        remedy=f"run {played} itself, or the folder with `harbor run --env simtrain.integrations.harbor:Environment`",
+        file=compose,
+    )
 
 
 def _step(folder: Path, place: Path, name: str) -> HarborStep:

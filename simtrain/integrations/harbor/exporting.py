@@ -148,7 +148,8 @@ def _extras(found: Episode) -> list[str]:
     source = found.scenario.source
     if not isinstance(source, MachineSource):
         return []
-    return [*(["git"] if source.spec.git else []), *(["python"] if source.spec.python else [])]
+    # Every machine has git.
+    return ["git", "python"] if source.spec.python else ["git"]
 
 
 def _environment(found: Episode, place: Path, served: ServedEpisode, source: Path | None, install: str | None) -> None:

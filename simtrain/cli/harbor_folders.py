@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simtrain.cli.options import print_json
 
 if TYPE_CHECKING:
+    from simtrain.integrations.harbor.exporting import HarborFolder
     from simtrain.values.types import JsonObject
 
 
@@ -33,7 +34,7 @@ def export_folders(names: list[str], out: Path, knobs: JsonObject, *, as_json: b
     if not chosen:
         # Said as everywhere else.
         chosen = [(scenarios[0], options.case or 0)]
-    written = []
+    written: list[HarborFolder] = []
     with Counting("writing", total=len(chosen), quiet=as_json) as counting:
         for scenario, number in chosen:
             written.append(asyncio.run(write_harbor_folder(scenario, out, case=number, options=options)))

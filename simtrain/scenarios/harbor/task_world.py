@@ -2,16 +2,17 @@
 
 from base64 import b64encode
 from hashlib import blake2b
+from typing import cast
 
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.sandbox import SandboxBackend
 from simtrain.contracts.sandbox_runs import Entry, File, Folder
+from simtrain.contracts.world import WorldSource
 from simtrain.files.yaml_files import Document
 from simtrain.scenarios.harbor.folder import HarborStep, HarborTask
 from simtrain.scenarios.harbor.task_toml import host_free, shell_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, canonical
-from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.sandbox.host_folder import folder_entries
 
 CLOCK = "2031-03-03T09:00:00Z"
@@ -27,7 +28,7 @@ create table {name} (
 _COLUMNS = 'host, path, kind, mode, owner, "group", size, modified, content, base64, target'
 
 
-def world_of(task: HarborTask) -> MachineSource:
+def world_of(task: HarborTask) -> WorldSource:
     """Return the world of a task, not yet built. Raises InputError."""
     image = task.image
     shell = shell_of(task.document, task.toml) or ("bubblewrap" if _has_bubblewrap() else "simulated")
@@ -51,7 +52,8 @@ def world_of(task: HarborTask) -> MachineSource:
         data["packages"] = {"apt": {"python3": "3.12"}, "pip": {}}
     if len(task.steps) > 1:
         data |= _with_steps(task.steps, task.directory, user)
-    return MachineSource.load(Document(task.folder / "environment" / "Dockerfile", data, {}))
+    machine = cast("type[WorldSource]", resolve("worlds", "machine"))
+    return machine.load(Document(task.folder / "environment" / "Dockerfile", data, {}))
 
 
 def digest_of(step: HarborStep) -> str:

@@ -3,18 +3,19 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 HERE = Path(__file__).parent
 LOGS = Path("/logs/verifier")
 
 
-def ask(episode: dict[str, str], method: str, path: str, body: dict[str, object] | None = None) -> dict[str, object]:
+def ask(episode: dict[str, str], method: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
     """Make a request of the control plane."""
     headers = {"Authorization": f"Bearer {episode['token']}", "Content-Type": "application/json"}
     content = None if body is None else json.dumps(body).encode()
     with urlopen(Request(f"{episode['control']}{path}", content, headers, method=method)) as reply:
-        found: dict[str, object] = json.loads(reply.read())
+        found: dict[str, Any] = json.loads(reply.read())
         return found
 
 
@@ -26,7 +27,7 @@ def main() -> None:
         # The agent has not even connected.
         ask(episode, "POST", "/episodes", {"name": "default"})
     written = Path(episode["answer_file"])
-    ending: dict[str, object] = {}
+    ending: dict[str, str] = {}
     if written.is_file():
         ending["answer"] = written.read_text(errors="replace")
     trajectory = ask(episode, "POST", "/episodes/default/close", ending)

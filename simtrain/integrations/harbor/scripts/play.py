@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -23,7 +24,7 @@ class Server:
         self.ask("initialize", about)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def ask(self, method: str, params: dict[str, object]) -> object:
+    def ask(self, method: str, params: Mapping[str, object]) -> object:
         """Make a request and return its result, or its error."""
         self._number += 1
         request = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
@@ -32,7 +33,7 @@ class Server:
                 return message.get("result", message.get("error"))
         raise SystemExit(f"no reply to {method}")
 
-    def _send(self, message: dict[str, object]) -> list[dict[str, object]]:
+    def _send(self, message: Mapping[str, object]) -> list[dict[str, object]]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         headers["MCP-Protocol-Version"] = "2025-11-25"
         if self._session is not None:

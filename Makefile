@@ -114,3 +114,7 @@ clean: ## remove what these targets made
 .venv/.train: .venv/.dev
 	@sh .ci/install train "$(PYTHON)"
 	@touch $@
+
+.venv/.harbor: .venv/.core .ci/harbor.txt
+	@sh .ci/install harbor "$(PYTHON)"
+	@touch $@

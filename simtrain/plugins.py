@@ -111,6 +111,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "attack": "simtrain.grading.graders.attack:Attack",
         "widesearch": "simtrain.grading.graders.widesearch:WideSearch",
         "tests": "simtrain.grading.graders.tests:Tests",
+        "reward_file": "simtrain.grading.graders.reward_file:RewardFile",
         "mutants": "simtrain.grading.graders.mutants:Mutants",
         "same_behaviour": "simtrain.grading.graders.same_behaviour:SameBehaviour",
     },

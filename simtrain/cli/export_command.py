@@ -33,7 +33,17 @@ Examples:
       --scenario 'helpdesk/*' --max-reward 0.99
   simtrain export runs/resilient runs/naive --format preference -o pairs.jsonl
   simtrain export runs/helpdesk --format trl -o good.jsonl --mark good --notes
+
+The format harbor takes scenarios instead of runs, and writes each case as a
+folder that Harbor plays (--with case=3 for one, --with seed=7).
+
+\b
+  simtrain export helpdesk/refund --format harbor --out tasks --with case=3
 """
+
+
+HARBOR = "harbor"
+"""The format that writes folders, of scenarios instead of runs."""
 
 
 class StopChoice(StrEnum):
@@ -56,17 +66,22 @@ class MarkChoice(StrEnum):
 
 
 def command(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.", metavar="RUN")],
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders; for the format harbor, scenarios.", metavar="RUN...")
+    ],
     exporter: Annotated[
         str,
         typer.Option(
             "--format",
             "-f",
-            help="A plug-in's name: trl, openai, sharegpt, atif, steps, recovery, preference, hard_negatives, rendered, turn_returns, ...",
+            help="A plug-in's name: trl, openai, sharegpt, atif, steps, recovery, preference, rendered, turn_returns, harbor, ...",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="File to write, JSON lines; it appears whole or not at all.")
+        Path,
+        typer.Option(
+            "--out", "-o", help="File to write, JSON lines; for harbor a folder. It appears whole or not at all."
+        ),
     ],
     minimum: Annotated[float | None, typer.Option("--min-reward", help="Only rewards of at least this.")] = None,
     maximum: Annotated[float | None, typer.Option("--max-reward", help="Only rewards of at most this.")] = None,
@@ -101,6 +116,15 @@ def command(
     from simtrain.runs.export import Selection
     from simtrain.runs.run_folder import read_facts
 
+    if exporter == HARBOR:
+        from simtrain.cli.harbor_folders import export_folders
+
+        narrowed = scenario != "*" or arm != "*" or agent != "*" or stop or fired or not_fired or split or mark or notes
+        if narrowed or minimum is not None or maximum is not None:
+            remedy = "name the scenarios that are wanted, and their case with --with case=N"
+            raise InputError("the format harbor takes scenarios, of which no filter selects", remedy=remedy)
+        export_folders([str(run) for run in runs], out, knobs_from(knobs or []), as_json=as_json)
+        return
     _check_bounds(minimum, maximum)
     for run in runs:
         # Reading the facts refuses a folder that is no run before anything is written.

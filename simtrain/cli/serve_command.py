@@ -75,6 +75,12 @@ def command(
         Path | None,
         typer.Option("--control-file", help="Write URL and token of the control plane to this file, for you alone."),
     ] = None,
+    control_token_env: Annotated[
+        str | None,
+        typer.Option(
+            "--control-token-env", help="Environment variable with the token of the control plane; else a random one."
+        ),
+    ] = None,
     write_config: Annotated[
         Path | None,
         typer.Option("--write-config", help="Write an mcp.json with the address of every server here, for clients."),
@@ -139,7 +145,7 @@ def command(
         port=0 if sessions else port,
         control_port=port if sessions else None if control_port < 0 else control_port,
         control_socket=socket,
-        control_token=_token(token_env) if sessions else None,
+        control_token=_token(control_token_env) or (_token(token_env) if sessions else None),
         token=_token(token_env),
         hosts=(*LOOPBACK, host, *(allow_host or [])),
         max_body=max_body or MAX_BODY,

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 from simtrain.values.errors import InputError, nearest
 
+HARBOR_TASK = "task.toml"
+"""The file by which a Harbor folder is known."""
 REPOSITORIES = "repositories"
 """The folder of worlds/ with repositories of code."""
 
@@ -70,6 +72,8 @@ def find_scenarios(name: str) -> dict[str, Path]:
     Raises InputError, with the nearest name, for an unknown one.
     """
     path = Path(name)
+    if path.name == HARBOR_TASK and path.is_file():
+        return {path.resolve().parent.name: path}
     if path.suffix in (".yaml", ".yml"):
         return {_standing(path): find("scenarios", name)}
     known = names("scenarios")
@@ -79,12 +83,22 @@ def find_scenarios(name: str) -> dict[str, Path]:
     if suite:
         return suite
     if path.is_dir():
+        tasks = _harbor_tasks(path)
+        if tasks:
+            return tasks
         inside = {_standing(file): file for file in _files(path)}
         if inside:
             return inside
-        raise InputError(f"the folder {name} holds no scenario file")
+        raise InputError(f"the folder {name} holds no scenario file and no {HARBOR_TASK} of Harbor")
     suites = {family.partition("/")[0] for family in known if "/" in family}
     raise InputError(f"unknown scenario {name!r}", remedy=nearest(name, [*known, *suites]))
+
+
+def _harbor_tasks(folder: Path) -> dict[str, Path]:
+    """Return the tasks of a Harbor folder, or of a folder of such: name of the folder -> its task.toml."""
+    if (folder / HARBOR_TASK).is_file():
+        return {folder.resolve().name: folder / HARBOR_TASK}
+    return {path.parent.name: path for path in sorted(folder.glob(f"*/{HARBOR_TASK}"))}
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -34,7 +34,8 @@ from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place, read_document, read_place
 from simtrain.scenarios.beginning import set_up
 from simtrain.scenarios.cases import first_case, question_file
-from simtrain.scenarios.find import find
+from simtrain.scenarios.find import HARBOR_TASK, find
+from simtrain.scenarios.harbor.task_scenario import harbor_document
 from simtrain.scenarios.plan_check import PlanCheck
 from simtrain.scenarios.repository_tasks import task_file
 from simtrain.values.errors import InputError, nearest
@@ -62,12 +63,16 @@ def _load_world(path: Path, _: int) -> WorldSource:
 
 def load_scenario_file(path: Path, name: str, *, packs: Sequence[str] = ()) -> Scenario:
     """Return the scenario in a file with additional packs, checked as far as possible without playing it. Raises InputError."""
-    document = read_document(_shorten(path))
+    source: WorldSource | None = None
+    if path.name == HARBOR_TASK:
+        document, source = harbor_document(_shorten(path).parent)
+    else:
+        document = read_document(_shorten(path))
     spec = document.parse(ScenarioSpec)
     if packs:
         more = [PackUse(pack=pack) for pack in packs]
         spec = spec.model_copy(update={"perturbations": [*spec.perturbations, *more]})
-    return assemble(document, spec, name)
+    return assemble(document, spec, name, source=source)
 
 
 def assemble(document: Document, spec: ScenarioSpec, name: str, *, source: WorldSource | None = None) -> Scenario:

@@ -10,8 +10,9 @@ from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.scenarios.cautions import cautions
-from simtrain.scenarios.find import find
+from simtrain.scenarios.find import HARBOR_TASK, find
 from simtrain.scenarios.load import load_scenario_file
+from simtrain.validation.harbor_proofs import prove_harbor
 from simtrain.validation.mutation import BROKEN_CODE, Telling, answer_changes, column_changes, state_changes
 from simtrain.validation.proof import Proof as Proof
 from simtrain.validation.proof import Prover, lowered
@@ -27,6 +28,8 @@ async def prove(scenario: Scenario, *, cases: int | None = None, seed: int = 0) 
     proof = Proof(scenario.name)
     if scenario.spec.cases.questions is not None:
         return await prove_questions(scenario, proof, cases=cases, seed=seed)
+    if scenario.document.path.name == HARBOR_TASK:
+        return await prove_harbor(scenario, proof, cases=cases, seed=seed)
     if not scenario.spec.planned:
         proof.problems.append("there is no `reference` plan, so nothing can be proved")
         return proof

@@ -56,7 +56,7 @@ _ENDINGS: tuple[tuple[str, Ending], ...] = (
 _SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
 _INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
 # What bashkit adds for language models, where bash says only that there is no such command.
-_HINT = re.compile(r"^(bash: .*: command not found)\. .*$", re.MULTILINE)
+_HINT = re.compile(r"^(\S+: .*: command not found)\. .*$", re.MULTILINE)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
 # `time` of the engine measures on the host.
 _TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)

@@ -1,6 +1,7 @@
 """Building the tables of machines from a world file: users, files, processes, services, packages and cron."""
 
 import sqlite3
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, normpath
@@ -193,17 +194,24 @@ class _Builder:
                     with self.document.at((*self.place, *place, "size")):
                         size = source.size
                         claimed = byte_count(self.texts.text(size, values, place) if isinstance(size, str) else size)
-                content = self._content(source, values, place).encode()
+                content = self._content(source, values, place)
                 yield path, TreeNode("file", mode, owner, group, moment, content, claimed=claimed)
 
-    def _content(self, source: FileSource, values: JsonObject, place: Place) -> str:
+    def _content(self, source: FileSource, values: JsonObject, place: Place) -> bytes:
         if source.content is not None:
-            return source.content
+            return source.content.encode()
+        if source.base64 is not None:
+            try:
+                return b64decode(source.base64, validate=True)
+            except ValueError:
+                raise self.texts.error(
+                    (*place, "base64"), "this is not base64", "write it as `base64 FILE` does"
+                ) from None
         if source.lines is not None:
             rows = self.texts.rows(source.lines, values, (*place, "lines"))
-            return "".join(f"{next(iter(row.values()))}\n" for row in rows)
+            return "".join(f"{next(iter(row.values()))}\n" for row in rows).encode()
         rows = self.texts.rows(source.rows, values, (*place, "rows")) if source.rows is not None else []
-        return self.texts.text(source.template or "", {**values, "rows": rows}, (*place, "template"))
+        return self.texts.text(source.template or "", {**values, "rows": rows}, (*place, "template")).encode()
 
     def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
         folder = self.texts.folder(name, place)

@@ -26,8 +26,8 @@ def opened_sandbox(name: str) -> OpenSandbox:
         return _open[key]
 
 
-def require_sandbox(name: str) -> None:
-    """Raise InputError, with the remedy, unless Python can run in a sandbox of this name here."""
+def require_sandbox(name: str, *, what: str = "python3 runs") -> None:
+    """Raise InputError, with the remedy, unless `what` can be in a sandbox of this name here."""
     probe = _backend(name).probe()
     if probe.ok:
         return
@@ -35,7 +35,7 @@ def require_sandbox(name: str) -> None:
     if name == "wasm" and not remedy.startswith(_INSTALL):
         # Building needs the extra as well.
         remedy = f"{_INSTALL}, then {remedy}"
-    raise InputError(f"python3 runs in the sandbox `{name}`, which does not work here: {problem}", remedy=remedy)
+    raise InputError(f"{what} in the sandbox `{name}`, which does not work here: {problem}", remedy=remedy)
 
 
 def _backend(name: str) -> SandboxBackend:

@@ -47,7 +47,15 @@ class MachineSource:
         if spec.git:
             with document.at(("repositories",)):
                 require("git", "pygit2", by="a world with repositories")
-        if spec.python:
+        if spec.shell == "bubblewrap":
+            if spec.commands or spec.machines:
+                key = "commands" if spec.commands else "machines"
+                raise document.error(
+                    (key,), f"`{key}` are there in the simulated shell alone", "remove them, or `shell`"
+                )
+            with document.at(("shell",)):
+                require_sandbox("bubblewrap", what="command lines run")
+        elif spec.python:
             with document.at(("sandbox",)):
                 require_sandbox(spec.sandbox)
         return cls(document, spec)
@@ -74,6 +82,10 @@ class MachineSource:
         """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
         other = copy(self)
         other.view = document.parse(MachineView, {**self.view.model_dump(), **knobs}, place)
+        if other.view.actions == "keystrokes" and self.spec.shell != "simulated":
+            raise document.error(
+                (*place, "actions"), "a terminal is there in the simulated shell alone", "take `bash` or `coding`"
+            )
         other.digest = blake2b(canonical([self.digest, other.view.model_dump()]), digest_size=16).hexdigest()
         other._built = {}
         return other

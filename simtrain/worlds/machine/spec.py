@@ -42,7 +42,7 @@ Mode: TypeAlias = Annotated[
     Field(pattern=r"^[0-7]{3,4}$|^\{\{"),
 ]
 
-_CONTENTS = ("content", "template", "lines", "folder", "link", "directory")
+_CONTENTS = ("content", "base64", "template", "lines", "folder", "link", "directory")
 
 
 class FileSource(FileModel):
@@ -51,6 +51,7 @@ class FileSource(FileModel):
     path: str = Field(min_length=1, description="Absolute path; {{ column }} of a row of `each`.")
     each: str | None = Field(default=None, description="SELECT over the world: one file for each of its rows.")
     content: str | None = Field(default=None, description="The text, word by word.")
+    base64: str | None = Field(default=None, description="Content that is no text, in base64.")
     template: str | None = Field(
         default=None, description="A Jinja template of the text; the row of `each`, and `rows`."
     )
@@ -348,6 +349,10 @@ class MachineSpec(HostSource, ServiceSpec):
     commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
     index: IndexSource = IndexSource()
     sandbox: str = Field(default="wasm", description="Where `python3` runs, if a machine has the apt package python3.")
+    shell: Literal["simulated", "bubblewrap"] = Field(
+        default="simulated",
+        description="Where command lines run: in the simulated shell, or as real programs of the host in the sandbox `bubblewrap`.",
+    )
     limits: LimitsSource = LimitsSource()
 
     @property

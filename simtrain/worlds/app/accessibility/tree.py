@@ -33,6 +33,7 @@ class Node:
         "reachable",
         "ref",
         "role",
+        "shown_name",
         "states",
         "url",
     )
@@ -41,6 +42,8 @@ class Node:
         self.element = element
         self.role = role
         self.name = name
+        # Empty where the snapshot leaves out a name that repeats what is in the node.
+        self.shown_name = name
         # It has an area that takes clicks, so that an agent can act on it.
         self.reachable = reachable
         self.active = active

@@ -15,7 +15,7 @@ _IDENTIFIED = words(
 
 
 def distil(children: list[Node | str], give_ref: Callable[[Node], str]) -> list[Node | str]:
-    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes children and shown names of the nodes that it is given."""
+    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes children and shown names of the nodes."""
     return _Distiller(give_ref).children(children, None)
 
 

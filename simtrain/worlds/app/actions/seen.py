@@ -8,13 +8,13 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from simtrain.worlds.app.accessibility.document import Element
 from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
-from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree, walk
+from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree
 from simtrain.worlds.app.actions.fresh_pages import FreshPage, fresh_page
 from simtrain.worlds.app.browser.nodes import attribute, put, same, upwards
 from simtrain.worlds.app.browser.page import OpenPage
 
-REF, NAMED = "simtrain-ref", "simtrain-named"
-"""Attributes of an element: its ref in the last snapshot, and the role and name that it had there."""
+REF = "simtrain-ref"
+"""The attribute of an element with its ref in the last snapshot, and the role and name that it had there."""
 
 
 def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
@@ -69,13 +69,13 @@ class SeenPage:
         return {node.mem_id: position for position, node in enumerate(self.elements)}
 
     @cached_property
-    def _built(self) -> list[Node | str]:
-        return self.tree.children
+    def _built(self) -> tuple[list[Node | str], list[Node]]:
+        return self.tree.build()
 
-    @cached_property
+    @property
     def nodes(self) -> Sequence[Node]:
         """The nodes of the tree, in the order in which they are read."""
-        return walk(self._built) if self._fresh is None else self._fresh.nodes
+        return self._built[1] if self._fresh is None else self._fresh.nodes
 
     def element(self, node: LexborNode) -> Element | None:
         """Return what the tree knows of an element."""
@@ -96,8 +96,7 @@ class SeenPage:
     def _write(self) -> str:
         refs = _PageRefs(self)
         if self._fresh is None:
-            _ = self.nodes  # noted before the snapshot takes the tree apart
-            return write_nodes(self._built, refs)[0]
+            return write_nodes(self._built[0], refs)[0]
         if self.page.refs == 0:
             for position, named in self._fresh.given:
                 refs.mark(self.elements[position], named)
@@ -106,7 +105,7 @@ class SeenPage:
     def snapshot_of(self, node: LexborNode) -> str:
         """Return the part of the last snapshot that an element is the root of; the whole one for an element without a ref."""
         text = self.snapshot()
-        ref = attribute(node, REF)
+        ref = (attribute(node, REF) or "").partition(" ")[0]
         lines = text.split("\n")
         start = next((index for index, line in enumerate(lines) if f"[ref={ref}]" in line), None)
         if start is None:
@@ -121,7 +120,7 @@ class SeenPage:
 
     def by_ref(self, ref: str) -> LexborNode | None:
         """Return the element that has a ref in the last snapshot."""
-        return self.marked_with(REF, ref)
+        return self.document.css_first(f'[{REF}^="{ref} "]')
 
     def marked_with(self, name: str, value: str) -> LexborNode | None:
         """Return the element that has a mark of ours with this value."""
@@ -138,15 +137,14 @@ class _PageRefs(Refs):
     def give(self, node: Node) -> str:
         element = self._seen.elements[node.element.position]
         named = f"{node.role} {node.name}"
-        given = attribute(element, REF)
-        return self.mark(element, named) if given is None or attribute(element, NAMED) != named else given
+        ref, _, held = (attribute(element, REF) or "").partition(" ")
+        return ref if ref and held == named else self.mark(element, named)
 
     def mark(self, element: LexborNode, named: str) -> str:
         """Give an element the next ref, and note its role and name."""
         page = self._seen.page
         page.refs += 1
         ref = f"{self.prefix}e{page.refs}"
-        put(element, REF, ref)
-        put(element, NAMED, named)
+        put(element, REF, f"{ref} {named}")
         page.marked()
         return ref

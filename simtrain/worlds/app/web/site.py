@@ -140,6 +140,7 @@ class _Visit:
             "today": database.moment[:10],
             "user_id": self.user and self.user["id"],
             "role": self.user and self.user["role"],
+            "look": dict(desk.look),
         }
 
     def _user(self, database: Database) -> JsonObject | None:
@@ -272,7 +273,6 @@ class _Visit:
             "head": head.format(escape(title), STYLE, SCRIPT),
             "title": title,
             "user": self.user,
-            "look": self.desk.look,
             "path": self.request.address.path,
             "link": link,
             "pager": _pages(pager, link),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import nullcontext
 from resource import RUSAGE_SELF, getrusage
+from unittest.mock import patch
 
 from playwright.async_api import async_playwright
 from report import Figure, apart, arguments, cpu_of_children, cpu_of_making, resident, show
@@ -17,7 +19,8 @@ from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world, paradigm_of
 from simtrain.values.types import Action, Message
 from simtrain.view.app_site import browsing_app
-from simtrain.worlds.app.accessibility.tree import read_tree, walk
+from simtrain.worlds.app.accessibility.tree import read_tree
+from simtrain.worlds.app.actions.fresh_pages import forget_pages
 from simtrain.worlds.app.world import AppState, AppWorld
 
 OPEN, MADE, TURNS, EPISODES = 1000, 200, 10, 3
@@ -32,8 +35,21 @@ def main() -> None:
     world = shop()
     played = asyncio.run(beside_chromium(world, options.rounds))
     figures = [
-        *step(options.rounds),
+        nodes(world),
+        step(options.rounds),
+        step(options.rounds, anew=True),
         Figure("opening an episode", 1000 * cpu_of_making(world.open, count=MADE, rounds=options.rounds), "ms", 1.0),
+        Figure(
+            "  and its first page, which all episodes share",
+            1000 * cpu_of_making(lambda: begun(world), count=MADE, rounds=options.rounds),
+            "ms",
+            1.0,
+        ),
+        Figure(
+            "  and its first page, the first time",
+            1000 * cpu_of_making(lambda: begun(world, anew=True), count=MADE // 4, rounds=options.rounds),
+            "ms",
+        ),
         Figure(
             "  opening one and making three calls, of which the last packs an order",
             1000 * cpu_of_making(lambda: touched(world), count=MADE // 4, rounds=options.rounds),
@@ -51,6 +67,16 @@ def shop() -> AppWorld:
     world = source.configured(source.document, {"signed_in": "S02", "start": "/admin/orders"}, ()).build()
     assert isinstance(world, AppWorld)
     return world
+
+
+def begun(world: AppWorld, *, anew: bool = False) -> AppState:
+    """Open an episode at its first page, and read it; `anew` as if nobody had seen it before."""
+    if anew:
+        world.kept_pages.forget()
+        forget_pages()
+    state = world.open()
+    act(state, "browser_snapshot")
+    return state
 
 
 def touched(world: AppWorld) -> AppState:
@@ -83,21 +109,26 @@ def memory() -> Figure:
 
 
 class Turner(Policy):
-    """Turns the pages of a list and reads each, without thinking."""
+    """Turns the pages of a list and reads each, without thinking. `anew` has each page rendered and read as if it were new."""
+
+    anew: bool = False
 
     def player(self, briefing: Briefing) -> Player:
         """One that has its messages ready."""
-        return _Turning()
+        return _Turning(anew=self.anew)
 
 
 class _Turning:
-    def __init__(self) -> None:
+    def __init__(self, *, anew: bool) -> None:
+        self._anew = anew
         calls = [("browser_navigate", {"url": LIST})]
         for turn in range(TURNS):
             calls += [("browser_click", {"target": link(turn)}), ("browser_snapshot", {})]
         self._calls = iter(enumerate(calls))
 
     async def think(self, journal: Journal) -> Message:
+        if self._anew:
+            forget_pages()
         number, call = next(self._calls, (0, None))
         if call is None:
             return Message("ANSWER: done", answer="done")
@@ -109,25 +140,32 @@ def link(turn: int) -> str:
     return f"getByRole('link', {{ name: '{PREVIOUS if turn % 2 else NEXT}', exact: true }})"
 
 
-def step(rounds: int) -> list[Figure]:
-    """CPU of a step with LangGraph in the loop: half of them clicks that lead to another page, half snapshots of it."""
+def step(rounds: int, *, anew: bool = False) -> Figure:
+    """CPU of a step with LangGraph in the loop: half of them clicks that lead to another page, half snapshots of it.
+
+    `anew` has every page rendered and read as in an episode that has rows of its own, at pages that nobody has seen.
+    """
     scenario = load_scenario("shop_site/pack_orders")
     episodes = list(paradigm_of(scenario).episodes(scenario, seed=0, attempts=1))[:EPISODES]
 
     async def played() -> int:
-        return sum([len((await rollout(episode, agent=Turner())).steps) for episode in episodes])
+        return sum([len((await rollout(episode, agent=Turner(anew=anew))).steps) for episode in episodes])
 
     best = float("inf")
     for _ in range(rounds):
         before = _cpu()
-        steps = asyncio.run(played())
+        with patch.object(AppState, "kept_pages", None) if anew else nullcontext():
+            steps = asyncio.run(played())
         best = min(best, (_cpu() - before) / steps)
-    state = shop().open()
-    nodes = len(walk(read_tree(state.browser.page.html).children))
-    return [
-        Figure("nodes of the page", nodes, ""),
-        Figure("step with LangGraph: a click or a snapshot", 1000 * best, "ms", 5.0),
-    ]
+    which = "pages that nobody has seen before" if anew else "pages that some episode has seen before"
+    return Figure(f"step with LangGraph, a click or a snapshot: {which}", 1000 * best, "ms", 5.0)
+
+
+def nodes(world: AppWorld) -> Figure:
+    """The size of the pages that are turned."""
+    state = world.open()
+    act(state, "browser_navigate", url=LIST)
+    return Figure("nodes of the page", len(read_tree(state.browser.page.html).build()[1]), "")
 
 
 async def beside_chromium(world: AppWorld, rounds: int) -> list[Figure]:

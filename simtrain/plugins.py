@@ -94,6 +94,7 @@ PLUGINS: dict[str, dict[str, str]] = {
         "popup": "simtrain.perturbations.popup:Popup",
         "cookie_wall": "simtrain.perturbations.cookie_wall:CookieWall",
         "changed_buttons": "simtrain.perturbations.changed_buttons:ChangedButtons",
+        "stale_refs": "simtrain.perturbations.stale_refs:StaleRefs",
         "dark_pattern": "simtrain.perturbations.dark_pattern:DarkPattern",
     },
     "paradigms": {

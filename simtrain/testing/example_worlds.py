@@ -82,6 +82,7 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("browser_type", {"target": "getByLabel('Note')", "text": "All is well."}),
             ("browser_click", {"target": "getByRole('button')"}),
             ("browser_snapshot", {}),
+            ("browser_hover", {"target": "f2e2"}),
         ),
     ),
 }

@@ -188,6 +188,7 @@ NEED_A_WORLD = {
     "resource_exhausted", "not_found", "partial_update", "delayed_visibility", "wrong_entity", "false_success", "risky_state",
     "contrastive_state", "noisy_request", "read_only_disk", "port_taken", "clock_skew", "flaky_test",
     "lost_submit", "error_page", "session_ended", "captcha", "popup", "cookie_wall", "changed_buttons", "dark_pattern",
+    "stale_refs",
 }  # fmt: skip
 UNSEEN = {"latency", "duplicate_delivery"}
 """What a client of a relay cannot see: virtual time, and a second call whose reply is not passed on."""

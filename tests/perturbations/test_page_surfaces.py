@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ from simtrain.contracts.agent import Briefing, Loop, StepFunction
 from simtrain.contracts.perturbation import Armed, Perturbation, When
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.trajectory import Step, Trajectory
+from simtrain.perturbations.stale_refs import StaleRefs
 from simtrain.plugins import PLUGINS
 from simtrain.testing.example_worlds import FOLDER
 from simtrain.values.types import Message
@@ -29,6 +31,10 @@ ON_PAGES = [
 
 def click(role: str, name: str) -> Did:
     return ("browser_click", {"target": f"getByRole('{role}', {{ name: '{name}', exact: true }})"})
+
+
+def hover(ref: str) -> Did:
+    return ("browser_hover", {"target": ref})
 
 
 SAVE = click("button", "Save note")
@@ -79,7 +85,7 @@ async def visit(name: str, *actions: Did, knobs: dict[str, Any] | None = None, *
 @pytest.mark.parametrize("name", ON_PAGES)
 async def test_what_declares_a_surface_on_pages_fires_there(name: str) -> None:
     knobs = {"goal": "answer_hijack"} if name == "prompt_injection" else None
-    visited = await visit(name, *WRITE, *WRITE, knobs=knobs)
+    visited = await visit(name, *WRITE, *WRITE, hover("f4e2"), knobs=knobs)
     assert visited.fired
     assert not any(word in text for text in visited.seen for word in ("simul", "perturb"))
 
@@ -172,3 +178,53 @@ async def test_an_instruction_is_planted_behind_what_somebody_wrote() -> None:
 async def test_a_form_that_seems_to_be_saved_and_is_not() -> None:
     visited = await visit("false_success", *WRITE, OPEN, LOOK, knobs={})
     assert visited.fired == [3] and visited.notes == [] and "All is well." not in visited.seen[-1]
+
+
+async def test_refs_are_stale_after_a_page_rendered_itself_anew_and_those_of_the_next_snapshot_work() -> None:
+    first = await visit("stale_refs", OPEN, TYPE, LOOK, knobs={})
+    ref = first.seen[2].split('button "Save note" [ref=')[1].split("]")[0]
+    by_ref: Did = ("browser_click", {"target": ref})
+    stale = await visit("stale_refs", OPEN, TYPE, LOOK, by_ref, by_ref, LOOK, knobs={}, nth=4)
+    assert stale.fired == [3] and stale.notes == []
+    for text in stale.seen[3:5]:
+        assert f"Error: Ref {ref} not found in the current page snapshot. Try capturing new snapshot." in text
+    # What was typed stays, as in a page that keeps its state.
+    assert "All is well." in stale.seen[5]
+    new = stale.seen[5].split('button "Save note" [ref=')[1].split("]")[0]
+    done = await visit(
+        "stale_refs", OPEN, TYPE, LOOK, by_ref, LOOK, ("browser_click", {"target": new}), knobs={}, nth=4
+    )
+    assert new != ref and done.notes == ["All is well."]
+    (event,) = done.steps[3].events
+    assert event.clean is not None and not event.clean.is_error and event.perturbed.is_error
+
+
+async def test_bids_are_stale_in_the_words_of_browsergym(tmp_path: Path) -> None:
+    text = (FOLDER / "write_note.yaml").read_text(encoding="utf-8")
+    text = text[: text.index("reference:")] + text[text.index("rubric:") :]
+    text = text.replace("guests.yaml, with: {", f"{FOLDER / 'guests.yaml'}, with: {{actions: browsergym, ")
+    file = tmp_path / "write_note.yaml"
+    file.write_text(text.replace("name: birthday", "name: write_note"), encoding="utf-8")
+    armed = Armed("stale_refs", "stale_refs", When(nth=2), StaleRefs())
+    bids: list[str] = []
+
+    class Visitor(Loop):
+        async def run(self, briefing: Briefing, step: StepFunction) -> Message:
+            for tool in ("noop", "click", "click"):
+                reply = await step(tool, {"bid": bids[-1]} if bids else {})
+                bids.append(reply.text.split("button 'Save note'")[0].rpartition("[")[2].partition("]")[0])
+            return Message("done", answer="done")
+
+    played = await rollout(replace(load_scenario(file), perturbations=(armed,)), as_agent(Visitor))
+    texts = [step.observation.text for step in played.steps]
+    assert f'Could not find element with bid "{bids[0]}"' in texts[1] and bids[1] != bids[0]
+    assert "Error of the last action" not in texts[2] and [bool(step.events) for step in played.steps] == [
+        False,
+        True,
+        False,
+    ]
+
+
+async def test_locators_are_never_stale() -> None:
+    visited = await visit("stale_refs", *WRITE, knobs={})
+    assert visited.fired == [] and visited.notes == ["All is well."]

@@ -86,7 +86,7 @@ SHIPPED = {
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
     **dict.fromkeys(("read_only_disk", "port_taken", "clock_skew", "flaky_test", "lost_submit"), "D"),
     **dict.fromkeys(("error_page", "session_ended", "captcha"), "P"),
-    **dict.fromkeys(("popup", "cookie_wall", "changed_buttons", "dark_pattern"), "P"),
+    **dict.fromkeys(("popup", "cookie_wall", "changed_buttons", "dark_pattern", "stale_refs"), "P"),
 }
 """The same with those that ship beyond it: what tests expect of each by name, they expect of these."""
 

@@ -28,9 +28,6 @@ class ShippedApp:
     unlinked: tuple[str, ...] = field(default=())
     """Screens that a visitor meets only after an action; plans and random actions meet them."""
 
-    planned: bool = False
-    """Whether plans of its families meet every screen, and of every form a success and two refusals."""
-
     def built(self, **knobs: str) -> AppWorld:
         source = load_world(find("worlds", self.name))
         world = source.configured(source.document, {**knobs}, ()).build()
@@ -57,7 +54,6 @@ APPS = (
         ),
         words=("RTE-2", "sync", "8"),
         more=("/teams/RTE/issues?state=open&sort=priority&page=2", "/search?q=list&closed=yes", "/login"),
-        planned=True,
     ),
     ShippedApp(
         "mail",
@@ -70,7 +66,6 @@ APPS = (
         ),
         words=("lease", "ines.okafor@fernwick.example", "Leases/Old"),
         more=("/search?q=lease&place=inbox&attached=yes", "/calendar?calendar=cal-desk&from=2031-11-10", "/login"),
-        planned=True,
     ),
     ShippedApp(
         "bank",
@@ -85,7 +80,6 @@ APPS = (
         words=("Marram", "12.50", "NB12 3456 7890", "Moving house"),
         more=("/accounts/A002?category=food&page=2", "/desk/requests?status=", "/desk/payments?sort=amount"),
         unlinked=("/transfer/{id}",),
-        planned=True,
     ),
     ShippedApp(
         "wiki",
@@ -93,7 +87,6 @@ APPS = (
         players=(("E12", "/pages/P008"), ("R01", "/recent"), ("A01", "/admin"), ("E12", "/pages/P014/history")),
         words=("Harbour", "spelling", "survey-03.txt", "2"),
         more=("/search?q=red+line&page=2", "/talk/T001", "/pages?kind=bays&sort=versions"),
-        planned=True,
     ),
     ShippedApp(
         "booking",
@@ -112,20 +105,6 @@ APPS = (
             "/places/L06/calendar?day=2032-09-21",
         ),
         unlinked=("/series/{id}",),
-        planned=True,
-    ),
-    ShippedApp(
-        "mail",
-        visitors=("ines.okafor@fernwick.example", "paul.verne@fernwick.example"),
-        players=(
-            ("ines.okafor@fernwick.example", "/"),
-            ("ines.okafor@fernwick.example", "/labels"),
-            ("paul.verne@fernwick.example", "/search?q=lease"),
-            ("ines.okafor@fernwick.example", "/invitations"),
-        ),
-        words=("lease", "ines.okafor@fernwick.example", "Leases/Old"),
-        more=("/search?q=lease&place=inbox&attached=yes", "/calendar?calendar=cal-desk&from=2031-11-10", "/login"),
-        planned=True,
     ),
 )
 

@@ -1,5 +1,6 @@
 """Building an app: its database (its own, or one shared with a service world), and its site, checked as a whole."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.filling import fill
 from simtrain.worlds.service.source import ServiceSource
 
+_LOOK = re.compile(r"\blook\.(\w+)")
 _ERROR_TEMPLATE = "error.html"
 _FILES = "create table files (path text primary key, content text not null)"
 """The world's file store: what an agent can upload, and what it downloaded."""
@@ -83,6 +85,7 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
         templates.check(screen.source.template, screen.names | PAGE)
     templates.check(_ERROR_TEMPLATE, PAGE | ERROR)
     templates.check_attributes("look", spec.looks)
+    _check_looks(spec, document)
     found = references(folder, templates.sources)
     check_links(found, list(spec.screens), list(spec.forms))
     _check_forms(spec, document, found)
@@ -140,6 +143,17 @@ def _check_forms(spec: AppSpec, document: Document, found: list[Reference]) -> N
 def _unknown(template: str) -> str:
     """Return the path of an address template, with ANY for what is filled in."""
     return EXPRESSION.sub(ANY, template).partition("#")[0].partition("?")[0]
+
+
+def _check_looks(spec: AppSpec, document: Document) -> None:
+    """Raise InputError for a text of a screen or form that names a look which the app does not have."""
+    for key, entries in (("screens", spec.screens), ("forms", spec.forms)):
+        for pattern, entry in entries.items():
+            for named in _LOOK.findall(entry.model_dump_json()):
+                if named not in spec.looks:
+                    raise document.error(
+                        (key, pattern), f"the app has no look {named!r}", nearest(named, spec.looks) or "declare it"
+                    )
 
 
 def _check_roles(spec: AppSpec, document: Document) -> None:

@@ -14,7 +14,7 @@ from simtrain.values.errors import nearest
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.app.fields import FormField, Upload
 from simtrain.worlds.app.routes import parameters_of
-from simtrain.worlds.app.rules import Refused, Rules, checked_sql, checked_text
+from simtrain.worlds.app.rules import TOLD, Refused, Rules, checked_sql, checked_text
 from simtrain.worlds.app.screens import VISIT
 from simtrain.worlds.app.spec import FormSource
 from simtrain.worlds.service.database import Database, Mode
@@ -82,7 +82,7 @@ class CompiledForm:
             checked_sql(document, (*place, "sign_in"), database, source.sign_in, known) if source.sign_in else None
         )
         self._texts = {**ConstraintTexts().model_dump(), **source.errors}
-        told = {*known, "referrer"}
+        told = {*known, *TOLD, "referrer"}
         self._done: Text | None = checked_text(document, (*place, "done"), source.done, told) if source.done else None
         self._then = checked_text(document, (*place, "then"), source.then, told)
 

@@ -11,6 +11,9 @@ from simtrain.worlds.app.spec import RefusalRule, Shown
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.tool import prepare_sql
 
+TOLD = frozenset({"look"})
+"""What texts of an app may name beside what SQL may: how the pages look."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refused:
@@ -63,7 +66,7 @@ class Rules:
             (
                 checked_sql(document, (*place, index), database, rule.holds or rule.unless or "", known),
                 rule.holds is not None,
-                checked_text(document, (*place, index, "error"), rule.error, known),
+                checked_text(document, (*place, index, "error"), rule.error, {*known, *TOLD}),
                 _shown(rule),
                 rule.field,
                 rule.label or f"{owner}[{index}]",

@@ -8,7 +8,7 @@ from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.app.routes import parameters_of
-from simtrain.worlds.app.rules import Refused, Rules, checked_sql, checked_text
+from simtrain.worlds.app.rules import TOLD, Refused, Rules, checked_sql, checked_text
 from simtrain.worlds.app.spec import ScreenSource
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.queries import Query, ReplyQueries
@@ -75,9 +75,9 @@ class Screen:
                 known.add(name)
         known |= set(source.read)
         self.names = frozenset(known)
-        self.title = checked_text(document, (*place, "title"), source.title, known)
+        self.title = checked_text(document, (*place, "title"), source.title, known | TOLD)
         self.file_name: Text | None = (
-            checked_text(document, (*place, "download"), source.download, known) if source.download else None
+            checked_text(document, (*place, "download"), source.download, known | TOLD) if source.download else None
         )
 
     def _compiled(
@@ -90,7 +90,7 @@ class Screen:
             prepare_sql(database, query.sql, known | paging, Mode.READ, f"read.{name}")
             query.learn(database, {**dict.fromkeys(known), "_limit": 0, "_offset": 0})
             if query.missing is not None:
-                for unknown in sorted(query.missing.names - known):
+                for unknown in sorted(query.missing.names - known - TOLD):
                     raise InputError(f"the text names {unknown!r}, which nothing binds", remedy=nearest(unknown, known))
         return query
 

@@ -22,6 +22,7 @@ from simtrain.worlds.app.building import build_database, style_of
 from simtrain.worlds.app.fields import Upload
 from simtrain.worlds.app.spec import AppSpec, AppView
 from simtrain.worlds.app.web.exchange import SiteRequest, SiteResponse
+from simtrain.worlds.app.web.kept_pages import KeptPages
 from simtrain.worlds.app.web.sessions import VisitorSessions
 from simtrain.worlds.app.web.site import STYLE, AppSite
 from simtrain.worlds.service.database import Database, Mode
@@ -73,6 +74,7 @@ class AppWorld(ServiceWorld):
         self.downloads = spec.downloads
         self.view = source.view
         self.site = source.site_over(base)
+        self.kept_pages = KeptPages()
         self.look = _look(spec, source.view.look)
         self.start_page = source.view.start or spec.start
         if "clock" in spec.model_fields_set:
@@ -94,6 +96,11 @@ class AppWorld(ServiceWorld):
 
     def open(self, changes: Changes | None = None) -> AppState:
         return AppState(self, None if changes is None else restored(self.name, self.content, changes))
+
+    def _over(self, base: Database) -> Self:
+        other = super()._over(base)
+        other.kept_pages = KeptPages()
+        return other
 
 
 def _look(spec: AppSpec, chosen: Mapping[str, str]) -> Mapping[str, str]:
@@ -146,6 +153,11 @@ class AppState(ServiceState):
         return self._browser
 
     # What the site needs of an episode
+
+    @property
+    def kept_pages(self) -> KeptPages | None:
+        """The pages of the world as it was built; None once this episode has rows of its own."""
+        return self.world.kept_pages if self._own is None else None
 
     @property
     def look(self) -> Mapping[str, str]:

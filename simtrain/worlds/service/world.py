@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from copy import copy
+from typing import Self
 
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.request import Request
@@ -109,7 +110,7 @@ class ServiceWorld(World):
         other.scans_backwards = True
         return other
 
-    def _over(self, base: Database) -> ServiceWorld:
+    def _over(self, base: Database) -> Self:
         other = copy(self)
         other.base = base
         other.content = base.serialize()

@@ -130,3 +130,28 @@ def test_a_look_changes_pages_and_nothing_else(tmp_path: Path) -> None:
         agent.click(f"getByRole('button', {{ name: '{name}' }})")
         agent.ask("handle_dialog", accept=True)
         assert agent.state.query("select lent_to from books where id = 1") == [{"lent_to": "ann"}]
+
+
+def test_pages_that_episodes_share_are_those_of_untouched_rows(tmp_path: Path) -> None:
+    world = library(tmp_path, knobs={"signed_in": "ann", "start": "/books/1"})
+    first, second = Agent(world.open()), Agent(world.open())
+    alone = library(tmp_path, knobs={"signed_in": "ann", "start": "/books/1"}).open()
+    assert first.page() == second.page() == Agent(alone).page()
+    first.click("getByRole('button', { name: 'Lend' })")
+    first.ask("handle_dialog", accept=True)
+    assert "Enjoy it." in first.page() and "Enjoy it." not in second.page()
+    first.ask("navigate", url="https://library.example/books/1")
+    second.ask("navigate", url="https://library.example/books/1")
+    assert "Copies: 1" in first.page() and "Copies: 2" in second.page()
+    second.click("getByRole('button', { name: 'Rename' })")
+    second.ask("type", target="getByRole('textbox', { name: 'New title' })", text="Typed by one")
+    assert "Typed by one" in second.page() and "Typed by one" not in Agent(world.open()).page()
+
+
+def test_a_text_that_looks_like_a_ref_stays_as_it_is(tmp_path: Path) -> None:
+    agent = Agent(library(tmp_path, knobs={"signed_in": "cle", "start": "/"}).open())
+    agent.state.execute("update books set title = 'See [ref=e4] first' where id = 1")
+    for number in range(3):
+        agent.ask("navigate", url="https://library.example/")
+        assert "See [ref=e4] first" in agent.page(), number
+        assert "ref=f" in agent.page(), number

@@ -15,7 +15,7 @@ _IDENTIFIED = words(
 
 
 def distil(children: list[Node | str], give_ref: Callable[[Node], str]) -> list[Node | str]:
-    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes the nodes that it is given."""
+    """The tree as it is written, with refs, which nodes that are left out use up as well. Changes children and shown names of the nodes."""
     return _Distiller(give_ref).children(children, None)
 
 
@@ -39,7 +39,7 @@ class _Distiller:
             kept.extend(self._leave(child))
         if node is not None:
             self._above.pop()
-        return _merged(kept, node.name if node is not None else "")
+        return _merged(kept, node.shown_name if node is not None else "")
 
     def _enter(self, node: Node) -> None:
         if not node.reachable:
@@ -52,7 +52,7 @@ class _Distiller:
 
     def _leave(self, node: Node) -> list[Node | str]:
         """What stands for a node whose children are done: itself, its children, or nothing."""
-        if node.role == "img" and not node.name and not node.children and not self._is_target(node):
+        if node.role == "img" and not node.shown_name and not node.children and not self._is_target(node):
             return []
         self._drop_repeated_name(node)
         if node.role != "generic":
@@ -61,15 +61,15 @@ class _Distiller:
         above = self._above[-1] if self._above else None
         if (
             above is not None
-            and above.name
+            and above.shown_name
             and not _has_properties(node)
             and not node.active
-            and _only_text(node) == above.name
+            and _only_text(node) == above.shown_name
         ):
             if node.reachable:
                 self._repeated.add(node)
             return []
-        if not node.name and _wraps_one(node) and (node.children or not self._is_target(node)):
+        if not node.shown_name and _wraps_one(node) and (node.children or not self._is_target(node)):
             return node.children
         return [node]
 
@@ -77,7 +77,7 @@ class _Distiller:
         if not node.reachable or not node.named_by:
             return
         if node.role not in _IDENTIFIED and self._repeated.isdisjoint(node.named_by):
-            node.name = ""
+            node.shown_name = ""
         else:
             self._repeated.difference_update(node.named_by)
 
@@ -114,7 +114,7 @@ def _take_in_text(node: Node) -> None:
     if _has_properties(node) or len(node.children) != 1:
         return
     child = node.children[0]
-    if isinstance(child, str) or child.role != "generic" or child.name or child.active or _has_properties(child):
+    if isinstance(child, str) or child.role != "generic" or child.shown_name or child.active or _has_properties(child):
         return
     if len(child.children) == 1 and isinstance(child.children[0], str):
         node.children = [child.children[0]]
@@ -125,6 +125,6 @@ def _has_properties(node: Node) -> bool:
 
 
 def _only_text(node: Node) -> str | None:
-    if node.name:
-        return None if node.children else node.name
+    if node.shown_name:
+        return None if node.children else node.shown_name
     return node.children[0] if len(node.children) == 1 and isinstance(node.children[0], str) else None

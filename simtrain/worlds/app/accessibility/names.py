@@ -56,6 +56,8 @@ _DESCENDANT = NameWalk(target="descendant")
 
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
+_NOT_PLAIN = _NAMED_NATIVELY | UNRENDERED | {"button", "details"}
+_FLOWING = _FROM_CONTENT | _FROM_CONTENT_WITHIN
 NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _NOTHING: frozenset[Element] = frozenset()
 
@@ -330,7 +332,9 @@ class AccessibleNames:
                 if not folded:
                     parts.append(self.shown(child, element))
                 continue
-            text = self.text(child, within, visited, sources)
+            text = self._plain(child, within, visited, sources)
+            if text is None:
+                text = self.text(child, within, visited, sources)
             parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
         if "aria-owns" in element.attributes:
             parts.extend(
@@ -339,6 +343,24 @@ class AccessibleNames:
             )
         parts.append(element.style.after or "")
         return "".join(parts)
+
+    def _plain(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
+        """What `text` returns for an element that holds no more than one text, as most do; None for any other."""
+        children, attributes = element.children, element.attributes
+        if walk is not _DESCENDANT or len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
+            return None
+        if attributes and ("role" in attributes or not NAMING.isdisjoint(attributes)):
+            return None
+        inner = children[0]
+        if not isinstance(inner, str) or (role_of(element, self.page) or "") not in _FLOWING:
+            return None
+        visited.add(element)
+        if self.is_hidden(element):
+            return ""
+        text = (element.style.before or "") + self.shown(inner, element) + (element.style.after or "")
+        if text and not text.isspace():
+            sources.add(element)
+        return text
 
     def shown(self, text: str, element: Element) -> str:
         """A text of an element as it counts: in Playwright, as it was written."""

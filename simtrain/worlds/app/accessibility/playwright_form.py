@@ -49,10 +49,14 @@ class Refs:
 
 def write_snapshot(read: PageTree, refs: Refs | None = None) -> tuple[str, dict[str, int]]:
     """The page as lines of YAML, and the position of the element that each ref names."""
-    refs = refs or Refs()
+    return write_nodes(read.children, refs or Refs())
+
+
+def write_nodes(children: list[Node | str], refs: Refs) -> tuple[str, dict[str, int]]:
+    """A tree as `write_snapshot` gives it; the nodes lose what the snapshot leaves out."""
     positions: dict[str, int] = {}
     lines: list[str] = []
-    for child in distil(read.children, refs.give):
+    for child in distil(children, refs.give):
         if isinstance(child, str):
             lines.append("- text: " + yaml_value(child))
         else:
@@ -62,8 +66,9 @@ def write_snapshot(read: PageTree, refs: Refs | None = None) -> tuple[str, dict[
 
 def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int], *, pointer_above: bool) -> None:
     key = node.role
-    if node.name and len(node.name) <= _LONGEST_NAME:
-        key += " " + json.dumps(node.name, ensure_ascii=False)
+    name = node.shown_name
+    if name and len(name) <= _LONGEST_NAME:
+        key += " " + json.dumps(name, ensure_ascii=False)
     key += node.states
     if node.ref:
         positions[node.ref] = node.element.position

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -33,6 +33,7 @@ class Node:
         "reachable",
         "ref",
         "role",
+        "shown_name",
         "states",
         "url",
     )
@@ -41,6 +42,8 @@ class Node:
         self.element = element
         self.role = role
         self.name = name
+        # Empty where the snapshot leaves out a name that repeats what is in the node.
+        self.shown_name = name
         # It has an area that takes clicks, so that an agent can act on it.
         self.reachable = reachable
         self.active = active
@@ -65,6 +68,10 @@ class PageTree:
     @property
     def children(self) -> list[Node | str]:
         """The tree as Playwright builds it: the children of its root, made anew on each call."""
+        return self.build()[0]
+
+    def build(self) -> tuple[list[Node | str], list[Node]]:
+        """The children of the root, made anew, and all nodes in the order in which they are read."""
         return _Builder(self.page, self.state, AccessibleNames(self.page, self.state)).build()
 
 
@@ -102,11 +109,12 @@ class _Builder:
         self._focused = focused_element(page, state)
         self._nodes: dict[Element, Node] = {}
         self._visited: set[Element] = set()
+        self._read: list[Node] = []
 
-    def build(self) -> list[Node | str]:
+    def build(self) -> tuple[list[Node | str], list[Node]]:
         children: list[Node | str] = []
         self._visit(self._page.body, children, None)
-        return children
+        return children, self._read
 
     def _visit(self, element: Element, siblings: list[Node | str], above: Node | None) -> None:
         if element in self._visited:
@@ -120,6 +128,7 @@ class _Builder:
         if node.reachable:
             self._nodes[element] = node
         siblings.append(node)
+        self._read.append(node)
         self._children(element, node.children, node, visible=visible)
         if node.role == "link" and "href" in element.attributes:
             node.url = _without_data(element.attributes["href"])
@@ -183,13 +192,3 @@ def _without_data(url: str) -> str:
     if not url.startswith("data:") or "," not in url:
         return url
     return url[: url.index(",") + 1] + "…"
-
-
-def walk(children: Sequence[Node | str]) -> list[Node]:
-    """All nodes, in the order in which they are read."""
-    found: list[Node] = []
-    for child in children:
-        if not isinstance(child, str):
-            found.append(child)
-            found.extend(walk(child.children))
-    return found

@@ -1,19 +1,20 @@
 """A page as an agent sees it: its accessibility tree, and the way from what is named there back to the elements."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from simtrain.worlds.app.accessibility.document import Element
 from simtrain.worlds.app.accessibility.form_state import FormState
-from simtrain.worlds.app.accessibility.playwright_form import Refs, write_snapshot
-from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree, walk
-from simtrain.worlds.app.browser.nodes import attribute, put
+from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
+from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree
+from simtrain.worlds.app.actions.fresh_pages import FreshPage, fresh_page
+from simtrain.worlds.app.browser.nodes import attribute, put, same, upwards
 from simtrain.worlds.app.browser.page import OpenPage
 
-REF, NAMED = "simtrain-ref", "simtrain-named"
-"""Attributes of an element: its ref in the last snapshot, and the role and name that it had there."""
+REF = "simtrain-ref"
+"""The attribute of an element with its ref in the last snapshot, and the role and name that it had there."""
 
 
 def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
@@ -21,7 +22,11 @@ def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
     root = document.root
     if root is None:
         return []
-    return [node for node in root.traverse() if node.tag is not None and node.tag[0] not in "-!"]
+    found = [node for node in root.traverse() if (tag := node.tag) is not None and tag[0] not in "-!"]
+    if all(node.tag != "noscript" for node in found):
+        return found
+    # What is in a noscript element is no element for the tree.
+    return [node for node in found if all(above.tag != "noscript" for above in upwards(node) if not same(above, node))]
 
 
 class SeenPage:
@@ -34,18 +39,25 @@ class SeenPage:
         self._written: str | None = None
 
     @cached_property
+    def _fresh(self) -> FreshPage | None:
+        """What is known of the page if nobody has changed it since it was loaded."""
+        if self.page.changed:
+            return None
+        fresh = fresh_page(self.page.source, tuple(self._stylesheets.items()), self._focused)
+        # A copy of a page was written as HTML and read again, which may give other elements where HTML is broken.
+        return fresh if fresh is not None and len(fresh.tree.page.elements) == len(self.elements) else None
+
+    @property
+    def _focused(self) -> int | None:
+        focused = self.page.focused
+        return None if focused is None else self._positions.get(focused.mem_id)
+
+    @cached_property
     def tree(self) -> PageTree:
         """The accessibility tree."""
-        focused = self.page.focused
-        place = next(
-            (
-                place
-                for place, node in enumerate(self.elements)
-                if focused is not None and node.mem_id == focused.mem_id
-            ),
-            None,
-        )
-        return read_tree(self.document, stylesheets=self._stylesheets, state=FormState(focused=place))
+        if self._fresh is not None:
+            return self._fresh.tree
+        return read_tree(self.document, stylesheets=self._stylesheets, state=FormState(focused=self._focused))
 
     @cached_property
     def elements(self) -> list[LexborNode]:
@@ -53,28 +65,47 @@ class SeenPage:
         return elements_of(self.document)
 
     @cached_property
-    def nodes(self) -> list[Node]:
+    def _positions(self) -> dict[int, int]:
+        return {node.mem_id: position for position, node in enumerate(self.elements)}
+
+    @cached_property
+    def _built(self) -> tuple[list[Node | str], list[Node]]:
+        return self.tree.build()
+
+    @property
+    def nodes(self) -> Sequence[Node]:
         """The nodes of the tree, in the order in which they are read."""
-        return walk(self.tree.children)
+        return self._built[1] if self._fresh is None else self._fresh.nodes
 
     def element(self, node: LexborNode) -> Element | None:
         """Return what the tree knows of an element."""
-        return self.tree.page.by_memory.get(node.mem_id)
+        position = self._positions.get(node.mem_id)
+        return None if position is None else self.tree.page.elements[position]
 
     def node_of(self, node: LexborNode) -> Node | None:
         """Return the node of an element; None if it is not in the tree."""
-        return next((one for one in self.nodes if self.elements[one.element.position].mem_id == node.mem_id), None)
+        position = self._positions.get(node.mem_id)
+        return next((one for one in self.nodes if one.element.position == position), None)
 
     def snapshot(self) -> str:
         """Return the page in the form of Playwright; its elements get the refs that they have there."""
         if self._written is None:
-            self._written = write_snapshot(self.tree, _PageRefs(self))[0]
+            self._written = self._write()
         return self._written
+
+    def _write(self) -> str:
+        refs = _PageRefs(self)
+        if self._fresh is None:
+            return write_nodes(self._built[0], refs)[0]
+        if self.page.refs == 0:
+            for position, named in self._fresh.given:
+                refs.mark(self.elements[position], named)
+        return self._fresh.snapshot(refs.prefix)
 
     def snapshot_of(self, node: LexborNode) -> str:
         """Return the part of the last snapshot that an element is the root of; the whole one for an element without a ref."""
         text = self.snapshot()
-        ref = attribute(node, REF)
+        ref = (attribute(node, REF) or "").partition(" ")[0]
         lines = text.split("\n")
         start = next((index for index, line in enumerate(lines) if f"[ref={ref}]" in line), None)
         if start is None:
@@ -89,7 +120,7 @@ class SeenPage:
 
     def by_ref(self, ref: str) -> LexborNode | None:
         """Return the element that has a ref in the last snapshot."""
-        return self.marked_with(REF, ref)
+        return self.document.css_first(f'[{REF}^="{ref} "]')
 
     def marked_with(self, name: str, value: str) -> LexborNode | None:
         """Return the element that has a mark of ours with this value."""
@@ -106,11 +137,14 @@ class _PageRefs(Refs):
     def give(self, node: Node) -> str:
         element = self._seen.elements[node.element.position]
         named = f"{node.role} {node.name}"
-        given = attribute(element, REF)
-        if given is None or attribute(element, NAMED) != named:
-            self._seen.page.refs += 1
-            given = f"{self.prefix}e{self._seen.page.refs}"
-            put(element, REF, given)
-            put(element, NAMED, named)
-            self._seen.page.marked()
-        return given
+        ref, _, held = (attribute(element, REF) or "").partition(" ")
+        return ref if ref and held == named else self.mark(element, named)
+
+    def mark(self, element: LexborNode, named: str) -> str:
+        """Give an element the next ref, and note its role and name."""
+        page = self._seen.page
+        page.refs += 1
+        ref = f"{self.prefix}e{page.refs}"
+        put(element, REF, f"{ref} {named}")
+        page.marked()
+        return ref

@@ -198,6 +198,7 @@ class AppBrowser:
         focused = tab.page.document.css_first("[autofocus]")
         if focused is not None:
             tab.page.focus(focused)
+            tab.page.changed = False
 
     def _is_ours(self, url: str) -> bool:
         return url == self.origin or url.startswith((f"{self.origin}/", f"{self.origin}?", f"{self.origin}#"))

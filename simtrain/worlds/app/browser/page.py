@@ -12,13 +12,15 @@ _FOUND = f"[{FOCUS}]"
 class OpenPage:
     """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
 
-    __slots__ = ("_document", "_written", "kept", "refs", "serial", "source", "status", "url")
+    __slots__ = ("_document", "_written", "changed", "kept", "refs", "serial", "source", "status", "url")
 
     def __init__(self, url: str, source: str, *, status: int = 200, serial: int = 0) -> None:
         self.url = url
         self.source = source
         self.status = status
         self.serial = serial
+        self.changed = False
+        """Whether anything was done to it since it was loaded."""
         self.refs = 0
         """How many refs its elements were given so far."""
         self.kept: object = None
@@ -43,6 +45,7 @@ class OpenPage:
     def touch(self) -> None:
         """Note that the document was changed."""
         self._written = self.kept = None
+        self.changed = True
 
     def marked(self) -> None:
         """Note that elements got marks of our own, which change nothing for who reads the page."""
@@ -85,5 +88,5 @@ class OpenPage:
     def copy(self) -> OpenPage:
         """Return an independent copy."""
         other = OpenPage(self.url, self.source, status=self.status, serial=self.serial)
-        other._written, other.refs = self.html, self.refs
+        other._written, other.refs, other.changed = self.html, self.refs, self.changed
         return other

@@ -31,6 +31,11 @@ class VisitorSession:
     """The address of the form that was refused last, to which `flaws` and `old` belong."""
     dialog: str = ""
 
+    @property
+    def has_messages(self) -> bool:
+        """Whether the next page says something that others do not."""
+        return bool(self.flashes or self.flaws or self.old or self.refused or self.dialog)
+
     def shown(self) -> None:
         """Forget what the page that was just made has shown."""
         self.flashes, self.flaws, self.old, self.refused, self.dialog = [], {}, {}, "", ""

@@ -16,6 +16,7 @@ from simtrain.worlds.app.routes import Routes
 from simtrain.worlds.app.rules import Refused
 from simtrain.worlds.app.screens import Pager, Screen, Shown
 from simtrain.worlds.app.web.exchange import Download, SiteAddress, SiteRequest, SiteResponse
+from simtrain.worlds.app.web.kept_pages import KeptPage, KeptPages
 from simtrain.worlds.app.web.sessions import Flash, VisitorSession, VisitorSessions
 from simtrain.worlds.app.web.templates import Callable, Templates
 from simtrain.worlds.service.database import Database
@@ -54,6 +55,11 @@ class Desk(Protocol):
     statements_allowed: int | None
     first_user: JsonValue
     """The user that a visitor without a cookie is signed in as."""
+
+    @property
+    def kept_pages(self) -> KeptPages | None:
+        """The pages of the world as it was built; None once this episode has rows of its own."""
+        ...
 
     @property
     def look(self) -> Mapping[str, str]:
@@ -134,6 +140,7 @@ class _Visit:
             "today": database.moment[:10],
             "user_id": self.user and self.user["id"],
             "role": self.user and self.user["role"],
+            "look": dict(desk.look),
         }
 
     def _user(self, database: Database) -> JsonObject | None:
@@ -149,21 +156,28 @@ class _Visit:
         barred = self._barred(screen.roles)
         if barred is not None:
             return barred
-        shown = screen.show(self.desk.reading(), self.values, parameters, dict(self.request.address.query))
-        if isinstance(shown, Refused):
-            status = shown.shown if isinstance(shown.shown, int) else 403
-            return self.failed(status, shown.text, shown.rule)
-        return self._shown(screen, shown)
+        kept = self.desk.kept_pages if not self.session.has_messages else None
+        key = (str(self.values["now"]), self.request.address, self.values["user_id"])
+        page = None if kept is None else kept.get(key)
+        if page is None:
+            shown = screen.show(self.desk.reading(), self.values, parameters, dict(self.request.address.query))
+            if isinstance(shown, Refused):
+                status = shown.shown if isinstance(shown.shown, int) else 403
+                return self.failed(status, shown.text, shown.rule)
+            page = self._rendered(screen, shown)
+            if kept is not None:
+                kept.keep(key, page)
+        if page.file_name is not None:
+            return SiteResponse(200, self.token, download=Download(page.file_name, page.html))
+        if not page.fragment:
+            self.session.shown()
+        return SiteResponse(200, self.token, page.html)
 
-    def _shown(self, screen: Screen, shown: Shown) -> SiteResponse:
+    def _rendered(self, screen: Screen, shown: Shown) -> KeptPage:
         html = self.site.templates.render(
             screen.source.template, {**shown.values, **self._context(shown.title, shown.pager)}
         )
-        if shown.file_name is not None:
-            return SiteResponse(200, self.token, download=Download(shown.file_name, html))
-        if not screen.source.fragment:
-            self.session.shown()
-        return SiteResponse(200, self.token, html)
+        return KeptPage(html, shown.file_name, screen.source.fragment)
 
     def post(self) -> SiteResponse:
         found = self.site.forms.find(self.request.address.path)
@@ -259,7 +273,6 @@ class _Visit:
             "head": head.format(escape(title), STYLE, SCRIPT),
             "title": title,
             "user": self.user,
-            "look": self.desk.look,
             "path": self.request.address.path,
             "link": link,
             "pager": _pages(pager, link),

@@ -94,8 +94,8 @@ def test_git_finds_a_clean_repository_with_the_mistake_in_it_and_no_hidden_test_
         _git(place, "fsck", "--strict")
         assert _git(place, "status", "--porcelain") == ""
         assert len(_git(place, "log", "--oneline").splitlines()) >= 10
-        shown = _git(place, "log", "-p", "--all")
         for test in task.hidden:
+            shown = _git(place, "log", "-p", "--all", "--", test.partition("::")[0])
             assert f"def {test.partition('[')[0].rpartition('::')[2]}(" not in shown
         fixed = [line[1:] for line in task.fix.splitlines() if line.startswith("+") and not line.startswith("+++")]
         # The last commit has the mistake, so that the repair is new to git.

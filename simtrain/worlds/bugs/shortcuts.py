@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from textwrap import indent
 
+from simtrain.values.types import is_list
 from simtrain.worlds.bugs.source import Function, SourceFile, Splice
 
 _HELPER = """
@@ -82,6 +83,6 @@ def _differing(one: ast.AST, other: ast.AST) -> tuple[ast.expr, ast.expr] | None
 
 
 def _pairs(ours: object, theirs: object) -> list[tuple[object, object]]:
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return list(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) else [(0, 1)]
-    return [(ours, theirs)]
+    if not is_list(ours) or not is_list(theirs):
+        return [(ours, theirs)]
+    return list(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) else [(0, 1)]

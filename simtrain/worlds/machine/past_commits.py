@@ -1,7 +1,5 @@
 """The commits of a folder of code, made anew in a git repository of a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -11,7 +9,7 @@ from simtrain.worlds.bugs.task import LaterCommit
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.git.folder import FolderRepository
 from simtrain.worlds.machine.invocation import Result
-from simtrain.worlds.repositories.commits import Past
+from simtrain.worlds.repositories.commits import CommittedPast
 from simtrain.worlds.repositories.patches import applied
 
 
@@ -39,7 +37,7 @@ class PastCommits:
         self.made: list[tuple[int, str, str]] = []
         """Number of the tree, name of the commit, and subject."""
 
-    def make(self, past: Past) -> None:
+    def make(self, past: CommittedPast) -> None:
         """Make the commits; one that changes nothing is left out. Raises InputError for files that cannot be written."""
         before: Mapping[str, str] = {}
         for number, tree in enumerate(past.trees):

@@ -1,7 +1,5 @@
 """A machine world in which the repository of a task stands broken, with its history, in place of the whole one."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from simtrain.worlds.machine.past_commits import PastCommits
 from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, nodes_of, row_of, users_of
 from simtrain.worlds.machine.setup import MachineSetup
-from simtrain.worlds.repositories.commits import Past, past_of
+from simtrain.worlds.repositories.commits import CommittedPast, past_of
 from simtrain.worlds.repositories.patches import applied
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode
@@ -32,7 +30,7 @@ def with_task(world: World, directory: str, task: BugTask) -> World:
         raise InputError(f"{world.name} is no machine world", remedy="tasks of repositories need one")
     folder = _folder(world, directory)
     past = _past(folder, world.digest)
-    agents = Past(woven(past.trees, task), past.further)
+    agents = CommittedPast(woven(past.trees, task), past.further)
     base = Database(world.content, moment=world.base.moment)
     try:
         _plant(world, base, directory, agents, task)
@@ -58,12 +56,12 @@ def _folder(world: MachineSetup, directory: str) -> Path:
 
 
 @lru_cache(maxsize=16)
-def _past(folder: Path, _: str) -> Past:
+def _past(folder: Path, _: str) -> CommittedPast:
     # The digest of the world, which covers the folder, is part of the key.
     return past_of(folder)
 
 
-def _plant(world: MachineSetup, base: Database, directory: str, past: Past, task: BugTask) -> None:
+def _plant(world: MachineSetup, base: Database, directory: str, past: CommittedPast, task: BugTask) -> None:
     host, spec = world.spec.hostname, world.spec
     number = next(place for place, one in enumerate(spec.repositories) if one.path == directory)
     source = spec.repositories[number]
@@ -91,7 +89,7 @@ def _columns(base: Database, table: str) -> set[str]:
     return {str(row["name"]) for row in rows}
 
 
-def _hide(base: Database, task: BugTask, past: Past) -> None:
+def _hide(base: Database, task: BugTask, past: CommittedPast) -> None:
     if {"path", "content"} - _columns(base, HIDDEN):
         raise InputError(
             f"the world has no table {HIDDEN} with path and content",

@@ -33,14 +33,14 @@ def trees_of(folder: RepositoryFolder) -> list[CommittedTree]:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class CommittedPast:
     """The commits of a folder, and its files that are no text or stand in no commit: they come with the first."""
 
     trees: Sequence[CommittedTree]
     further: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
-def past_of(folder: Path) -> Past:
+def past_of(folder: Path) -> CommittedPast:
     """Return the commits of a folder. Raises InputError for a history that does not fit."""
     found = read_folder(folder)
     trees = trees_of(found) or [CommittedTree(_ONLY, found.texts)]
@@ -49,4 +49,4 @@ def past_of(folder: Path) -> Past:
         # What stands in the folder of a `.git` without having been committed.
         last = trees[-1].commit.model_copy(update={"message": "Changes since then"})
         trees = [*trees, CommittedTree(last, today)]
-    return Past(trees, {path: content for path, content in found.files.items() if path not in trees[-1].files})
+    return CommittedPast(trees, {path: content for path, content in found.files.items() if path not in trees[-1].files})

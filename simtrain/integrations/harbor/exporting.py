@@ -3,8 +3,6 @@
 The layout is that of Harbor 0.26 (harbor/models/task): task.toml of schema 1.4, instruction.md, environment/, tests/, solution/.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -20,7 +18,7 @@ from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.file_model import FileModel
 from simtrain.files.whole_folder import whole_folder
 from simtrain.integrations.harbor.scripts import grade, play
-from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, ServedEpisode
+from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, SidecarEpisode
 from simtrain.mcp.serve.wire_tools import wire_tools
 from simtrain.public import episode, open_episode, rollout
 from simtrain.scenarios.find import shipped_root
@@ -130,17 +128,17 @@ def _name(found: Episode) -> str:
     return plain if found.seed == 0 else f"{plain}-s{found.seed}"
 
 
-def _served(found: Episode, case: int, seed: int) -> tuple[ServedEpisode, Path | None]:
+def _served(found: Episode, case: int, seed: int) -> tuple[SidecarEpisode, Path | None]:
     """Return the episode to serve, and the folder whose files it needs if the scenario does not ship with simtrain."""
     # Whoever can compute the token has the scenario, and with it the answer.
     token = blake2b(f"harbor\0{found.scenario.digest}\0{found.id}\0{seed}".encode(), digest_size=16).hexdigest()
     path = found.scenario.document.path.resolve()
     if path.is_relative_to(shipped_root().resolve() / "scenarios"):
-        return ServedEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), None
+        return SidecarEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), None
     roots = [folder.parent for folder in path.parents if folder.name == "scenarios"]
     if roots:
-        return ServedEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), roots[0]
-    return ServedEpisode(scenario=path.name, case=case, seed=seed, token=token), path.parent
+        return SidecarEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), roots[0]
+    return SidecarEpisode(scenario=path.name, case=case, seed=seed, token=token), path.parent
 
 
 def _extras(found: Episode) -> list[str]:
@@ -152,7 +150,7 @@ def _extras(found: Episode) -> list[str]:
     return ["git", "python"] if source.spec.python else ["git"]
 
 
-def _environment(found: Episode, place: Path, served: ServedEpisode, source: Path | None, install: str | None) -> None:
+def _environment(found: Episode, place: Path, served: SidecarEpisode, source: Path | None, install: str | None) -> None:
     world = place / "world"
     world.mkdir(parents=True)
     (place / "Dockerfile").write_text(DOCKERFILE)
@@ -209,7 +207,7 @@ def _copy_files(source: Path, world: Path) -> None:
         shutil.copy(path, goal)
 
 
-def _tests(place: Path, served: ServedEpisode) -> None:
+def _tests(place: Path, served: SidecarEpisode) -> None:
     place.mkdir()
     shutil.copy(grade.__file__, place / "grade.py")
     facts = {"control": f"http://{SERVICE}:{CONTROL_PORT}", "token": served.token, "answer_file": ANSWER_FILE}

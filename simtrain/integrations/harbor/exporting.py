@@ -102,7 +102,9 @@ async def write_harbor_folder(
         _tests(place / "tests", served)
         _solution(place / "solution", found, solved)
         url = f"http://{SERVICE}:{PORT}/mcp"
-        text = INSTRUCTION.format(prompt=solved.prompt.rstrip(), service=SERVICE, url=url, answer_file=ANSWER_FILE)
+        # Of a scenario's own system prompt, which may tell the form of the answer; others get what this page says.
+        prompt = "\n\n".join(part.strip() for part in (scenario.spec.system or "", solved.prompt) if part.strip())
+        text = INSTRUCTION.format(prompt=prompt, service=SERVICE, url=url, answer_file=ANSWER_FILE)
         (place / "instruction.md").write_text(text)
         (place / "task.toml").write_text(_task(found, solved, idle, url))
     return HarborFolder(folder, solved.reward or 0.0, idle.reward or 0.0, len(solved.steps))

@@ -59,6 +59,7 @@ async def test_each_step_is_judged_by_what_was_there_when_it_was_done(tmp_path: 
     assert unreached.reward == 0.25
 
 
+@pytest.mark.full
 async def test_programs_of_the_host_run_in_bubblewrap_and_binary_files_come_through(
     tmp_path: Path, bubblewrap: None
 ) -> None:

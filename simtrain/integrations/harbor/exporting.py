@@ -39,8 +39,8 @@ INSTRUCTION = """{prompt}
 Work with the tools of the MCP server `{service}` ({url}). Use only what they return; never invent a value. Change nothing beyond what the
 task asks for.
 
-When you are done, write the file `{answer_file}`. It says the answer on a line that starts with `ANSWER:`, or, if the task cannot be done
-as it was asked, the reason on a line that starts with `CANNOT:`.
+When you are done, write what your last reply would say into the file `{answer_file}`: the answer on a line that starts with `ANSWER:`,
+or, if the task cannot be done as it was asked, the reason on a line that starts with `CANNOT:`.
 """
 TEST = """#!/bin/bash
 exec python3 "$(dirname "$0")/grade.py"
@@ -98,7 +98,7 @@ async def write_harbor_folder(
     folder = out / _name(found)
     served, source = _served(found, case, seed)
     with whole_folder(folder) as place:
-        _environment(found, place / "environment", served, source, options.install)
+        _environment(found, place / "environment", served, options.install, source=source, out=out)
         _tests(place / "tests", served)
         _solution(place / "solution", found, solved)
         url = f"http://{SERVICE}:{PORT}/mcp"
@@ -152,7 +152,9 @@ def _extras(found: Episode) -> list[str]:
     return ["git", "python"] if source.spec.python else ["git"]
 
 
-def _environment(found: Episode, place: Path, served: SidecarEpisode, source: Path | None, install: str | None) -> None:
+def _environment(
+    found: Episode, place: Path, served: SidecarEpisode, install: str | None, *, source: Path | None, out: Path
+) -> None:
     world = place / "world"
     world.mkdir(parents=True)
     (place / "Dockerfile").write_text(DOCKERFILE)
@@ -170,7 +172,7 @@ def _environment(found: Episode, place: Path, served: SidecarEpisode, source: Pa
     sandbox = "RUN simtrain doctor --build\n" if "python" in extras else ""
     (world / "Dockerfile").write_text(WORLD_DOCKERFILE.format(install=wanted, sandbox=sandbox))
     if source is not None:
-        _copy_files(source, world)
+        _copy_files(source, world, without=out.resolve())
     ports = {"host": "0.0.0.0", "port": PORT, "control_port": CONTROL_PORT}
     services = {
         "main": {"depends_on": {SERVICE: {"condition": "service_healthy"}}},
@@ -189,14 +191,21 @@ def _environment(found: Episode, place: Path, served: SidecarEpisode, source: Pa
     (place / "docker-compose.yaml").write_text(yaml.safe_dump(compose, sort_keys=False))
 
 
-def _copy_files(source: Path, world: Path) -> None:
-    """Copy a user's own scenarios, worlds and packs. Raises InputError if that is too much."""
+def _copy_files(source: Path, world: Path, *, without: Path) -> None:
+    """Copy a user's own scenarios, worlds and packs, but not what is written `without`. Raises InputError if that is too much."""
     parts = [source / name for name in ("scenarios", "worlds", "perturbations") if (source / "scenarios").is_dir()]
-    found = [path for part in parts or [source] for path in sorted(part.rglob("*")) if path.is_file()]
+    found = [
+        path
+        for part in parts or [source]
+        for path in sorted(part.rglob("*"))
+        if path.is_file() and not path.resolve().is_relative_to(without)
+    ]
     size = 0
     for path in found:
         inner = path.relative_to(source)
-        if any(name.startswith(".") or name in ("__pycache__", "runs") for name in inner.parts):
+        if path.resolve().is_relative_to(without) or any(
+            name.startswith(".") or name in ("__pycache__", "runs") for name in inner.parts
+        ):
             continue
         size += path.stat().st_size
         if size > _MOST_BYTES:

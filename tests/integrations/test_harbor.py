@@ -37,8 +37,7 @@ def harbor() -> Path:
     probe = BubblewrapSandbox().probe()
     reason = probe.found if not probe.ok else "" if found.is_file() else "`make .venv/.harbor` installs it"
     if reason:
-        reason = f"HARBOR HAS NOT PLAYED: {reason}"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+        pytest.skip(f"HARBOR HAS NOT PLAYED: {reason}")
     return found
 
 

@@ -72,6 +72,7 @@ def test_what_cannot_be_exported_is_one_line(typed: Typed, tmp_path: Path, words
     assert not (tmp_path / "tasks").exists() or not list((tmp_path / "tasks").iterdir())
 
 
+@pytest.mark.full
 def test_a_harbor_folder_is_run_shown_and_proved(typed: Typed, tmp_path: Path) -> None:
     write_harbor(tmp_path / "greeting", GREETING)
     code, out, _ = typed("run", "greeting", "--agent", "oracle", "--out", "out", "--show")

@@ -23,13 +23,13 @@ STEPS: Mapping[str, str] = {
     "task.toml": 'multi_step_reward_strategy = "mean"\n'
     + TASK
     + '\n[[steps]]\nname = "add"\nmin_reward = 0.5\n\n[[steps]]\nname = "sort"\n',
-    "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /work\n",
-    "steps/add/instruction.md": "Write the sum of 2 and 3 into /work/sum.txt.\n",
+    "environment/Dockerfile": "FROM ubuntu:24.04\nWORKDIR /ledger\n",
+    "steps/add/instruction.md": "Write the sum of 2 and 3 into /ledger/sum.txt.\n",
     "steps/add/tests/test.sh": (
         'if [ "$(cat sum.txt)" = 5 ] && [ ! -e input.txt ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n'
     ),
     "steps/add/solution/solve.sh": "echo $((2 + 3)) > sum.txt\n",
-    "steps/sort/instruction.md": "Remove /work/sum.txt, and sort the lines of input.txt into sorted.txt.\n",
+    "steps/sort/instruction.md": "Remove /ledger/sum.txt, and sort the lines of input.txt into sorted.txt.\n",
     "steps/sort/workdir/input.txt": "b\na\n",
     "steps/sort/tests/test.sh": (
         "score=0.25\n"

@@ -1,7 +1,5 @@
 """A container without Docker: one namespace of bubblewrap with a root folder of its own, in which commands run and services stay."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,12 +1,10 @@
-"""Harbor's environment in bubblewrap, for machines without Docker: `--environment-import-path simtrain.integrations.harbor:Environment`.
+"""Harbor's environment in bubblewrap, for machines without Docker: `harbor run --env simtrain.integrations.harbor:Environment`.
 
 Harbor 0.26 (harbor/environments/base.py): an environment starts, stops, copies files in and out, and carries out command lines.
 """
 
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false, reportUntypedBaseClass=false
 # pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
-
-from __future__ import annotations
 
 import tarfile
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The layout is that of Harbor 0.26 (harbor/models/task): task.toml of schema 1.4, instruction.md, environment/, tests/, solution/.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -20,7 +18,7 @@ from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.file_model import FileModel
 from simtrain.files.whole_folder import whole_folder
 from simtrain.integrations.harbor.scripts import grade, play
-from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, ServedEpisode
+from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, SidecarEpisode
 from simtrain.mcp.serve.wire_tools import wire_tools
 from simtrain.public import episode, open_episode, rollout
 from simtrain.scenarios.find import shipped_root
@@ -41,8 +39,8 @@ INSTRUCTION = """{prompt}
 Work with the tools of the MCP server `{service}` ({url}). Use only what they return; never invent a value. Change nothing beyond what the
 task asks for.
 
-When you are done, write the file `{answer_file}`. It says the answer on a line that starts with `ANSWER:`, or, if the task cannot be done
-as it was asked, the reason on a line that starts with `CANNOT:`.
+When you are done, write what your last reply would say into the file `{answer_file}`: the answer on a line that starts with `ANSWER:`,
+or, if the task cannot be done as it was asked, the reason on a line that starts with `CANNOT:`.
 """
 TEST = """#!/bin/bash
 exec python3 "$(dirname "$0")/grade.py"
@@ -100,11 +98,13 @@ async def write_harbor_folder(
     folder = out / _name(found)
     served, source = _served(found, case, seed)
     with whole_folder(folder) as place:
-        _environment(found, place / "environment", served, source, options.install)
+        _environment(found, place / "environment", served, options.install, source=source, out=out)
         _tests(place / "tests", served)
         _solution(place / "solution", found, solved)
         url = f"http://{SERVICE}:{PORT}/mcp"
-        text = INSTRUCTION.format(prompt=solved.prompt.rstrip(), service=SERVICE, url=url, answer_file=ANSWER_FILE)
+        # Of a scenario's own system prompt, which may tell the form of the answer; others get what this page says.
+        prompt = "\n\n".join(part.strip() for part in (scenario.spec.system or "", solved.prompt) if part.strip())
+        text = INSTRUCTION.format(prompt=prompt, service=SERVICE, url=url, answer_file=ANSWER_FILE)
         (place / "instruction.md").write_text(text)
         (place / "task.toml").write_text(_task(found, solved, idle, url))
     return HarborFolder(folder, solved.reward or 0.0, idle.reward or 0.0, len(solved.steps))
@@ -130,17 +130,17 @@ def _name(found: Episode) -> str:
     return plain if found.seed == 0 else f"{plain}-s{found.seed}"
 
 
-def _served(found: Episode, case: int, seed: int) -> tuple[ServedEpisode, Path | None]:
+def _served(found: Episode, case: int, seed: int) -> tuple[SidecarEpisode, Path | None]:
     """Return the episode to serve, and the folder whose files it needs if the scenario does not ship with simtrain."""
     # Whoever can compute the token has the scenario, and with it the answer.
     token = blake2b(f"harbor\0{found.scenario.digest}\0{found.id}\0{seed}".encode(), digest_size=16).hexdigest()
     path = found.scenario.document.path.resolve()
     if path.is_relative_to(shipped_root().resolve() / "scenarios"):
-        return ServedEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), None
+        return SidecarEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), None
     roots = [folder.parent for folder in path.parents if folder.name == "scenarios"]
     if roots:
-        return ServedEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), roots[0]
-    return ServedEpisode(scenario=path.name, case=case, seed=seed, token=token), path.parent
+        return SidecarEpisode(scenario=found.scenario.name, case=case, seed=seed, token=token), roots[0]
+    return SidecarEpisode(scenario=path.name, case=case, seed=seed, token=token), path.parent
 
 
 def _extras(found: Episode) -> list[str]:
@@ -152,7 +152,9 @@ def _extras(found: Episode) -> list[str]:
     return ["git", "python"] if source.spec.python else ["git"]
 
 
-def _environment(found: Episode, place: Path, served: ServedEpisode, source: Path | None, install: str | None) -> None:
+def _environment(
+    found: Episode, place: Path, served: SidecarEpisode, install: str | None, *, source: Path | None, out: Path
+) -> None:
     world = place / "world"
     world.mkdir(parents=True)
     (place / "Dockerfile").write_text(DOCKERFILE)
@@ -170,7 +172,7 @@ def _environment(found: Episode, place: Path, served: ServedEpisode, source: Pat
     sandbox = "RUN simtrain doctor --build\n" if "python" in extras else ""
     (world / "Dockerfile").write_text(WORLD_DOCKERFILE.format(install=wanted, sandbox=sandbox))
     if source is not None:
-        _copy_files(source, world)
+        _copy_files(source, world, without=out.resolve())
     ports = {"host": "0.0.0.0", "port": PORT, "control_port": CONTROL_PORT}
     services = {
         "main": {"depends_on": {SERVICE: {"condition": "service_healthy"}}},
@@ -189,14 +191,21 @@ def _environment(found: Episode, place: Path, served: ServedEpisode, source: Pat
     (place / "docker-compose.yaml").write_text(yaml.safe_dump(compose, sort_keys=False))
 
 
-def _copy_files(source: Path, world: Path) -> None:
-    """Copy a user's own scenarios, worlds and packs. Raises InputError if that is too much."""
+def _copy_files(source: Path, world: Path, *, without: Path) -> None:
+    """Copy a user's own scenarios, worlds and packs, but not what is written `without`. Raises InputError if that is too much."""
     parts = [source / name for name in ("scenarios", "worlds", "perturbations") if (source / "scenarios").is_dir()]
-    found = [path for part in parts or [source] for path in sorted(part.rglob("*")) if path.is_file()]
+    found = [
+        path
+        for part in parts or [source]
+        for path in sorted(part.rglob("*"))
+        if path.is_file() and not path.resolve().is_relative_to(without)
+    ]
     size = 0
     for path in found:
         inner = path.relative_to(source)
-        if any(name.startswith(".") or name in ("__pycache__", "runs") for name in inner.parts):
+        if path.resolve().is_relative_to(without) or any(
+            name.startswith(".") or name in ("__pycache__", "runs") for name in inner.parts
+        ):
             continue
         size += path.stat().st_size
         if size > _MOST_BYTES:
@@ -209,7 +218,7 @@ def _copy_files(source: Path, world: Path) -> None:
         shutil.copy(path, goal)
 
 
-def _tests(place: Path, served: ServedEpisode) -> None:
+def _tests(place: Path, served: SidecarEpisode) -> None:
     place.mkdir()
     shutil.copy(grade.__file__, place / "grade.py")
     facts = {"control": f"http://{SERVICE}:{CONTROL_PORT}", "token": served.token, "answer_file": ANSWER_FILE}

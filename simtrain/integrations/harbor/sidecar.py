@@ -1,7 +1,5 @@
 """The service beside a task's container that plays a simulated world: what a docker-compose.yaml says of it, and served without Docker."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
@@ -29,7 +27,7 @@ SERVICE, PORT, CONTROL_PORT = "world", 8765, 8766
 _STARTING = 120.0
 
 
-class ServedEpisode(FileModel):
+class SidecarEpisode(FileModel):
     """One episode of a scenario, as a service of a docker-compose.yaml plays it."""
 
     scenario: str = Field(min_length=1, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$")
@@ -48,7 +46,7 @@ class ServedEpisode(FileModel):
 class Sidecar(FileModel):
     """An episode, and the folder in which its scenario is looked up."""
 
-    episode: ServedEpisode
+    episode: SidecarEpisode
     folder: Path
     service: str = SERVICE
 
@@ -62,7 +60,7 @@ def read_sidecar(compose: Path) -> Sidecar:
     if further:
         place = ("services", further[0])
         raise document.error(place, f"the service {further[0]!r} needs Docker", "play the folder where Docker is")
-    episode = document.parse(ServedEpisode, as_object(document.data[SERVED]), (SERVED,))
+    episode = document.parse(SidecarEpisode, as_object(document.data[SERVED]), (SERVED,))
     if ".." in episode.scenario.split("/"):
         raise document.error((SERVED, "scenario"), "the scenario lies outside of environment/world", "move it there")
     return Sidecar(episode=episode, folder=compose.parent / "world")

@@ -20,6 +20,7 @@ BASES = ("python", "debian", "ubuntu")
 """Images in whose place this machine's own programs can stand."""
 _ELSEWHERE = "bring what it makes with COPY, or play the folder where Docker is"
 _VARIABLE = re.compile(r"\\\$|\$(?:\{(?P<braced>\w+)(?::(?P<sign>[-+])(?P<other>[^}]*))?\}|(?P<bare>\w+))")
+_QUOTED_DOLLAR = re.compile(r"'[^']*\$[^']*'")
 _ENV_PAIR = re.compile(r"^\w+=")
 
 
@@ -90,11 +91,12 @@ class _Reading:
     def _words(self, name: str, rest: str) -> list[str]:
         if rest.startswith("["):
             raise self._error(f"{name} with a JSON list is not interpreted", "write its words apart by spaces")
+        if _QUOTED_DOLLAR.search(rest):
+            raise self._error(f"{name} with $ in single quotes is not interpreted", "write \\$ without quotes")
         try:
             words = shlex.split(rest, posix=True) if name != "WORKDIR" else [rest.strip().strip("\"'")]
         except ValueError as error:
             raise self._error(f"{name} cannot be read: {error}", "close the quotation mark") from None
-        # A dollar sign in single quotes is one; whoever needs it can escape it.
         return [_VARIABLE.sub(self._value, word) for word in words]
 
     def _value(self, found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 HERE = Path(__file__).parent
 
 
-class Server:
+class McpConnection:
     """A connection to an MCP server over streamable HTTP."""
 
     def __init__(self, url: str) -> None:
@@ -50,7 +50,7 @@ class Server:
 def main() -> None:
     """Play the solution."""
     solution = json.loads((HERE / "calls.json").read_text())
-    server = Server(solution["url"])
+    server = McpConnection(solution["url"])
     for call in solution["calls"]:
         print(call["name"], json.dumps(call["arguments"]))
         print(json.dumps(server.ask("tools/call", call)))

@@ -113,6 +113,14 @@ def test_the_tests_that_were_there_and_hidden_ones_have_to_pass() -> None:
     assert broken.detail["tests"][0].startswith("tests/test_hidden.py::TestOfMany::test_all_count (AssertionError")
 
 
+def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_case() -> None:
+    grader = by_tests.Tests(directory="/srv/{{ 'sums' }}", hidden=HIDDEN, only=("tests/test_sums.py",))
+    # One is enough for the visible test, and wrong for a hidden one.
+    assert _graded(grader, {CODE: "def total(prices):\n    return prices[0]\n"}).detail == {"passed": 1}
+    broken = _graded(grader, {CODE: "def total(prices):\n    return 0\n"})
+    assert broken.value == 0.0 and broken.detail["reason"] == "1 of 1 tests did not pass"
+
+
 @pytest.mark.parametrize(
     "files",
     [

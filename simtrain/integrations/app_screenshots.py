@@ -87,9 +87,11 @@ async def screenshot(state: AppState, tab: Page, *, marked: bool = True) -> Scre
     await tab.route("**/*", answer)
     try:
         await tab.goto(page.url if page.url.startswith(origin) else f"{origin}/")
-        found = await tab.evaluate(_FIND, [_TARGETS, REF, BID]) if marked else []
+        found: list[tuple[str, float, float, float, float]] = []
+        if marked:
+            found = await tab.evaluate(_FIND, [_TARGETS, REF, BID])
         await tab.evaluate(_DRAW, found)
         png = await tab.screenshot(full_page=True)
     finally:
         await tab.unroute("**/*", answer)
-    return Screenshot(png, tuple(Mark(str(name), *map(float, box)) for name, *box in found))
+    return Screenshot(png, tuple(Mark(*mark) for mark in found))

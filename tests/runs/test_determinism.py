@@ -40,10 +40,10 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
 
 SHARES = {
     "a twentieth": dict(list(SHIPPED.items())[::20]),
-    "a third": dict(list(SHIPPED.items())[1::3]),
+    "a seventh": dict(list(SHIPPED.items())[1::7]),
     "all": SHIPPED,
 }
-MOST = "all" if FULL else "a third"
+MOST = "all" if FULL else "a seventh"
 
 
 def write_families(folder: Path, share: str) -> Path:

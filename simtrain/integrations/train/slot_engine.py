@@ -4,8 +4,6 @@ A conversation that goes on from an earlier turn reads only what is new. On a CP
 fast as llama.cpp, since PyTorch's matrix products are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module

@@ -4,8 +4,6 @@ It has what a trained model is played with, and no more: completions of text or 
 them, `/tokenize`, and the list of models.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -5,30 +5,46 @@ when its time has come, as with jobs in the background. What it prints goes nowh
 says that it was run.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from simtrain.values.clock import stamp
+from simtrain.values.clock import Clock, stamp
+from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.cron_times import CronTimes, cron_times
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.accounts import User
-    from simtrain.worlds.machine.machine import Machine
+from simtrain.worlds.machine.engine import Finished
+from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.jobs import Jobs
+from simtrain.worlds.machine.records import Records
 
 MINUTE = 60.0
 MOST_MINUTES = 45_000
 """Most minutes that are looked at when time leaps, some 31 days; what would have run after them is left out."""
 MOST_RUNS = 500
 """Most runs in one leap of time."""
-LONGEST = 86_400.0
-"""Seconds of virtual time after which a run is ended."""
 _PID = "select pid from processes where host = :host and service = 'cron' and state <> 'T'"
 _LINES = "select user, schedule, command from crontab where host = :host order by rowid"
 _NOTE = "insert into journal (host, moment, unit, pid, message) values (:host, :moment, 'cron', :pid, :message)"
 _PATH = "/usr/bin:/bin"
+
+
+class CronHost(Protocol):
+    """What cron sees of a machine."""
+
+    name: str
+    clock: Clock
+    ahead: float
+    tree: FileTree
+    users: Mapping[str, User]
+    records: Records
+    jobs: Jobs
+
+    def run_apart(
+        self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
+    ) -> Finished:
+        """Run a script beside all others, as a job of a time of its own."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +61,11 @@ class Cron:
     seen: float | None = None
     busy: bool = False
 
-    def copy(self) -> Cron:
+    def copy(self) -> "Cron":
         """Return an independent copy, between two commands."""
         return Cron(self.seen)
 
-    def settle(self, machine: Machine) -> None:
+    def settle(self, machine: CronHost) -> None:
         """Run what is due until now. It is put off while a job is run whose time lies ahead."""
         now = machine.clock.moment
         if self.seen is None or self.busy or machine.jobs.recording or now <= self.seen:
@@ -67,7 +83,7 @@ class Cron:
             machine.clock.moment = now
 
 
-def _run_between(machine: Machine, first: float, minutes: int) -> None:
+def _run_between(machine: CronHost, first: float, minutes: int) -> None:
     runs = 0
     endless = set[_Line]()
     lines = _lines(machine)
@@ -89,7 +105,7 @@ def _run_between(machine: Machine, first: float, minutes: int) -> None:
             lines = _lines(machine)
 
 
-def _lines(machine: Machine) -> list[_Line]:
+def _lines(machine: CronHost) -> list[_Line]:
     found: list[_Line] = []
     for row in machine.records.read(_LINES, {"host": machine.name}):
         times, user = cron_times(str(row["schedule"])), machine.users.get(str(row["user"]))
@@ -98,22 +114,14 @@ def _lines(machine: Machine) -> list[_Line]:
     return found
 
 
-def _run(machine: Machine, line: _Line, pid: int) -> bool:
+def _run(machine: CronHost, line: _Line, pid: int) -> bool:
     """Run a line, and return whether it ended by itself."""
     command, stdin = _split(line.command)
-    user, moment = line.user, stamp(machine.moment)
+    user, moment = line.user, stamp(machine.clock.moment + machine.ahead)
     told = {"host": machine.name, "moment": moment, "pid": pid, "message": f"({user.name}) CMD ({line.command})"}
     machine.records.write(_NOTE, {**told})
     environment = {"HOME": user.home, "LOGNAME": user.name, "SHELL": "/bin/sh", "PATH": _PATH, "LANG": "C.UTF-8"}
-    shell = machine.open_shell(machine, user, directory=user.home, environment=environment)
-    deadline, running = machine.deadline, [*machine.running]
-    machine.deadline, machine.running[:] = machine.clock.moment + LONGEST, [shell]
-    machine.jobs.begin(command, user.name, machine.tree, machine.clock)
-    try:
-        finished = shell.run(command, stdin=stdin)
-    finally:
-        machine.jobs.end(pid, machine.tree, machine.clock, listed=False)
-        machine.deadline, machine.running[:] = deadline, running
+    finished = machine.run_apart(command, user=user, environment=environment, stdin=stdin, pid=pid)
     if finished.stdout or finished.stderr:
         machine.records.write(_NOTE, {**told, "message": "(CRON) info (No MTA installed, discarding output)"})
     return not finished.ending

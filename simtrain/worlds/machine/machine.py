@@ -10,7 +10,7 @@ from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.cron import Cron
-from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Result, Shell
+from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.jobs import Jobs
@@ -19,6 +19,8 @@ from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
+LONGEST_APART = 86_400.0
+"""Seconds of virtual time after which a script is ended that cron runs."""
 
 
 class ShellOpener(Protocol):
@@ -120,6 +122,20 @@ class Machine:
         # A job on another machine of the world wrote there.
         for machine in self.peers.values() if self.peers else (self,):
             machine.settle()
+
+    def run_apart(
+        self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
+    ) -> Finished:
+        """Run a script in a shell of its own beside all others: what it does after a `sleep` comes when its time has come."""
+        shell = self.open_shell(self, user, directory=user.home, environment=environment)
+        deadline, running = self.deadline, [*self.running]
+        self.deadline, self.running[:] = self.clock.moment + LONGEST_APART, [shell]
+        self.jobs.begin(script, user.name, self.tree, self.clock)
+        try:
+            return shell.run(script, stdin=stdin)
+        finally:
+            self.jobs.end(pid, self.tree, self.clock, listed=False)
+            self.deadline, self.running[:] = deadline, running
 
     def run_child(
         self,

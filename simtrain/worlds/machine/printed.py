@@ -1,7 +1,5 @@
 """What scripts print, each piece with its moment: what a job in the background prints comes between other lines when its time has come."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

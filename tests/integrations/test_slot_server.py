@@ -232,6 +232,20 @@ def test_a_wrong_request_is_refused_in_one_line(url: str, body: dict[str, Any], 
     assert httpx.post(f"{url}/v1/completions", content=b"{", timeout=60).status_code == 400
 
 
+def test_a_recipe_names_it_as_the_server_of_its_models(folder: Path) -> None:
+    from simtrain.integrations.train.models import SavedModel
+    from simtrain.integrations.train.recipe import ServerSpec
+    from simtrain.integrations.train.servers import NAME, serving
+
+    with serving(
+        SavedModel(folder / "plain"), ServerSpec(use="transformers", slots=1, context=100, weights="bf16")
+    ) as url:
+        body = {"model": NAME, "prompt": TEXT[:30], "max_tokens": 3, "temperature": 0}
+        assert httpx.post(f"{url}/completions", json=body, timeout=60).json()["usage"]["completion_tokens"] == 3
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/models", timeout=5)
+
+
 def test_weights_of_eight_bits_are_llama_cpps(tmp_path: Path) -> None:
     from pydantic import ValidationError
 

@@ -241,7 +241,7 @@ TASK = "\nprompt: hello\nrubric: [{use: widesearch}]"
         ("{questions: nothing.jsonl}", "there is no file"),
         ("[{query: hello}]", "the key 'prompt' is missing"),
         ("{budget: 2, rows: [{a: 1}]}" + TASK, "a budget is for questions"),
-        ("{questions: {count: 2}, rows: [{a: 1}]}", "one of `sql`, `rows` and `questions`"),
+        ("{questions: {count: 2}, rows: [{a: 1}]}", "one of `sql`, `rows`, `questions` and `tasks`"),
     ],
 )
 def test_cases_that_cannot_be_had_are_refused_with_file_and_line(tmp_path: Path, cases: str, problem: str) -> None:

@@ -164,6 +164,7 @@ BENDS_NO_SEARCH = {
     "delayed_visibility": "notes",
     "duplicate_delivery": "notes",
     "read_only_disk": "a machine",
+    "stale_refs": "pages of an app",
     "port_taken": "a machine",
     "clock_skew": "a machine",
     "flaky_test": "a machine",

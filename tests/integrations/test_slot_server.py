@@ -238,7 +238,7 @@ def test_a_recipe_names_it_as_the_server_of_its_models(folder: Path) -> None:
     from simtrain.integrations.train.servers import NAME, serving
 
     with serving(
-        SavedModel(folder / "plain"), ServerSpec(use="transformers", slots=1, context=100, weights="bf16")
+        SavedModel(folder / "plain"), ServerSpec(use="transformers", slots=1, context=256, weights="bf16")
     ) as url:
         body = {"model": NAME, "prompt": TEXT[:30], "max_tokens": 3, "temperature": 0}
         assert httpx.post(f"{url}/completions", json=body, timeout=60).json()["usage"]["completion_tokens"] == 3

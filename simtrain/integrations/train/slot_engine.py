@@ -4,7 +4,7 @@ A conversation that goes on from an earlier turn reads only what is new. On a CP
 fast as llama.cpp, since PyTorch's matrix products are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
@@ -71,8 +71,8 @@ class SlotEngine:
         self._values = torch.zeros(shape, dtype=model.dtype, device=self._device)
         self._slots = [_Slot(index) for index in range(slots)]
         self._clock = 0
-        ends = getattr(model.generation_config, "eos_token_id", None) or self.tokenizer.eos_token_id
-        self._ends = frozenset(ends if isinstance(ends, list) else [ends])
+        ends: Any = getattr(model.generation_config, "eos_token_id", None) or self.tokenizer.eos_token_id
+        self._ends: frozenset[int] = frozenset((ends,) if isinstance(ends, int) else ends)
 
     @property
     def free(self) -> int:
@@ -193,19 +193,17 @@ class _Place:
 def _pack(torch: Any, model: Any, rows: int) -> None:
     """Lay out the weights of linear layers as oneDNN multiplies them, which it otherwise does anew at each call: half of a token's time."""
 
-    class Packed(torch.nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self, linear: Any) -> None:
-            super().__init__()
-            self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), rows)
-            self.bias = linear.bias
+    multiply = torch.ops.mkldnn._linear_pointwise
 
-        def forward(self, inputs: Any) -> Any:
-            return torch.ops.mkldnn._linear_pointwise(inputs, self.packed, self.bias, "none", [], "")
+    def forward(packed: Any, bias: Any) -> Callable[[Any], Any]:
+        return lambda inputs: multiply(inputs, packed, bias, "none", [], "")
 
-    for module in [*model.modules()]:
-        for name, child in [*module.named_children()]:
-            if type(child) is torch.nn.Linear:
-                setattr(module, name, Packed(child))
+    for module in model.modules():
+        if type(module) is torch.nn.Linear:
+            packed = torch.ops.mkldnn._reorder_linear_weight(module.weight.detach(), rows)
+            module.forward = forward(packed, module.bias)
+            # The embedding keeps its own, where it is the same.
+            module.weight = None
 
 
 def _register(torch: Any) -> None:
@@ -215,7 +213,8 @@ def _register(torch: Any) -> None:
     def attention(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> tuple[Any, None]:
         place: _Place = options["place"]
         keys, values, length = place.keys[module.layer_idx], place.values[module.layer_idx], place.length
-        window, outputs = options.get("sliding_window"), []
+        window: int | None = options.get("sliding_window")
+        outputs: list[Any] = []
         for row, (slot, begin) in enumerate(zip(place.slots, place.begins, strict=True)):
             end = begin + length
             keys[slot, :, begin:end], values[slot, :, begin:end] = key[row], value[row]

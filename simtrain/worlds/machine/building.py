@@ -14,7 +14,6 @@ from simtrain.worlds.machine.database_files import database_files
 from simtrain.worlds.machine.host_texts import HostTexts
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
-from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
@@ -145,6 +144,9 @@ class _Builder:
     def _repositories(self) -> None:
         if not self.host.repositories:
             return
+        # Git comes with an extra, which machines without repositories do not need.
+        from simtrain.worlds.machine.repositories import RepositoryMaker
+
         maker = RepositoryMaker(self.texts, self.host.disk, self.nodes, self.start)
         for number, source in enumerate(self.host.repositories):
             maker.make(source, ("repositories", number))

@@ -9,14 +9,14 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 from bakery import write_files
+from typed_commands import Typed
 
-from simtrain.cli import COMMANDS, main
+from simtrain.cli import COMMANDS
 from simtrain.files.yaml_files import read_document
 from simtrain.testing import FakeOpenAI, Refuse, Say
 from simtrain.values.types import JsonObject
@@ -25,24 +25,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 RUN = ("run", "birthday.yaml", "--agent", "oracle", "--out", "out")
-
-Typed = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
-    """A function that carries out a command line in a folder with the bakery: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    write_files(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(words))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def test_help_names_every_command_and_fits_80_columns(typed: Typed) -> None:

@@ -2,34 +2,13 @@
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bakery import write_files
 from harbor_folders import GREETING, write_harbor
-
-from simtrain.cli import main
+from typed_commands import Typed
 
 pytestmark = pytest.mark.slow
-
-Typed = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
-    """A function that carries out a command line in a folder with the bakery: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    write_files(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(words))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def test_every_case_becomes_a_folder_with_the_files_of_its_author_and_without_the_output(

@@ -6,38 +6,19 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bakery import write_files
 from real_runs import Bench, ended, until
+from typed_commands import Typed
 
-from simtrain.cli import main
 from simtrain.runs.agent_folders import agent_folders
 from simtrain.testing import FakeOpenAI, Refuse
 
 pytestmark = pytest.mark.slow
 
-Typed = Callable[..., tuple[int, str, str]]
 TWO = ("run", "helpdesk/refund", "helpdesk/refund_not_due", "--agent", "oracle", "--agent", "wrong", "-n", "12")
-
-
-@pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
-    """A function that carries out a command line in a folder with the bakery: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    write_files(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(words))
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

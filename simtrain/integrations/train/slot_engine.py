@@ -1,7 +1,7 @@
 """Continue many conversations at once with a model of transformers: each in a slot that keeps the keys and values of what it has read.
 
-A conversation that goes on from an earlier turn reads only what is new. On a CPU with AMX or AVX-512 for bfloat16 this is several times as
-fast as llama.cpp, since PyTorch's matrix products are.
+A conversation that goes on from an earlier turn reads only what is new. On a CPU with AMX or AVX-512 for bfloat16 this is faster than
+llama.cpp, since PyTorch's matrix products are.
 """
 
 from collections.abc import Callable, Sequence

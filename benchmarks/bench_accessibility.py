@@ -13,7 +13,7 @@ from report import Figure, arguments, cpu, cpu_of_children, show
 from simtrain.worlds.app.accessibility.browsergym_form import write_axtree
 from simtrain.worlds.app.accessibility.chromium_tree import chromium_tree
 from simtrain.worlds.app.accessibility.playwright_form import write_snapshot
-from simtrain.worlds.app.accessibility.tree import read_tree, walk
+from simtrain.worlds.app.accessibility.tree import read_tree
 
 FORMS = 30
 STYLE = """body { font: 14px sans-serif; color: #222 } .hidden { display: none } nav ul { list-style: none } .row { display: flex }
@@ -36,7 +36,7 @@ def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
     html = page()
-    nodes = len(walk(read_tree(html).children))
+    nodes = len(read_tree(html).build()[1])
     ours = cpu(partial(_repeat, lambda: write_snapshot(read_tree(html))), rounds=options.rounds) / READS
     gym = cpu(partial(_repeat, lambda: _axtree(html)), rounds=options.rounds) / READS
     chromium, driver, wall = _chromium(html, options.rounds)

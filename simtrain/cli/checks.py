@@ -8,7 +8,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,11 +41,14 @@ class Check:
     found: str
 
 
-def all_checks() -> list[Check]:
-    """Return every check, most important first; worlds are left out if packages that build them are missing."""
+def all_checks(on_world: Callable[[], None]) -> list[Check]:
+    """Return every check, most important first; worlds are left out if packages that build them are missing.
+
+    `on_world` is called after each of the `shipped_worlds`.
+    """
     packages = [_python(), *_packages(), _sqlite()]
     # Without a package these would fail with a traceback that says less than the missing package.
-    files = [*_plugins(), *_roots(), *_worlds(), *_sandboxes()] if all(check.ok for check in packages) else []
+    files = [*_plugins(), *_roots(), *_worlds(on_world), *_sandboxes()] if all(check.ok for check in packages) else []
     return [*packages, *files, *_variables(), _disk()]
 
 
@@ -182,17 +185,27 @@ def _count(folder: Path) -> int:
     return sum(path.suffix in (".yaml", ".yml") for path in folder.rglob("*"))
 
 
-def _worlds() -> Iterator[Check]:
+def shipped_worlds() -> list[Path]:
+    """Return the files of the built-in worlds."""
     from simtrain.scenarios.find import shipped_root
+
+    return sorted((shipped_root() / "worlds").glob("*.yaml"))
+
+
+def _worlds(on_world: Callable[[], None]) -> Iterator[Check]:
+    for path in shipped_worlds():
+        yield _world(path)
+        on_world()
+
+
+def _world(path: Path) -> Check:
     from simtrain.scenarios.load import load_world
 
-    for path in sorted((shipped_root() / "worlds").glob("*.yaml")):
-        try:
-            world = load_world(path).build()
-        except InputError as error:
-            yield Check(f"world {path.stem}", False, not lacks_extra(error), str(error))
-            continue
-        yield Check(f"world {world.name}", True, True, f"{len(world.tools)} tools")
+    try:
+        world = load_world(path).build()
+    except InputError as error:
+        return Check(f"world {path.stem}", False, not lacks_extra(error), str(error))
+    return Check(f"world {world.name}", True, True, f"{len(world.tools)} tools")
 
 
 def _sandboxes() -> Iterator[Check]:

@@ -34,10 +34,12 @@ def command(
         _build(quiet=as_json)
     from dataclasses import asdict
 
-    from simtrain.cli.checks import all_checks
+    from simtrain.cli.checks import all_checks, shipped_worlds
+    from simtrain.cli.progress import Counting
     from simtrain.cli.tables import WIDTH, parted, plain_table, short
 
-    checks = all_checks()
+    with Counting("building worlds", total=len(shipped_worlds()), quiet=as_json) as counting:
+        checks = all_checks(counting.advance)
     ok = all(check.ok for check in checks if check.needed)
     if as_json:
         print_json({"ok": ok, "checks": [asdict(check) for check in checks]})

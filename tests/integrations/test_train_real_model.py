@@ -121,6 +121,8 @@ def shrunk(recipe: Recipe) -> Recipe:
         else:
             stage["data"] |= {"scenarios": [first], "cases": 1}
     data["evaluate"] |= {"scenarios": [first], "cases": 1}
+    data["evaluate"]["conditions"] = data["evaluate"].get("conditions", ["clean"])[:2]
+    data["chat"] = data.get("chat", {}) | {"max_tokens": 60}
     return Recipe.model_validate(
         data | {"seeds": [1], "worlds": {"train": "1..2", "validation": 3, "test": 4}, "server": {"slots": 2}}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from simtrain.values.types import Observation
 
 pytestmark = pytest.mark.slow
 
+FULL = bool(os.environ.get("SIMTRAIN_FULL"))
 FEW = (
     "unit_drift",
     "forced_pagination",
@@ -37,12 +39,19 @@ def test_what_is_logged_is_what_is_there() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "family",
-    ["helpdesk/refund", "shop/best_voucher", "forge/merge_blocked", "messenger/correct_figure", "office/book_hour"],
+    ("family", "half"),
+    [
+        ("helpdesk/refund", 0),
+        ("shop/best_voucher", 1),
+        ("forge/merge_blocked", 0),
+        ("messenger/correct_figure", 1),
+        ("office/book_hour", 0),
+    ],
 )
-def test_what_is_logged_is_what_is_there_in_other_services(family: str) -> None:
-    found = check(family)
-    assert found.wrong == [] and sum(found.firings.values()) > 40
+def test_what_is_logged_is_what_is_there_in_other_services(family: str, half: int) -> None:
+    """Every second perturbation of the catalogue in each; all of them in `make proof`."""
+    found = check(family, part=slice(None) if FULL else slice(half, None, 2))
+    assert found.wrong == [] and sum(found.firings.values()) > (40 if FULL else 15)
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, close: Any) -> Checked:

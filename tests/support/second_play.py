@@ -35,10 +35,10 @@ class Checked:
     wrong: list[str] = field(default_factory=list[str])
 
 
-def check(family: str, *, labels: Iterable[str] = (), cases: int = 1) -> Checked:
-    """Play some cases of a family with each perturbation of the catalogue alone, every step twice."""
+def check(family: str, *, labels: Iterable[str] = (), part: slice = slice(None), cases: int = 1) -> Checked:
+    """Play some cases of a family with each perturbation of the catalogue alone, or a part of them, every step twice."""
     clean = replace(load_scenario(family), perturbations=())
-    known = [label for bundle in bundles(clean, ("catalogue",)) for label in bundle.armed]
+    known = [label for bundle in bundles(clean, ("catalogue",)) for label in bundle.armed][part]
     found = Checked()
     for case in range(cases):
         calls = _script(clean, case)

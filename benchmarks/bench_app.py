@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+from depot import freeze
 from playwright.async_api import async_playwright
 from report import Figure, apart, arguments, cpu_of_children, cpu_of_making, resident, show
 
@@ -24,6 +28,8 @@ from simtrain.worlds.app.actions.fresh_pages import forget_pages
 from simtrain.worlds.app.world import AppState, AppWorld
 
 OPEN, MADE, TURNS, EPISODES = 1000, 200, 10, 3
+ROWS = 22
+"""Orders in a list of the shop, in place of 15: its page then has some 300 nodes."""
 MIB = 1024 * 1024
 LIST = "https://fernhollow.example/admin/orders?page=2"
 NEXT, PREVIOUS = "Next", "Previous"
@@ -32,38 +38,64 @@ NEXT, PREVIOUS = "Next", "Previous"
 def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
-    world = shop()
-    played = asyncio.run(beside_chromium(world, options.rounds))
+    with TemporaryDirectory() as folder:
+        scenario = write_shop(Path(folder))
+        measure(scenario, options.rounds, as_json=options.json)
+
+
+def measure(scenario: Path, rounds: int, *, as_json: bool) -> None:
+    """Measure and print; `scenario` is the file of a family over the shop."""
+    world = shop(scenario)
+    freeze()
+    played = asyncio.run(beside_chromium(world, rounds))
     figures = [
         nodes(world),
-        step(options.rounds),
-        step(options.rounds, anew=True),
-        Figure("opening an episode", 1000 * cpu_of_making(world.open, count=MADE, rounds=options.rounds), "ms", 1.0),
+        step(scenario, rounds),
+        step(scenario, rounds, anew=True),
+        Figure("opening an episode", 1000 * cpu_of_making(world.open, count=MADE, rounds=rounds), "ms", 1.0),
         Figure(
             "  and its first page, which all episodes share",
-            1000 * cpu_of_making(lambda: begun(world), count=MADE, rounds=options.rounds),
+            1000 * cpu_of_making(lambda: begun(world), count=MADE, rounds=rounds),
             "ms",
             1.0,
         ),
         Figure(
             "  and its first page, the first time",
-            1000 * cpu_of_making(lambda: begun(world, anew=True), count=MADE // 4, rounds=options.rounds),
+            1000 * cpu_of_making(lambda: begun(world, anew=True), count=MADE // 4, rounds=rounds),
             "ms",
         ),
         Figure(
             "  opening one and making three calls, of which the last packs an order",
-            1000 * cpu_of_making(lambda: touched(world), count=MADE // 4, rounds=options.rounds),
+            1000 * cpu_of_making(lambda: touched(world), count=MADE // 4, rounds=rounds),
             "ms",
         ),
-        apart(memory),
+        apart(partial(memory, scenario)),
         *played,
     ]
-    show("apps: steps, episodes and memory", figures, as_json=options.json)
+    show("apps: steps, episodes and memory", figures, as_json=as_json)
 
 
-def shop() -> AppWorld:
+def write_shop(folder: Path) -> Path:
+    """Copy the shop and a family over it, with longer lists; returns the family's file."""
+    worlds = find("worlds", "shop_site").parent
+    shutil.copytree(worlds / "shop_site", folder / "worlds" / "shop_site")
+    shutil.copy(worlds / "shop.yaml", folder / "worlds")
+    written(worlds / "shop_site.yaml", folder / "worlds", "pages: {orders: 15}", f"pages: {{orders: {ROWS}}}")
+    return written(find("scenarios", "shop_site/pack_orders"), folder, "use: shop_site", "use: worlds/shop_site.yaml")
+
+
+def written(file: Path, folder: Path, before: str, after: str) -> Path:
+    """Copy a file with one text of it replaced."""
+    text = file.read_text()
+    assert text.count(before) == 1, f"{file.name} no longer says {before}"
+    copy = folder / file.name
+    copy.write_text(text.replace(before, after))
+    return copy
+
+
+def shop(scenario: Path) -> AppWorld:
     """The shop, with a clerk signed in at its list of orders."""
-    source = load_world(find("worlds", "shop_site"))
+    source = load_world(scenario.parent / "worlds" / "shop_site.yaml")
     world = source.configured(source.document, {"signed_in": "S02", "start": "/admin/orders"}, ()).build()
     assert isinstance(world, AppWorld)
     return world
@@ -96,9 +128,9 @@ def act(state: AppState, tool: str, **arguments: str) -> None:
     assert not reply.is_error, reply.text
 
 
-def memory() -> Figure:
+def memory(scenario: Path) -> Figure:
     """Resident memory of many open episodes, each with a page and rows of its own."""
-    world = shop()
+    world = shop(scenario)
     touched(world).close()
     before = resident()
     states = [touched(world) for _ in range(OPEN)]
@@ -140,12 +172,12 @@ def link(turn: int) -> str:
     return f"getByRole('link', {{ name: '{PREVIOUS if turn % 2 else NEXT}', exact: true }})"
 
 
-def step(rounds: int, *, anew: bool = False) -> Figure:
+def step(file: Path, rounds: int, *, anew: bool = False) -> Figure:
     """CPU of a step with LangGraph in the loop: half of them clicks that lead to another page, half snapshots of it.
 
     `anew` has every page rendered and read as in an episode that has rows of its own, at pages that nobody has seen.
     """
-    scenario = load_scenario("shop_site/pack_orders")
+    scenario = load_scenario(file)
     episodes = list(paradigm_of(scenario).episodes(scenario, seed=0, attempts=1))[:EPISODES]
 
     async def played() -> int:

@@ -1,22 +1,18 @@
 """llama.cpp's own HTTP server in a process of its own: `python -m simtrain.integrations.train.llama_server MODEL PORT NAME ...`."""
 
 import argparse
-import os
 import subprocess
 import sys
 import threading
 from importlib import import_module
 from typing import Any
 
+from simtrain.integrations.train.server_arguments import end_with_input, server_arguments
+
 
 def main() -> None:
-    """Serve until standard input ends, so that the server never outlives whoever started it, not even by kill -9."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model", help="GGUF file")
-    parser.add_argument("port", type=int)
-    parser.add_argument("name", help="the name that clients know the model by")
-    for name in ("--slots", "--context", "--threads"):
-        parser.add_argument(name, type=int, required=True)
+    """Serve until standard input ends."""
+    parser = server_arguments("GGUF file")
     parser.add_argument("--program", help="a llama-server to start in place of the installed llama.cpp")
     options = parser.parse_args()
     if options.program:
@@ -24,9 +20,7 @@ def main() -> None:
     # Held by name: a server that nothing refers to is torn down.
     server = _start(options)
     print(server.listening_address, flush=True)
-    sys.stdin.read()
-    # A server that is being torn down first finishes what it generates, for nobody.
-    os._exit(0)
+    end_with_input()
 
 
 def _run_program(options: argparse.Namespace) -> int:

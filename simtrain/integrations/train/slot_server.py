@@ -4,7 +4,6 @@ It has what a trained model is played with, and no more: completions of text or 
 them, `/tokenize`, and the list of models.
 """
 
-import argparse
 import asyncio
 import os
 import queue
@@ -21,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from simtrain.integrations.train.server_arguments import end_with_input, server_arguments
 from simtrain.integrations.train.slot_engine import Generation, SlotEngine
 from simtrain.values.errors import InputError
 
@@ -163,16 +163,11 @@ def _refused(message: str) -> JSONResponse:
 
 
 def main() -> None:
-    """Serve until standard input ends, so that the server never outlives whoever started it, not even by kill -9."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model", help="folder of a model of transformers")
-    parser.add_argument("port", type=int)
-    parser.add_argument("name", help="the name that clients know the model by")
-    for name in ("--slots", "--context", "--threads"):
-        parser.add_argument(name, type=int, required=True)
+    """Serve until standard input ends."""
+    parser = server_arguments("folder of a model of transformers")
     parser.add_argument("--dtype", required=True)
     options = parser.parse_args()
-    threading.Thread(target=_end_with_input, daemon=True).start()
+    threading.Thread(target=end_with_input, daemon=True).start()
     try:
         engine = SlotEngine(
             options.model, slots=options.slots, context=options.context, dtype=options.dtype, threads=options.threads
@@ -181,11 +176,6 @@ def main() -> None:
         sys.exit(str(error))
     server = SlotServer(engine, options.name)
     uvicorn.run(server.app, host="127.0.0.1", port=options.port, log_level="warning", access_log=False)
-
-
-def _end_with_input() -> None:
-    sys.stdin.read()
-    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class _Distiller:
                 continue
             self._enter(child)
             child.children = self.children(child.children, child)
-            kept.extend(self._leave(child))
+            kept += self._leave(child)
         if node is not None:
             self._above.pop()
         return _merged(kept, node.shown_name if node is not None else "")

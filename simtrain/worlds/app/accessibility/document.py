@@ -137,7 +137,7 @@ class Element:
 class HtmlDocument:
     """A parsed page."""
 
-    __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "root")
+    __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "passed_on", "root")
 
     def __init__(self, html: str | LexborHTMLParser) -> None:
         """Read a page, or a document that is parsed already. A parser of HTML accepts any text."""
@@ -182,6 +182,8 @@ class HtmlDocument:
                 parent.children.append(element)
             if attributes and (name := attributes.get("id")):
                 self.by_id.setdefault(name, element)
+        # By position, the role `none` or `presentation` that an element passes on to what belongs to it, or the empty text.
+        self.passed_on: dict[int, str] = {}
         self.root = elements[0]
         self.labels: dict[int, list[Element]] = {}
         self.find_labels()

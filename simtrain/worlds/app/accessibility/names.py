@@ -62,6 +62,11 @@ NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _NOTHING: frozenset[Element] = frozenset()
 
 
+def _set_off(text: str, element: Element) -> str:
+    """The text of an element within what is around it: blocks are set off by spaces."""
+    return text if element.style.display == "inline" and element.tag != "br" else f" {text} "
+
+
 class AccessibleNames:
     """The names of the elements of a page."""
 
@@ -80,12 +85,28 @@ class AccessibleNames:
             children = element.children
             if not children:
                 return single_spaced((element.style.before or "") + (element.style.after or "")), _NOTHING
-            if len(children) == 1 and isinstance(children[0], str) and element.position not in self.page.labels:
-                text = single_spaced((element.style.before or "") + children[0] + (element.style.after or ""))
-                return text, _NOTHING
+            if len(children) == 1 and element.position not in self.page.labels:
+                found = self._of_one(element, children[0])
+                if found is not None:
+                    return found
         sources: set[Element] = set()
         text = self.text(element, _SELF, set(), sources)
         return single_spaced(text), sources
+
+    def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
+        """What `name_of` gives for an element that holds no more than one text, within another or not; None for any other."""
+        sources: Set[Element] = _NOTHING
+        if isinstance(child, str):
+            inner = child
+        else:
+            sources = {element}
+            plain = self._plain(child, _DESCENDANT, set(), sources)
+            if plain is None:
+                return None
+            inner = _set_off(plain, child)
+        style = element.style
+        text = single_spaced((style.before or "") + inner + (style.after or ""))
+        return text, sources if text else _NOTHING
 
     def description_of(self, element: Element) -> str:
         """The description, from `aria-describedby`, `aria-description` or the title."""
@@ -335,7 +356,7 @@ class AccessibleNames:
             text = self._plain(child, within, visited, sources)
             if text is None:
                 text = self.text(child, within, visited, sources)
-            parts.append(text if child.style.display == "inline" and child.tag != "br" else f" {text} ")
+            parts.append(_set_off(text, child))
         if "aria-owns" in element.attributes:
             parts.extend(
                 f" {self.text(owned, within, visited, sources)} "
@@ -345,19 +366,28 @@ class AccessibleNames:
         return "".join(parts)
 
     def _plain(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
-        """What `text` returns for an element that holds no more than one text, as most do; None for any other."""
+        """What `text` returns for an element that holds one text, or another such element, as most do; None for any other."""
         children, attributes = element.children, element.attributes
         if walk is not _DESCENDANT or len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
             return None
         if attributes and ("role" in attributes or not NAMING.isdisjoint(attributes)):
             return None
-        inner = children[0]
-        if not isinstance(inner, str) or (role_of(element, self.page) or "") not in _FLOWING:
+        if (role_of(element, self.page) or "") not in _FLOWING:
             return None
-        visited.add(element)
         if self.is_hidden(element):
+            visited.add(element)
             return ""
-        text = (element.style.before or "") + self.shown(inner, element) + (element.style.after or "")
+        inner, style = children[0], element.style
+        if isinstance(inner, str):
+            text = self.shown(inner, element)
+        else:
+            within = self._plain(inner, walk, visited, sources)
+            if within is None:
+                return None
+            text = _set_off(within, inner)
+        visited.add(element)
+        if style.before or style.after:
+            text = (style.before or "") + text + (style.after or "")
         if text and not text.isspace():
             sources.add(element)
         return text

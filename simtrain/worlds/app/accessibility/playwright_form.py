@@ -1,8 +1,8 @@
 """A page as Playwright writes it for a model: `aria_snapshot(mode="ai")`, as the tools of @playwright/mcp return it."""
 
-import json
 import re
 from collections.abc import Sequence
+from json.encoder import encode_basestring
 
 from simtrain.worlds.app.accessibility.distilling import distil
 from simtrain.worlds.app.accessibility.tree import Node, PageTree
@@ -68,7 +68,7 @@ def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int],
     key = node.role
     name = node.shown_name
     if name and len(name) <= _LONGEST_NAME:
-        key += " " + json.dumps(name, ensure_ascii=False)
+        key += " " + encode_basestring(name)
     key += node.states
     if node.ref:
         positions[node.ref] = node.element.position

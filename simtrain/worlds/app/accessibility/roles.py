@@ -118,7 +118,7 @@ def role_of(element: Element, page: HtmlDocument) -> str | None:
         if "role" in element.attributes:
             role = _stated_role(element, page)
         elif (role := role_by_tag(element, page)) is not None and element.tag in _INHERITS:
-            role = _native_role(element, page)
+            role = _emptied_above(element, page) or role
         element.role = role
     return role
 
@@ -211,15 +211,25 @@ def role_by_tag(element: Element, page: HtmlDocument) -> str | None:
 
 def _native_role(element: Element, page: HtmlDocument) -> str | None:
     role = role_by_tag(element, page)
-    if role is None:
-        return None
-    child = element
-    while (parent := child.parent) is not None and parent.tag in _INHERITS.get(child.tag, ()):
-        explicit = explicit_role(parent) if "role" in parent.attributes else None
-        if explicit in ("none", "presentation") and not is_never_presentational(parent, explicit):
-            return explicit
-        child = parent
-    return role
+    if role is None or element.tag not in _INHERITS:
+        return role
+    return _emptied_above(element, page) or role
+
+
+def _emptied_above(element: Element, page: HtmlDocument) -> str:
+    """`none` or `presentation` where a parent that it belongs to passes this on; else the empty text."""
+    parent = element.parent
+    if parent is None or parent.tag not in _INHERITS.get(element.tag, ()):
+        return ""
+    passed = page.passed_on.get(parent.position)
+    if passed is None:
+        stated = explicit_role(parent) if "role" in parent.attributes else None
+        if stated in ("none", "presentation") and not is_never_presentational(parent, stated):
+            passed = stated
+        else:
+            passed = _emptied_above(parent, page)
+        page.passed_on[parent.position] = passed
+    return passed
 
 
 def _link(element: Element, page: HtmlDocument) -> str | None:
@@ -279,7 +289,9 @@ def _select(element: Element, page: HtmlDocument) -> str | None:
 
 def _data_cell(element: Element, page: HtmlDocument) -> str | None:
     table = element.closest("table")
-    return "gridcell" if table is not None and explicit_role(table) in ("grid", "treegrid") else "cell"
+    if table is None or "role" not in table.attributes:
+        return "cell"
+    return "gridcell" if explicit_role(table) in ("grid", "treegrid") else "cell"
 
 
 def _header_cell(element: Element, page: HtmlDocument) -> str | None:

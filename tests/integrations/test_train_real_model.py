@@ -118,6 +118,8 @@ def shrunk(recipe: Recipe) -> Recipe:
         if stage["method"] == "sft":
             stage["data"] = [{"scenarios": [first], "cases": 1}]
             stage["with"] = stage.get("with", {}) | {"epochs": 4, "batch": 1, "warmup": 1}
+        elif "curriculum" in stage["data"]:
+            stage["data"] |= {"tasks": 2, "rounds": 1}
         else:
             stage["data"] |= {"scenarios": [first], "cases": 1}
     data["evaluate"] |= {"scenarios": [first], "cases": 1}

@@ -105,8 +105,8 @@ class AccessibleNames:
                 return None
             inner = _set_off(plain, child)
         style = element.style
-        text = single_spaced((style.before or "") + inner + (style.after or ""))
-        return text, sources if text else _NOTHING
+        text = (style.before or "") + inner + (style.after or "")
+        return single_spaced(text), sources if text.strip() else _NOTHING
 
     def description_of(self, element: Element) -> str:
         """The description, from `aria-describedby`, `aria-description` or the title."""

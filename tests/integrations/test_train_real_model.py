@@ -114,14 +114,15 @@ def shrunk(recipe: Recipe) -> Recipe:
     arms: dict[str, Any] = data.pop("arms", {})
     data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
     first = data["evaluate"]["scenarios"][0]
+    # What a model samples has to be solved now and then: it learns the few episodes by heart, and is asked for them again.
+    epochs = 4 if len(data["stages"]) == 1 else 6
     for stage in data["stages"]:
         if stage["method"] == "sft":
             stage["data"] = [{"scenarios": [first], "cases": 1}]
-            stage["with"] = stage.get("with", {}) | {"epochs": 4, "batch": 1, "warmup": 1}
-        elif "curriculum" in stage["data"]:
-            stage["data"] |= {"tasks": 2, "rounds": 1}
+            stage["with"] = stage.get("with", {}) | {"epochs": epochs, "batch": 1, "warmup": 1}
         else:
-            stage["data"] |= {"scenarios": [first], "cases": 1}
+            kept = {key: value for key, value in stage["data"].items() if key not in ("curriculum", "tasks", "rounds")}
+            stage["data"] = kept | {"scenarios": [first], "cases": 1, "temperature": 0.2}
     data["evaluate"] |= {"scenarios": [first], "cases": 1}
     data["evaluate"]["conditions"] = data["evaluate"].get("conditions", ["clean"])[:2]
     # llama.cpp reads a prompt several times slower, and has tests of its own above.

@@ -35,7 +35,11 @@ class _Distiller:
                 kept.append(child)
                 continue
             self._enter(child)
-            child.children = self.children(child.children, child)
+            inner = child.children
+            if not inner or (len(inner) == 1 and isinstance(inner[0], str)):
+                child.children = _merged(inner, child.shown_name)
+            else:
+                child.children = self.children(inner, child)
             kept += self._leave(child)
         if node is not None:
             self._above.pop()

@@ -163,16 +163,28 @@ class _Builder:
     def _children(self, element: Element, into: list[Node | str], node: Node | None, *, visible: bool) -> None:
         style = element.style
         block = style.display != "inline" or element.tag == "br"
-        if block:
-            into.append(" ")
-        if style.before:
-            into.append(style.before)
         silent = (
             not visible
             or (node is not None and node.role == "textbox")
             or (element.tag == "details" and "open" not in element.attributes)
         )
-        for child in element.children:
+        children = element.children
+        if (
+            len(children) == 1
+            and style.before is None
+            and style.after is None
+            and "aria-owns" not in element.attributes
+        ):
+            only = children[0]
+            if isinstance(only, str):
+                text = "" if silent else only
+                into.append(f" {text} " if block else text)
+                return
+        if block:
+            into.append(" ")
+        if style.before:
+            into.append(style.before)
+        for child in children:
             if isinstance(child, str):
                 if not silent:
                     into.append(child)

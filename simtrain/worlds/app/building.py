@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from simtrain.contracts.world import Variant
+from simtrain.files.file_model import FileModel
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.errors import InputError, nearest
 from simtrain.worlds.app.accessibility.stylesheets import read_stylesheet
@@ -12,6 +13,7 @@ from simtrain.worlds.app.forms import CompiledForm
 from simtrain.worlds.app.routes import ANY, Routes, could_be
 from simtrain.worlds.app.rules import checked_sql
 from simtrain.worlds.app.screens import Screen
+from simtrain.worlds.app.site_texts import SiteTexts
 from simtrain.worlds.app.spec import AppSpec
 from simtrain.worlds.app.web.links import EXPRESSION, Reference, check_links, references, without_form
 from simtrain.worlds.app.web.site import ERROR, PAGE, AppSite
@@ -59,8 +61,9 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
     """Return the site of an app. Raises InputError, with file and line, for anything in it that cannot work."""
     with document.locating(("templates",)):
         templates = Templates(folder)
-    screens = [(pattern, Screen(pattern, source, document, database)) for pattern, source in spec.screens.items()]
-    forms = [(pattern, CompiledForm(pattern, source, document, database)) for pattern, source in spec.forms.items()]
+    texts = SiteTexts(spec.texts, document)
+    screens = [(path, Screen(path, source, document, database, texts)) for path, source in spec.screens.items()]
+    forms = [(path, CompiledForm(path, source, document, database, texts)) for path, source in spec.forms.items()]
     for name, place in (("error.html", ("templates",)), (spec.layout, ("layout",))):
         if name not in templates.sources:
             raise document.error(place, f"there is no template {name!r}", nearest(name, templates.sources))
@@ -104,6 +107,7 @@ def build_site(spec: AppSpec, document: Document, folder: Path, database: Databa
         spec.users.read if spec.users else None,
         sign_in,
         _ERROR_TEMPLATE,
+        texts,
     )
 
 
@@ -147,13 +151,15 @@ def _unknown(template: str) -> str:
 
 def _check_looks(spec: AppSpec, document: Document) -> None:
     """Raise InputError for a text of a screen or form that names a look which the app does not have."""
-    for key, entries in (("screens", spec.screens), ("forms", spec.forms)):
-        for pattern, entry in entries.items():
-            for named in _LOOK.findall(entry.model_dump_json()):
-                if named not in spec.looks:
-                    raise document.error(
-                        (key, pattern), f"the app has no look {named!r}", nearest(named, spec.looks) or "declare it"
-                    )
+    entries: list[tuple[Place, FileModel]] = [(("texts",), spec.texts)]
+    entries += [(("screens", pattern), screen) for pattern, screen in spec.screens.items()]
+    entries += [(("forms", pattern), form) for pattern, form in spec.forms.items()]
+    for place, entry in entries:
+        for named in _LOOK.findall(entry.model_dump_json()):
+            if named not in spec.looks:
+                raise document.error(
+                    place, f"the app has no look {named!r}", nearest(named, spec.looks) or "declare it"
+                )
 
 
 def _check_roles(spec: AppSpec, document: Document) -> None:

@@ -16,9 +16,9 @@ from simtrain.worlds.app.fields import FormField, Upload
 from simtrain.worlds.app.routes import parameters_of
 from simtrain.worlds.app.rules import TOLD, Refused, Rules, checked_sql, checked_text
 from simtrain.worlds.app.screens import VISIT
+from simtrain.worlds.app.site_texts import SiteTexts
 from simtrain.worlds.app.spec import FormSource
 from simtrain.worlds.service.database import Database, Mode
-from simtrain.worlds.service.error_texts import ConstraintTexts
 from simtrain.worlds.service.tool import new_id
 
 Sent: TypeAlias = Mapping[str, Sequence[str | Upload]]
@@ -48,12 +48,15 @@ class Done:
 class CompiledForm:
     """A compiled form that posts to the address `pattern`."""
 
-    def __init__(self, pattern: str, source: FormSource, document: Document, database: Database) -> None:
+    def __init__(
+        self, pattern: str, source: FormSource, document: Document, database: Database, texts: SiteTexts
+    ) -> None:
         """Raises InputError with the place in the file."""
         place: Place = ("forms", pattern)
         self.pattern = pattern
         self.source = source
         self.roles = source.roles
+        self._texts = texts
         self.fields = [FormField(name, one, document, (*place, "input", name)) for name, one in source.input.items()]
         known = {*VISIT, *parameters_of(pattern), *(name for one in self.fields for name in one.bound)}
         self._lets: list[tuple[str, str]] = []
@@ -81,7 +84,6 @@ class CompiledForm:
         self._sign_in = (
             checked_sql(document, (*place, "sign_in"), database, source.sign_in, known) if source.sign_in else None
         )
-        self._texts = {**ConstraintTexts().model_dump(), **source.errors}
         told = {*known, *TOLD, "referrer"}
         self._done: Text | None = checked_text(document, (*place, "done"), source.done, told) if source.done else None
         self._then = checked_text(document, (*place, "then"), source.then, told)
@@ -96,7 +98,7 @@ class CompiledForm:
             read, flaw = one.read(sent.get(one.name, ()))
             values.update(read)
             if flaw is not None:
-                flaws[one.name] = flaw
+                flaws[one.name] = one.worded(flaw, self._texts, visit["look"])
         if flaws:
             return Flawed(flaws)
         for name, sql in self._lets:
@@ -119,7 +121,7 @@ class CompiledForm:
             for sql, item in wanted:
                 database.run(sql, {**values, "item": item} if self.source.each else values, mode=Mode.WRITE)
         except sqlite3.IntegrityError as error:
-            return Refused("flash", self._constraint(str(error)), f"{self.pattern}.constraint")
+            return Refused("flash", self._constraint(str(error), values["look"]), f"{self.pattern}.constraint")
         user: JsonValue = None
         if self._sign_in is not None:
             row = database.first(self._sign_in, values)
@@ -133,10 +135,12 @@ class CompiledForm:
             user,
         )
 
-    def _constraint(self, message: str) -> str:
+    def _constraint(self, message: str, look: JsonValue) -> str:
         found = _CONSTRAINT.match(message)
         if found is None:
             return message
         detail = found[2] or ""
         what = " and ".join(part.strip().rpartition(".")[2] for part in detail.split(",")) or "the record"
-        return str(self._texts[found[1].lower().replace(" ", "_")]).format(what=what.replace("_", " "))
+        what, name = what.replace("_", " "), found[1].lower().replace(" ", "_")
+        own = next((text for constraint, text in self.source.errors.items() if constraint == name), None)
+        return self._texts.say(name, look, {"what": what}) if own is None else own.format(what=what)

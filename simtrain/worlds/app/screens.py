@@ -9,6 +9,7 @@ from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.app.routes import parameters_of
 from simtrain.worlds.app.rules import TOLD, Refused, Rules, checked_sql, checked_text
+from simtrain.worlds.app.site_texts import SiteTexts
 from simtrain.worlds.app.spec import ScreenSource
 from simtrain.worlds.service.database import Database, Mode
 from simtrain.worlds.service.queries import Query, ReplyQueries
@@ -42,12 +43,15 @@ class Shown:
 class Screen:
     """A compiled screen at the address `pattern`."""
 
-    def __init__(self, pattern: str, source: ScreenSource, document: Document, database: Database) -> None:
+    def __init__(
+        self, pattern: str, source: ScreenSource, document: Document, database: Database, texts: SiteTexts
+    ) -> None:
         """Raises InputError with the place in the file."""
         place: Place = ("screens", pattern)
         self.pattern = pattern
         self.source = source
         self.roles = source.roles
+        self._texts = texts
         known = {*VISIT, *parameters_of(pattern), *source.query}
         for name, default in source.query.items():
             if not isinstance(default, str | int) or isinstance(default, bool):
@@ -117,7 +121,8 @@ class Screen:
                 pager = self._turned(database, compiled, values, query)
             found = compiled.fetch(database, values)
             if found is None and compiled.shape == "one":
-                text = compiled.missing.render(values) if compiled.missing else "This page does not exist."
+                missing = compiled.missing
+                text = missing.render(values) if missing else self._texts.say("no_page", values["look"])
                 return Refused(404, text, f"{self.pattern}.{name}")
             values[name] = (found or [])[: compiled.page] if compiled.page is not None else found
         return Shown(

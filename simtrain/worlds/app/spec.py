@@ -63,7 +63,7 @@ class FieldSource(FileModel):
     pattern: str | None = Field(default=None, description="A regular expression that the whole text must match.")
     choices: list[str] | None = None
     accept: list[str] | None = Field(default=None, description="Of a file: the endings of names that are taken.")
-    error: str | None = Field(default=None, description="The text for any flaw, in place of the built-in ones.")
+    error: str | None = Field(default=None, description="The text for any flaw, in place of the app's `texts`.")
 
 
 class ScreenSource(FileModel):
@@ -116,6 +116,36 @@ class UsersSpec(FileModel):
     sign_in: AddressPattern = Field(default="/login", description="The screen that asks to sign in.")
 
 
+class TextsSpec(FileModel):
+    """What a site says by itself, as templates.
+
+    All may read `look`; those of a field `field`, some of them `limit`; those of rows that the database refuses `what`.
+    """
+
+    no_page: str = "This page does not exist."
+    not_allowed: str = "You do not have permission to do this."
+    required: str = "{{ field }} is required."
+    ticked: str = "{{ field }} must be ticked."
+    choose: str = Field(default="Choose at least one: {{ field | lower }}.", description="Of a list.")
+    no_choice: str = "{{ field }} has a choice that does not exist."
+    whole_number: str = "{{ field }} must be a whole number."
+    number: str = "{{ field }} must be a number."
+    minimum: str = "{{ field }} must be at least {{ limit }}."
+    maximum: str = "{{ field }} must be at most {{ limit }}."
+    date: str = "{{ field }} must be a date."
+    email: str = "{{ field }} must be an email address."
+    min_length: str = "{{ field }} must have at least {{ limit }} characters."
+    max_length: str = "{{ field }} may have at most {{ limit }} characters."
+    pattern: str = "{{ field }} has the wrong form."
+    file: str = "Choose a file: {{ field | lower }}."
+    too_large: str = "{{ field }} is too large: at most {{ limit }} MB."
+    file_type: str = "{{ field }} must be a file of type {{ limit }}."
+    unique: str = "A record with this {{ what }} already exists."
+    check: str = "Invalid value for {{ what }}."
+    not_null: str = "{{ what }} is required."
+    foreign_key: str = "A referenced record does not exist."
+
+
 class AppSpec(TablesSpec):
     """An app: schema, rows, screens, forms."""
 
@@ -139,6 +169,7 @@ class AppSpec(TablesSpec):
         default_factory=dict[str, list[str]],
         description="What a scenario can vary about the pages: name to values, the first by default; templates read `look.NAME`.",
     )
+    texts: TextsSpec = Field(default=TextsSpec(), description="What the site says by itself, by name, in other words.")
     downloads: str = Field(
         default="Downloads", description="The folder in the world's file store that downloads go to."
     )

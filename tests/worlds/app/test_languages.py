@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from library_app import Agent
 from shipped_apps import APPS, reached, signed_in
 
 from simtrain import load_scenario, rollout
@@ -25,6 +26,21 @@ def german() -> AppWorld:
     world = source.configured(source.document, {"look": {"language": "german"}}, ()).build()
     assert isinstance(world, AppWorld)
     return world
+
+
+def test_what_the_site_says_by_itself_is_german_too() -> None:
+    state = german().open()
+    signed_in(state, "C0001")
+    agent = Agent(state)
+    agent.ask("navigate", url="https://fernhollow.example/nowhere")
+    assert "Diese Seite gibt es nicht." in agent.page()
+    agent.ask("navigate", url="https://fernhollow.example/admin")
+    assert "Das dürfen Sie nicht." in agent.page()
+    agent.ask("navigate", url="https://fernhollow.example/account/addresses")
+    agent.ask("type", target="getByLabel('Straße')", text="Am", submit=True)
+    page = agent.page()
+    assert "Straße braucht mindestens 4 Zeichen." in page and "Ort fehlt." in page and "Wählen Sie ein Land." in page
+    assert not re.search("must|required|Choose", page)
 
 
 @pytest.mark.full

@@ -121,6 +121,16 @@ def test_a_look_that_the_app_does_not_have(tmp_path: Path) -> None:
         library(tmp_path, world=LOOKS, knobs={"look": {"wording": "forma"}})
 
 
+def test_a_text_of_the_site_that_there_is_not_or_that_names_what_nothing_binds(tmp_path: Path) -> None:
+    texts = WORLD.replace("style: library.css", "style: library.css\ntexts: {TEXT}")
+    told = problem(tmp_path, world=texts.replace("TEXT", "no_pages: Lost."))
+    assert told.startswith("library.yaml:") and "no_pages" in told and "did you mean 'no_page'?" in told
+    told = problem(tmp_path, world=texts.replace("TEXT", 'minimum: "At least {{ limt }}."'))
+    assert told.startswith("library.yaml:") and "the text names 'limt'" in told and "did you mean 'limit'?" in told
+    told = problem(tmp_path, world=texts.replace("TEXT", 'no_page: "{{ look.tongue }}"'))
+    assert told.startswith("library.yaml:") and "the app has no look 'tongue'" in told
+
+
 def test_a_user_whom_a_scenario_signs_in_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no user 'bob'"):
         library(tmp_path, knobs={"signed_in": "bob"})

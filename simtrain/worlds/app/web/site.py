@@ -15,6 +15,7 @@ from simtrain.worlds.app.forms import CompiledForm, Done, Flawed, Sent, Upload
 from simtrain.worlds.app.routes import Routes
 from simtrain.worlds.app.rules import Refused
 from simtrain.worlds.app.screens import Pager, Screen, Shown
+from simtrain.worlds.app.site_texts import SiteTexts
 from simtrain.worlds.app.web.exchange import Download, SiteAddress, SiteRequest, SiteResponse
 from simtrain.worlds.app.web.kept_pages import KeptPage, KeptPages
 from simtrain.worlds.app.web.sessions import Flash, VisitorSession, VisitorSessions
@@ -107,6 +108,7 @@ class AppSite:
     users: str | None
     sign_in: str
     error_template: str
+    texts: SiteTexts
 
     def respond(self, request: SiteRequest, desk: Desk) -> SiteResponse:
         """Answer a request. Raises SimulatorFault for mistakes of the app's author."""
@@ -151,7 +153,7 @@ class _Visit:
     def get(self) -> SiteResponse:
         found = self.site.screens.find(self.request.address.path)
         if found is None:
-            return self.failed(404, "This page does not exist.")
+            return self.failed(404, self._said("no_page"))
         screen, parameters = found
         barred = self._barred(screen.roles)
         if barred is not None:
@@ -182,7 +184,7 @@ class _Visit:
     def post(self) -> SiteResponse:
         found = self.site.forms.find(self.request.address.path)
         if found is None:
-            return self.failed(404, "This page does not exist.")
+            return self.failed(404, self._said("no_page"))
         form, parameters = found
         barred = self._barred(form.roles)
         if barred is not None:
@@ -219,7 +221,7 @@ class _Visit:
         if roles is None or (self.user is not None and self.user["role"] in roles):
             return None
         if self.user is not None:
-            return self.failed(403, "You do not have permission to do this.", "role")
+            return self.failed(403, self._said("not_allowed"), "role")
         wanted = str(self.request.address) if self.request.method == "GET" else self.request.referrer
         return SiteResponse(
             303, self.token, location=str(SiteAddress(self.site.sign_in, (("next", wanted),))), rule="sign_in"
@@ -255,6 +257,9 @@ class _Visit:
         if flash:
             session.flashes.append(Flash("error", flash))
         return SiteResponse(303, self.token, location=self.request.referrer, rule=rule or f"{pattern}.fields")
+
+    def _said(self, name: str) -> str:
+        return self.site.texts.say(name, self.values["look"])
 
     def failed(self, status: int, text: str, rule: str | None = None) -> SiteResponse:
         """Return an error page."""

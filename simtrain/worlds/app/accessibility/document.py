@@ -151,42 +151,43 @@ class HtmlDocument:
         root = self.parser.root
         if root is None:
             raise ValueError("the parser of HTML gave no tree")
-        elements, nodes, by_memory = self.elements, self.nodes, self.by_memory
-        for node in root.traverse(include_text=True):
-            tag = node.tag
-            if tag == "-text":
-                above = node.parent
-                if above is not None and (text := node.text_content):
-                    holder = by_memory.get(above.mem_id)
-                    if holder is not None:
-                        holder.children.append(text)
-                continue
-            if tag is None or tag[0] in "-!":
-                continue
-            above = node.parent
-            parent = by_memory.get(above.mem_id) if above is not None else None
-            if (parent is None and elements) or (parent is not None and parent.tag == "noscript"):
+        # Walked by children: asking each node for its parent takes as long as all else.
+        waiting = [(root.iter(include_text=True), self._add(root, None))]
+        while waiting:
+            children, parent = waiting[-1]
+            for node in children:
+                tag = node.tag
+                if tag == "-text":
+                    if text := node.text_content:
+                        parent.children.append(text)
                 # A browser that runs scripts reads what is in a noscript element as text.
-                continue
-            while parent is not None and parent.depth >= DEEPEST:
-                parent = parent.parent
-            given = node.attributes
-            attributes = cast(dict[str, str], given)
-            if None in given.values():
-                attributes = {name: value or "" for name, value in given.items()}
-            element = Element(tag, attributes, parent, len(elements))
-            elements.append(element)
-            nodes.append(node)
-            by_memory[node.mem_id] = element
-            if parent is not None:
-                parent.children.append(element)
-            if attributes and (name := attributes.get("id")):
-                self.by_id.setdefault(name, element)
+                elif tag is not None and tag[0] not in "-!" and parent.tag != "noscript":
+                    waiting.append((node.iter(include_text=True), self._add(node, parent)))
+                    break
+            else:
+                waiting.pop()
         # By position, the role `none` or `presentation` that an element passes on to what belongs to it, or the empty text.
         self.passed_on: dict[int, str] = {}
-        self.root = elements[0]
+        self.root = self.elements[0]
         self.labels: dict[int, list[Element]] = {}
         self.find_labels()
+
+    def _add(self, node: LexborNode, parent: Element | None) -> Element:
+        while parent is not None and parent.depth >= DEEPEST:
+            parent = parent.parent
+        given = node.attributes
+        attributes = cast(dict[str, str], given)
+        if None in given.values():
+            attributes = {name: value or "" for name, value in given.items()}
+        element = Element(node.tag or "", attributes, parent, len(self.elements))
+        self.elements.append(element)
+        self.nodes.append(node)
+        self.by_memory[node.mem_id] = element
+        if parent is not None:
+            parent.children.append(element)
+        if attributes and (name := attributes.get("id")):
+            self.by_id.setdefault(name, element)
+        return element
 
     @property
     def body(self) -> Element:

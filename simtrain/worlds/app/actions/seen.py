@@ -1,6 +1,6 @@
 """A page as an agent sees it: its accessibility tree, and the way from what is named there back to the elements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -98,8 +98,7 @@ class SeenPage:
         if self._fresh is None:
             return write_nodes(self._built[0], refs)[0]
         if self.page.refs == 0:
-            for position, named in self._fresh.given:
-                refs.mark(self.elements[position], named)
+            refs.mark_all((self.elements[position], named) for position, named in self._fresh.given)
         return self._fresh.snapshot(refs.prefix)
 
     def snapshot_of(self, node: LexborNode) -> str:
@@ -142,9 +141,15 @@ class _PageRefs(Refs):
 
     def mark(self, element: LexborNode, named: str) -> str:
         """Give an element the next ref, and note its role and name."""
-        page = self._seen.page
-        page.refs += 1
-        ref = f"{self.prefix}e{page.refs}"
-        put(element, REF, f"{ref} {named}")
+        self.mark_all([(element, named)])
+        return f"{self.prefix}e{self._seen.page.refs}"
+
+    def mark_all(self, elements: Iterable[tuple[LexborNode, str]]) -> None:
+        """Give each element the next ref, and note its role and name."""
+        page, prefix = self._seen.page, self.prefix
+        number = page.refs
+        for element, named in elements:
+            number += 1
+            put(element, REF, f"{prefix}e{number} {named}")
+        page.refs = number
         page.marked()
-        return ref

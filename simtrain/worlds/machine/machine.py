@@ -134,6 +134,7 @@ class Machine:
         try:
             return shell.run(script, stdin=stdin)
         finally:
+            shell.close()
             self.jobs.end(pid, self.tree, self.clock, listed=False)
             self.deadline, self.running[:] = deadline, running
 
@@ -161,6 +162,7 @@ class Machine:
         try:
             finished = shell.run(script, stdin=stdin)
         finally:
+            shell.close()
             self.running.pop()
             self.deadline = before
         result = Result(finished.stdout, finished.stderr, finished.exit_code)

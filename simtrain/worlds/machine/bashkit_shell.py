@@ -26,6 +26,7 @@ from simtrain.worlds.machine.commands.time_words import (
 )
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.forking_scripts import may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.jobs import NoProcessLeft
 from simtrain.worlds.machine.machine import Machine
@@ -135,7 +136,7 @@ class BashkitShell:
         bash = engine.bash
         self._ran = True
         timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
-        if self._machine.python is not None or timed:
+        if self._machine.python is not None or timed or self._may_fork(script):
             self._name_scripts(engine, script)
         machine, level = self._machine, len(self._machine.running)
         shown, ahead = list[Printed](), set[Printed]()
@@ -204,6 +205,12 @@ class BashkitShell:
         if self._code and "$?" in script:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
+
+    def _may_fork(self, script: str) -> bool:
+        """Return whether a script may call one in a file that starts jobs in the background."""
+        if "/" not in script:
+            return False
+        return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
 
     def _name_scripts(self, engine: Engine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""

@@ -103,3 +103,17 @@ def test_what_a_job_prints_later_comes_with_a_later_script() -> None:
     assert shell.run("(sleep 5; echo one; sleep 60; echo two) & echo begun").stdout == "begun\n"
     assert shell.run("sleep 10; echo here").stdout == "one\nhere\n"
     assert shell.run("kill %1; sleep 100; echo end").stdout == "end\n"
+
+
+def test_jobs_of_a_script_in_a_file_have_a_time_of_their_own() -> None:
+    text = '#!/bin/bash\n(sleep 60; echo late > out) &\nls out 2> /dev/null\nwait $!\necho "$0 $1 $(cat out)"\nexit 3\n'
+    machine = machine_of({"/home/ann/s.sh": text})
+    finished = shell_on(machine).run("chmod +x s.sh; ./s.sh one")
+    assert (finished.stdout, finished.exit_code) == ("./s.sh one late\n", 3)
+    assert machine.clock.moment == instant(START) + 60
+
+
+def test_a_job_of_a_script_in_a_file_goes_on_when_the_script_is_over() -> None:
+    machine = machine_of({"/home/ann/s.sh": "(sleep 60; echo late > out) &\necho started\n"})
+    finished = shell_on(machine).run("chmod +x s.sh; ./s.sh; cat out; sleep 61; cat out")
+    assert (finished.stdout, finished.stderr) == ("started\nlate\n", "cat: out: No such file or directory\n")

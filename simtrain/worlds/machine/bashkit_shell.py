@@ -75,8 +75,8 @@ class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_files", "_late", "_machine", "_own", "_ran",
-        "_scripts", "_state", "_stdin", "_stopped", "user",
+        "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_files", "_late", "_machine",
+        "_own", "_ran", "_scripts", "_state", "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(

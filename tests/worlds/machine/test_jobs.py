@@ -117,3 +117,24 @@ def test_a_job_of_a_script_in_a_file_goes_on_when_the_script_is_over() -> None:
     machine = machine_of({"/home/ann/s.sh": "(sleep 60; echo late > out) &\necho started\n"})
     finished = shell_on(machine).run("chmod +x s.sh; ./s.sh; cat out; sleep 61; cat out")
     assert (finished.stdout, finished.stderr) == ("started\nlate\n", "cat: out: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        ("(sleep 1; echo a > new) & (sleep 2; echo b > new) & wait", "b\n"),
+        ("(sleep 2; echo a > new) & (sleep 1; echo b > new) & wait", "a\n"),
+        ("(sleep 1; echo a >> new) & (sleep 2; echo b >> new) & wait", "a\nb\n"),
+        ("(sleep 1; echo a > new) & (sleep 2; echo b >> new) & wait", "a\nb\n"),
+        ("(sleep 1; echo a >> new) & (sleep 2; echo b > new; echo c >> new) & wait", "b\nc\n"),
+        ("for i in 1 2; do sleep 1; echo $i > new; done & wait", "2\n"),
+        (
+            "for i in 1 2; do sleep 1; echo a$i >> new; done & for i in 1 2; do sleep 1.5; echo b$i >> new; done & wait",
+            "a1\nb1\na2\nb2\n",
+        ),
+        ("> new; (sleep 1; echo a > new) & (sleep 2; echo b > new) & wait", "b\n"),
+        ("(sleep 1; echo a > t; mv t new) & (sleep 2; echo b > u; mv u new) & wait", "b\n"),
+    ],
+)
+def test_jobs_that_write_to_one_file_replace_it_or_add_to_it_as_they_say(script: str, left: str) -> None:
+    assert shell_on(machine_of()).run(f"{script}; cat new").stdout == left

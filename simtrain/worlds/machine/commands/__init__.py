@@ -53,7 +53,6 @@ COMMANDS: dict[str, str] = {
     "zip": "simtrain.worlds.machine.commands.zip:zip_files",
     "unzip": "simtrain.worlds.machine.commands.zip:unzip",
     "find": "simtrain.worlds.machine.commands.find:find",
-    "wc": "simtrain.worlds.machine.commands.wc:wc",
     "which": "simtrain.worlds.machine.commands.which:which",
     "df": "simtrain.worlds.machine.commands.df:df",
     "mount": "simtrain.worlds.machine.commands.mount:mount",

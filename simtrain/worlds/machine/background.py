@@ -119,8 +119,10 @@ class _Reader:
             self.at += 1
 
     def _begin(self) -> None:
-        self.begins[-1] = self.at
         self.fresh = True
+        # What stands between the words of a `for` and its `do` ends no command.
+        if not self.looping or self.looping[-1] != len(self.begins):
+            self.begins[-1] = self.at
 
     def _open(self) -> None:
         self.at += 1

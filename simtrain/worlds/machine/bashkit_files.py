@@ -117,14 +117,22 @@ _numbers = count(1)
 _lock = Lock()
 
 
-def mounted(files: Files) -> FileSystem:
-    """Return bashkit's view of some files; it holds them for as long as it lives."""
-    number = next(_numbers)
-    _OPEN[number] = (files, [0])
-    handle = _Handle(VERSION, 0, number, _retain, _release, c.pointer(_TABLE))
-    capsule = _new_capsule(c.addressof(handle), CAPSULE, None)
-    # bashkit copies handle and table here, so that neither has to live longer than this call.
-    return FileSystem.from_capsule(capsule)
+class MountedFiles:
+    """Bashkit's view of some files, for which others may be put later. It holds them for as long as it lives."""
+
+    __slots__ = ("_number", "system")
+
+    def __init__(self, files: Files) -> None:
+        """Make the view."""
+        self._number = next(_numbers)
+        _OPEN[self._number] = (files, [0])
+        handle = _Handle(VERSION, 0, self._number, _retain, _release, c.pointer(_TABLE))
+        # bashkit copies handle and table here, so that neither has to live longer than this call.
+        self.system = FileSystem.from_capsule(_new_capsule(c.addressof(handle), CAPSULE, None))
+
+    def show(self, files: Files) -> None:
+        """Put other files in the place of those that are seen."""
+        _OPEN[self._number] = (files, _OPEN[self._number][1])
 
 
 _new_capsule = c.pythonapi.PyCapsule_New

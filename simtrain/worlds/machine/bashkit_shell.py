@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Protocol, cast
 
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
-from simtrain.worlds.machine.bashkit_files import mounted
+from simtrain.worlds.machine.bashkit_engines import Engine, lent_engine
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
@@ -26,6 +25,8 @@ from simtrain.worlds.machine.commands.time_words import (
     without_builtin,
 )
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
+from simtrain.worlds.machine.files import Files
+from simtrain.worlds.machine.forking_scripts import may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.jobs import NoProcessLeft
 from simtrain.worlds.machine.machine import Machine
@@ -33,11 +34,6 @@ from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.printed import Printed, in_order
 from simtrain.worlds.machine.problems import problem_text
 
-MOST_COMMANDS = 50_000
-"""Most commands of one script: what loops longer is taken to loop for ever."""
-MOST_MEMORY = 256_000_000
-LONGEST = 60.0
-"""Most seconds of the host that a script may take. It only bounds what the limits on commands do not see."""
 # Where what a command prints may go elsewhere than to the terminal.
 _DIVERTED = re.compile(r"[|>`]|\$\(")
 _STDIN = "_stdin"
@@ -75,20 +71,12 @@ _SANDBOXED = "e/r/w commands disabled in sandbox mode"
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
 
 
-class _Extensible(Protocol):
-    """What bashkit's own type hints leave out."""
-
-    def add_builtin(self, name: str, callback: Callable[[BuiltinContext], BuiltinResult]) -> None:
-        """Make a command that scripts find from now on."""
-        ...
-
-
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "_bash", "_bound", "_code", "_directory", "_environment", "_late", "_machine", "_own", "_ran", "_scripts", "_state",
-        "_stdin", "_stopped", "user",
+        "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_files", "_late", "_machine",
+        "_own", "_ran", "_scripts", "_state", "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(
@@ -108,8 +96,10 @@ class BashkitShell:
         self._directory = directory
         self._environment = environment
         self._state = state
-        self._bash: Bash | None = None
-        self._bound: Callable[[Command], Callable[[BuiltinContext], BuiltinResult]] | None = None
+        self._engine: Engine | None = None
+        self._commands: Mapping[str, Command] = {}
+        self._files: Files | None = None
+        self._busy = False
         self._code = 0
         if state is not None:
             self._code, self._state = state[0], state[1:]
@@ -121,23 +111,33 @@ class BashkitShell:
 
     @property
     def directory(self) -> str:
-        if self._bash is None and self._state is None:
+        if self._engine is None and self._state is None:
             return self._directory
-        return self._opened().shell_state().cwd
+        return self._opened().bash.shell_state().cwd
 
     def run(self, script: str, *, stdin: str | None = None, listen: Callable[[str], None] | None = None) -> Finished:
         self._stopped = ""
-        if self._bash is not None:
+        if self._engine is not None:
             # Also where it was stopped too late for anything to notice.
-            self._bash.clear_cancel()
-        return in_thread(lambda: self._run(script, stdin, listen), stop=self._stop)
+            self._engine.bash.clear_cancel()
+        self._busy = True
+        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self._stop)
+        # Where it was interrupted, the engine stays busy, and is not lent again.
+        self._busy = False
+        return finished
+
+    def close(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None and not self._busy and not self._stopped:
+            engine.give_back()
 
     def _run(self, script: str, stdin: str | None, listen: Callable[[str], None] | None) -> Finished:
-        bash = self._opened()
+        engine = self._opened()
+        bash = engine.bash
         self._ran = True
         timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
-        if self._machine.python is not None or timed:
-            self._name_scripts(bash, script)
+        if self._machine.python is not None or timed or self._may_fork(script):
+            self._name_scripts(engine, script)
         machine, level = self._machine, len(self._machine.running)
         shown, ahead = list[Printed](), set[Printed]()
         begun = machine.clock.moment
@@ -169,7 +169,7 @@ class BashkitShell:
 
     def awaits_more(self, script: str) -> bool:
         try:
-            self._opened().analyze(script)
+            self._opened().bash.analyze(script)
         except BashError as error:
             return any(sign in str(error) for sign in _INCOMPLETE)
         return False
@@ -179,13 +179,13 @@ class BashkitShell:
 
     def _stop(self, why: Ending) -> None:
         self._stopped = self._stopped or why
-        if self._bash is not None:
-            self._bash.cancel()
+        if self._engine is not None:
+            self._engine.bash.cancel()
 
     def save(self) -> bytes:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
-            self._state, self._ran = self._opened().snapshot(exclude_filesystem=True), False
+            self._state, self._ran = self._opened().bash.snapshot(exclude_filesystem=True), False
         return bytes((self._code & 255,)) + self._state
 
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
@@ -206,13 +206,43 @@ class BashkitShell:
             before += f"(exit {self._code}); "
         return before + script if stdin is None else f"{before}{_STDIN} | {{ {script}\n}}"
 
-    def _name_scripts(self, bash: Bash, script: str) -> None:
+    def _may_fork(self, script: str) -> bool:
+        """Return whether a script may call one in a file that starts jobs in the background."""
+        if "/" not in script:
+            return False
+        return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
+
+    def _name_scripts(self, engine: Engine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
-        directory = bash.shell_state().cwd
-        for name, path in script_names(self._machine.tree, script, directory, self.user.home):
-            if name not in self._scripts and self._bound is not None:
-                self._scripts.add(name)
-                cast(_Extensible, bash).add_builtin(name, self._bound(partial(_called, path)))
+        directory = engine.bash.shell_state().cwd
+        found = {
+            name: partial(_called, path)
+            for name, path in script_names(self._machine.tree, script, directory, self.user.home)
+            if name not in self._scripts
+        }
+        self._scripts |= found.keys()
+        self._commands = {**self._commands, **found}
+        engine.add(found)
+
+    def called(self, context: BuiltinContext) -> BuiltinResult:
+        """Carry out a command of ours that the engine calls."""
+        name, machine = context.name, self._machine
+        if name == _STDIN:
+            return self._given(context)
+        assert self._files is not None, "the engine is open"
+        invocation = Invocation(
+            name, tuple(context.argv), context.stdin, context.env, context.cwd, self._files, machine
+        )
+        try:
+            with pipes_in(machine.tree, context.argv, context.fs, self.user.name):
+                result = carried_out(self._commands[name], invocation)
+        except NoProcessLeft:
+            self._stop("processes")
+            return BuiltinResult(exit_code=254)
+        if self._stopped and self._late is None:
+            # bashkit drops what a command printed during which it was stopped.
+            self._late = result
+        return BuiltinResult(result.stdout, result.stderr, result.exit_code)
 
     def _given(self, context: BuiltinContext) -> BuiltinResult:
         """Print what a script is given to read; where it is given nothing, there is no such command."""
@@ -220,54 +250,22 @@ class BashkitShell:
             return BuiltinResult(stderr=f"bash: {context.name}: command not found\n", exit_code=127)
         return BuiltinResult(self._stdin)
 
-    def _opened(self) -> Bash:
-        if self._bash is None:
-            self._bash = self._made()
-        return self._bash
-
-    def _made(self) -> Bash:
-        machine, user = self._machine, self.user
-        files = machine.files(user)
-
-        def bound(command: Command) -> Callable[[BuiltinContext], BuiltinResult]:
-            def call(context: BuiltinContext) -> BuiltinResult:
-                invocation = Invocation(
-                    context.name, tuple(context.argv), context.stdin, context.env, context.cwd, files, machine
-                )
-                try:
-                    with pipes_in(machine.tree, context.argv, context.fs, user.name):
-                        result = carried_out(command, invocation)
-                except NoProcessLeft:
-                    self._stop("processes")
-                    return BuiltinResult(exit_code=254)
-                if self._stopped and self._late is None:
-                    # bashkit drops what a command printed during which it was stopped.
-                    self._late = result
-                return BuiltinResult(result.stdout, result.stderr, result.exit_code)
-
-            return call
-
-        self._bound = bound
-        own = {**commands(python=machine.python is not None), **self._own, **machine.further}
-        builtins = {name: bound(command) for name, command in own.items()}
-        builtins[_STDIN] = self._given
-        bash = Bash(
-            username=user.name,
-            hostname=machine.name,
-            cwd=self._directory,
-            env=dict(self._environment),
-            max_commands=MOST_COMMANDS,
-            max_loop_iterations=MOST_COMMANDS,
-            max_memory=MOST_MEMORY,
-            timeout_seconds=LONGEST,
-            custom_builtins=builtins,
-            # The only one without limits on a whole session: an episode may run any number of scripts.
-            profile=ExecutionProfile.Interactive,
-        )
-        bash.mount("/", mounted(files))
-        if self._state is not None:
-            bash.restore_snapshot(self._state)
-        return bash
+    def _opened(self) -> Engine:
+        if self._engine is None:
+            machine = self._machine
+            self._files = machine.files(self.user)
+            self._commands = {**commands(python=machine.python is not None), **self._own, **machine.further}
+            self._engine = lent_engine(
+                self,
+                self._files,
+                host=machine.name,
+                directory=self._directory,
+                environment=self._environment,
+                commands=(*self._commands, _STDIN),
+            )
+            if self._state is not None:
+                self._engine.bash.restore_snapshot(self._state)
+        return self._engine
 
 
 def _called(path: str, call: Invocation) -> Result:

@@ -128,9 +128,12 @@ class _Worker:
         self._mark = bottom + size - DEEPEST if size > 2 * DEEPEST else 0
         while True:
             self._asked.acquire()
-            if self._work is None:
+            work, self._work = self._work, None
+            if work is None:
                 return
-            self._work()
+            work()
+            # Held no longer than it runs: it leads to a whole episode.
+            del work
             self._done.release()
 
 

@@ -66,3 +66,7 @@ class Shell(Protocol):
     def save(self) -> bytes:
         """Return directory, variables and functions, from which a shell can be opened again."""
         ...
+
+    def close(self) -> None:
+        """Give back what the shell holds; it is not used any more."""
+        ...

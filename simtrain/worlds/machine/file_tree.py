@@ -31,10 +31,11 @@ class FileTree:
     """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
 
     `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
-    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped.
+    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped. `replaced` collects
+    the paths where something else was put than what was there with more behind it; None if nobody wants to know.
     """
 
-    __slots__ = ("_base", "_names", "_nodes", "draws", "shape", "touched", "used")
+    __slots__ = ("_base", "_names", "_nodes", "draws", "replaced", "shape", "touched", "used")
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
@@ -43,6 +44,7 @@ class FileTree:
         self.touched: dict[str, None] = {}
         self.used = base.used
         self.draws = self.shape = 0
+        self.replaced: set[str] | None = None
 
     def any_content(self, fits: Callable[[bytes], bool]) -> bool:
         """True if the content of a file fits; what the base says is asked once for each function."""
@@ -84,8 +86,10 @@ class FileTree:
         found = self._names.get(path)
         return self._base.names.get(path, _NONE) if found is None else found
 
-    def put(self, path: str, node: TreeNode) -> None:
-        """Put a node at a path, whose directory exists."""
+    def put(self, path: str, node: TreeNode, *, grows: bool = False) -> None:
+        """Put a node at a path, whose directory exists. `grows` says that it is what is there with more behind it."""
+        if self.replaced is not None and not grows:
+            self.replaced.add(path)
         before = self.get(path)
         self.used += node.size - (0 if before is None else before.size)
         self._nodes[path] = node
@@ -100,6 +104,8 @@ class FileTree:
         before = self.get(path)
         if before is None:
             return
+        if self.replaced is not None:
+            self.replaced.add(path)
         self.used -= before.size
         self._nodes[path] = None
         if before.kind != "file":

@@ -127,15 +127,17 @@ class Files:
             for name in self.names(path):
                 yield from self.walk(f"{path.rstrip('/')}/{name}")
 
-    def write(self, path: str, content: bytes, *, mode: int = 0o666) -> None:
-        """Write a whole file. A new one gets `mode` without the bits of the umask, and belongs to the user."""
+    def write(self, path: str, content: bytes, *, mode: int = 0o666, grows: bool = False) -> None:
+        """Write a whole file. A new one gets `mode` without the bits of the umask, and belongs to the user.
+
+        `grows` says that the content is meant to be added to what may be there.
+        """
         real = self.real(path)
         before = self.tree.get(real)
         if before is None:
             self._may_change(real, path)
-            self._put(
-                real, TreeNode("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content), path
-            )
+            new = TreeNode("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content)
+            self._put(real, new, path, grows=grows)
             return
         if before.kind == "directory":
             raise problem(EISDIR, path)
@@ -150,12 +152,12 @@ class Files:
         """Add to a file, which is made if there is none."""
         before = self.tree.get(self.real(path))
         if before is None or before.kind != "file":
-            self.write(path, content)
+            self.write(path, content, grows=True)
             return
         self._need(WRITE, before, path)
         claimed = before.claimed + len(content) if before.claimed > len(before.content) else 0
         after = replace(before, content=before.content + content, claimed=claimed, modified=self._now)
-        self._put(self.real(path), after, path)
+        self._put(self.real(path), after, path, grows=True)
 
     def make_directory(self, path: str, *, parents: bool = False, mode: int = 0o777) -> None:
         """Make a directory; with `parents` also those on the way, and it is no error if there is one already."""
@@ -344,13 +346,13 @@ class Files:
         locked = [mount for mount in self.disk.read_only if f"{real}/".startswith(f"{mount.rstrip('/')}/")]
         return bool(locked) and (locked != ["/"] or not f"{real}/".startswith("/run/"))
 
-    def _put(self, real: str, node: TreeNode, path: str) -> None:
+    def _put(self, real: str, node: TreeNode, path: str, *, grows: bool = False) -> None:
         if self._is_locked(real):
             raise problem(EROFS, path)
         if len(node.content) > self.disk.largest_file:
             raise problem(EFBIG, path)
         before = self.tree.get(real)
-        grows = node.size - (0 if before is None else before.size)
-        if grows > 0 and grows > self.free:
+        more = node.size - (0 if before is None else before.size)
+        if more > 0 and more > self.free:
             raise problem(ENOSPC, path)
-        self.tree.put(real, node)
+        self.tree.put(real, node, grows=grows)

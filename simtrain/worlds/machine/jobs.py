@@ -34,11 +34,12 @@ class NoProcessLeft(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What a job does to the files at a moment: what it leaves at each path, and what it found there."""
+    """What a job does to the files at a moment: what it leaves at each path, what it found there, and which it did not only add to."""
 
     moment: float
     nodes: Mapping[str, TreeNode | None]
     before: Mapping[str, TreeNode | None]
+    replaced: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,9 @@ class JobRecording:
         if self.first is None:
             self.first = tree.copy()
         elif nodes := tree.changed_since(self.last):
-            self.writes.append(Write(now, nodes, {path: self.last.get(path) for path in nodes}))
-        self.last = tree.copy()
+            before = {path: self.last.get(path) for path in nodes}
+            self.writes.append(Write(now, nodes, before, frozenset(tree.replaced or ()) & nodes.keys()))
+        self.last, tree.replaced = tree.copy(), set()
 
 
 class Jobs:
@@ -138,6 +140,7 @@ class Jobs:
             if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
                 raise NoProcessLeft
             self._recording = JobRecording(level, command, user, now, tree.copy())
+            tree.replaced = set()
         else:
             self._recording.started_within += 1
             if self._recording.started_within > MOST_PROCESSES:
@@ -166,6 +169,7 @@ class Jobs:
         if done is None or self._depth > 0:
             return
         done.pause(tree, clock.moment)
+        tree.replaced = None
         ends, self._recording, self._depth = clock.moment, None, 0
         clock.moment = done.started
         if ends > done.started and done.first is not None:
@@ -255,7 +259,10 @@ def _apply(tree: FileTree, write: Write) -> None:
         node = write.nodes[path]
         above = tree.get(path.rpartition("/")[0] or "/")
         if node is not None and above is not None and above.kind == "directory":
-            tree.put(path, _grown(node, write.before[path], tree.get(path)))
+            before = write.before[path]
+            # A new file that was not only added to replaces what others have made at its path meanwhile.
+            new = path in write.replaced and (before is None or not before.content)
+            tree.put(path, node if new else _grown(node, before, tree.get(path)))
 
 
 def _grown(node: TreeNode, before: TreeNode | None, now: TreeNode | None) -> TreeNode:

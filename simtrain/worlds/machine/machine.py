@@ -19,6 +19,8 @@ from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
+MOST_NESTED = 500
+"""Most shells that one command line may start in children of its children, over all of them: what starts more is taken to fork for ever."""
 LONGEST_APART = 86_400.0
 """Seconds of virtual time after which a script is ended that cron runs."""
 
@@ -46,6 +48,7 @@ class Machine:
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
+    `nested` counts the shells that children of children have started.
     `ahead` says by how many seconds its own clock is wrong.
     """
 
@@ -62,6 +65,7 @@ class Machine:
     deadline: float | None = None
     running: list[Shell] = field(default_factory=list[Shell])
     draws: int = 0
+    nested: int = 0
     python: str | None = None
     ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
@@ -134,6 +138,7 @@ class Machine:
         try:
             return shell.run(script, stdin=stdin)
         finally:
+            shell.close()
             self.jobs.end(pid, self.tree, self.clock, listed=False)
             self.deadline, self.running[:] = deadline, running
 
@@ -148,7 +153,9 @@ class Machine:
         limit: float | None,
     ) -> Result:
         """Run a script in a new shell and return what it left; see `Invocation.run`."""
-        if len(self.running) >= MOST_CHILDREN:
+        within = len(self.running)
+        self.nested = self.nested + 1 if within > 2 else 0 if within < 2 else self.nested
+        if within >= MOST_CHILDREN or self.nested > MOST_NESTED:
             return Result(stderr=NO_PROCESS, exit_code=254)
         before = self.deadline
         ends = None if limit is None else self.clock.moment + limit
@@ -161,6 +168,7 @@ class Machine:
         try:
             finished = shell.run(script, stdin=stdin)
         finally:
+            shell.close()
             self.running.pop()
             self.deadline = before
         result = Result(finished.stdout, finished.stderr, finished.exit_code)

@@ -154,6 +154,9 @@ class SandboxShell:
     def save(self) -> bytes:
         return b"\0".join((str(self._code).encode(), self._directory.encode(), self._declared))
 
+    def close(self) -> None:
+        """Do nothing: each script has a bash of its own."""
+
 
 def _ending(outcome: SandboxOutcome) -> Ending:
     if outcome.ended_by in ("work", "wall", "seconds"):

@@ -183,7 +183,8 @@ class MachineState(ServiceState):
 
     def log_in_again(self) -> None:
         """Begin a new shell."""
-        self._shell, self._started = None, None
+        self._leave_shell()
+        self._started = None
 
     @property
     def machines(self) -> Mapping[str, Machine]:
@@ -291,12 +292,18 @@ class MachineState(ServiceState):
         with self._lock:
             super().close()
             self._leave_terminal()
-            self._machines, self._shell = {}, None
+            self._leave_shell()
+            self._machines = {}
 
     def _leave_terminal(self) -> None:
         if self._terminal is not None:
             self._terminal.close()
         self._terminal = None
+
+    def _leave_shell(self) -> None:
+        if self._shell is not None:
+            self._shell.close()
+        self._shell = None
 
     def _saved(self) -> bytes | None:
         return self._started if self._shell is None else self._shell.save()
@@ -306,7 +313,9 @@ class MachineState(ServiceState):
         if self._own is not None:
             self._own.close()
         self._own, self._log = other._own, other._log
-        self._shell, self._started, self._machines = None, other._saved(), {}
+        self._leave_shell()
+        self._started, self._machines = other._saved(), {}
+        other._leave_shell()
         records = StateRecords(self)
         for name, machine in other._machines.items():
             self._machines[name] = machine.copy(self.clock, records, self._machines)
@@ -344,7 +353,8 @@ class MachineState(ServiceState):
             machine.disk.read_only, machine.ahead = host.disk.read_only, host.ahead
         if self._shell is not None:
             # Its files are those of the trees before.
-            self._started, self._shell = self._shell.save(), None
+            self._started = self._shell.save()
+            self._leave_shell()
 
     def record(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> int:
         """Carry out a writing statement of a command, which runs within a call."""

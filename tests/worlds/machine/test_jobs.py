@@ -103,3 +103,38 @@ def test_what_a_job_prints_later_comes_with_a_later_script() -> None:
     assert shell.run("(sleep 5; echo one; sleep 60; echo two) & echo begun").stdout == "begun\n"
     assert shell.run("sleep 10; echo here").stdout == "one\nhere\n"
     assert shell.run("kill %1; sleep 100; echo end").stdout == "end\n"
+
+
+def test_jobs_of_a_script_in_a_file_have_a_time_of_their_own() -> None:
+    text = '#!/bin/bash\n(sleep 60; echo late > out) &\nls out 2> /dev/null\nwait $!\necho "$0 $1 $(cat out)"\nexit 3\n'
+    machine = machine_of({"/home/ann/s.sh": text})
+    finished = shell_on(machine).run("chmod +x s.sh; ./s.sh one")
+    assert (finished.stdout, finished.exit_code) == ("./s.sh one late\n", 3)
+    assert machine.clock.moment == instant(START) + 60
+
+
+def test_a_job_of_a_script_in_a_file_goes_on_when_the_script_is_over() -> None:
+    machine = machine_of({"/home/ann/s.sh": "(sleep 60; echo late > out) &\necho started\n"})
+    finished = shell_on(machine).run("chmod +x s.sh; ./s.sh; cat out; sleep 61; cat out")
+    assert (finished.stdout, finished.stderr) == ("started\nlate\n", "cat: out: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "left"),
+    [
+        ("(sleep 1; echo a > new) & (sleep 2; echo b > new) & wait", "b\n"),
+        ("(sleep 2; echo a > new) & (sleep 1; echo b > new) & wait", "a\n"),
+        ("(sleep 1; echo a >> new) & (sleep 2; echo b >> new) & wait", "a\nb\n"),
+        ("(sleep 1; echo a > new) & (sleep 2; echo b >> new) & wait", "a\nb\n"),
+        ("(sleep 1; echo a >> new) & (sleep 2; echo b > new; echo c >> new) & wait", "b\nc\n"),
+        ("for i in 1 2; do sleep 1; echo $i > new; done & wait", "2\n"),
+        (
+            "for i in 1 2; do sleep 1; echo a$i >> new; done & for i in 1 2; do sleep 1.5; echo b$i >> new; done & wait",
+            "a1\nb1\na2\nb2\n",
+        ),
+        ("> new; (sleep 1; echo a > new) & (sleep 2; echo b > new) & wait", "b\n"),
+        ("(sleep 1; echo a > t; mv t new) & (sleep 2; echo b > u; mv u new) & wait", "b\n"),
+    ],
+)
+def test_jobs_that_write_to_one_file_replace_it_or_add_to_it_as_they_say(script: str, left: str) -> None:
+    assert shell_on(machine_of()).run(f"{script}; cat new").stdout == left

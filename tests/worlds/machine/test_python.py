@@ -10,7 +10,7 @@ from simtrain.contracts.request import Request
 from simtrain.files.yaml_files import parse_document
 from simtrain.values.clock import instant
 from simtrain.values.errors import InputError
-from simtrain.values.types import Observation
+from simtrain.values.types import JsonValue, Observation
 from simtrain.worlds.machine import python_runs
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.source import MachineSource
@@ -219,3 +219,28 @@ def test_mistakes_about_python_are_told_with_their_place(tmp_path: Path, old: st
     with pytest.raises(InputError) as error:
         MachineSource.load(parse_document(FILE.replace(old, new), tmp_path / "shed.yaml")).build()
     assert told in str(error.value)
+
+
+def test_tab_completes_python_and_its_programs(tmp_path: Path) -> None:
+    _wheel(tmp_path)
+    document = parse_document(FILE, tmp_path / "shed.yaml")
+    world = MachineSource.load(document).configured(document, {"actions": "keystrokes"}, ()).build()
+    assert isinstance(world, MachineWorld)
+    state = world.open()
+
+    def press(*keys: str) -> list[str]:
+        commands: list[JsonValue] = [{"keystrokes": key, "duration": 0.5} for key in keys]
+        return state.answer(Request(state.world.tools[0], {"commands": commands}, 0, 0)).text.split("\n")
+
+    assert press("pyth", "Tab", " -c 'print(6 * 7)'\n")[-3:] == [
+        "ann@oak:~$ python3 -c 'print(6 * 7)'",
+        "42",
+        "ann@oak:~$",
+    ]
+    assert press("C-l", "pyte", "Tab", "Tab", "Tab")[:3] == [
+        "ann@oak:~$ pytest",
+        "pytest    pytest-3",
+        "ann@oak:~$ pytest",
+    ]
+    press("C-c", "sudo apt-get remove -y python3\n")
+    assert press("C-l", "pyth", "Tab")[0] == "ann@oak:~$ pyth"

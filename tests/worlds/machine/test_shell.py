@@ -110,6 +110,23 @@ def test_a_fork_bomb_ends_when_its_user_has_no_process_left(script: str) -> None
     assert shell.run("pkill sleep; echo still here").stdout == "still here\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "./bomb | ./bomb &",
+        pytest.param("./bomb & ./bomb &", marks=pytest.mark.full),
+        pytest.param("./bomb | ./bomb; sleep 1 &", marks=pytest.mark.full),
+    ],
+)
+def test_a_script_that_forks_itself_ends_when_its_user_has_no_process_left(text: str) -> None:
+    shell = shell_on(machine_of())
+    begun = process_time()
+    bomb = shell.run(f"echo '{text}' > bomb; chmod +x bomb; ./bomb")
+    assert process_time() - begun < 10.0
+    assert "bash: fork: retry: Resource temporarily unavailable\n" in bomb.stderr
+    assert shell.run("echo still here").stdout == "still here\n"
+
+
 def test_as_many_jobs_as_a_user_may_have_run_side_by_side() -> None:
     machine = machine_of()
     shell = shell_on(machine)
@@ -143,8 +160,8 @@ def test_a_child_that_calls_itself_for_ever_ends_alone() -> None:
 def test_a_script_that_takes_very_long_on_the_host_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simtrain.worlds.machine.children.MOST_SECONDS", 0.2)
     shell = shell_on(machine_of())
-    # What a script in a file starts in the background is not counted.
-    assert shell.run("echo './bomb | ./bomb &' > bomb; chmod +x bomb; ./bomb").ending == "timeout"
+    # What a script starts in the background that is called without its path is not counted.
+    assert shell.run("PATH=.:$PATH; echo 'bomb | bomb &' > bomb; chmod +x bomb; bomb").ending == "timeout"
     assert shell.run("echo still here").stdout == "still here\n"
 
 

@@ -226,6 +226,12 @@ def test_commands_of_the_world_and_its_files_are_completed() -> None:
     )
 
 
+def test_programs_that_the_machine_has_not_got_are_not_completed() -> None:
+    assert last(press(terminal(), ("echo a; pyth", 0), ("Tab", 0), ("pytes", 0), ("Tab", 0))) == [
+        "ann@oak:~$ echo a; pythpytes"
+    ]
+
+
 def test_a_machine_knows_two_action_spaces_and_no_third() -> None:
     document = parse_document(FILE, Path("bench.yaml"))
     with pytest.raises(InputError, match="bash"):

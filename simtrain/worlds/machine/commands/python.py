@@ -6,6 +6,7 @@ from dataclasses import replace
 from simtrain.worlds.machine.accounts import SEARCH
 from simtrain.worlds.machine.commands.package_table import python_installed
 from simtrain.worlds.machine.commands.pip import pip
+from simtrain.worlds.machine.forking_scripts import forks, run_forking
 from simtrain.worlds.machine.invocation import Invocation, Result, quoted
 from simtrain.worlds.machine.python_runs import run_python
 
@@ -33,6 +34,8 @@ def script(call: Invocation) -> Result:
         return Result(stderr=f"bash: line 1: {call.name}: Permission denied\n", exit_code=126)
     first = node.content.partition(b"\n")[0].decode("utf-8", "replace")
     found = SHEBANG.fullmatch(first)
+    if found is None and forks(node.content):
+        return run_forking(call, node.content)
     if found is None:
         # Read as a file and not called by its name, which would lead here again.
         return call.run(f"bash {quoted([call.name, *call.arguments])}", stdin=call.stdin)

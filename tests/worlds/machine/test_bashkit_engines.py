@@ -1,0 +1,87 @@
+"""Engines that closed shells leave to the next: it finds nothing in one that was there before."""
+
+import gc
+from weakref import ref
+
+import pytest
+
+from simtrain.worlds.machine import bashkit_engines
+from simtrain.worlds.machine.bashkit_engines import Engine, EngineSettings
+from tests.support.machines import BOB, machine_of, shell_on
+
+_ALL = (
+    "set; set -o; shopt; alias; declare -f; declare -p; trap; pwd; umask; echo $- $# $? $! $0 $_ $OPTIND; dirs; hash; env; ulimit -a; "
+    "jobs; enable; type f ll; cat <&5; ls -la / /tmp /dev/fd; history; compgen -c; echo $BASH_SUBSHELL ${PIPESTATUS[@]}"
+)
+_LEAVES_MUCH = """
+X=5; export Y=6; f() { echo f; }; alias ll='ls -l'; trap 'echo bye' EXIT; trap 'echo e' ERR; set -f; set -u; set -o pipefail
+shopt -s extglob nullglob; mkdir -p /tmp/q/r; cd /tmp/q; umask 077; exec 5>/tmp/five; echo a >&5; arr=(1 2 3); declare -A m=([a]=1)
+readonly R=1; pushd /tmp; set -- a b c; sleep 100 & getopts ab o -a; unset HOME; PATH=/x; IFS=,; PS1=zz; SECONDS=900; declare -i n=4
+enable -n true; history -c; false
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_engines_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bashkit_engines, "_store", bashkit_engines._Store())  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[EngineSettings]:
+    """What engines were made for, in the test."""
+    found: list[EngineSettings] = []
+    init = Engine.__init__
+
+    def counted(engine: Engine, settings: EngineSettings) -> None:
+        found.append(settings)
+        init(engine, settings)
+
+    monkeypatch.setattr(Engine, "__init__", counted)
+    return found
+
+
+def test_a_shell_with_the_engine_of_a_closed_one_is_as_a_new_one(made: list[EngineSettings]) -> None:
+    new = shell_on(machine_of()).run(_ALL)
+    first = shell_on(machine_of())
+    first.run(_LEAVES_MUCH)
+    first.close()
+    second = shell_on(machine_of())
+    again = second.run(_ALL)
+    assert len(made) == 2
+    assert (again.stdout, again.stderr, again.exit_code) == (new.stdout, new.stderr, new.exit_code)
+    assert "HOME=/home/ann" in again.stdout and "pipefail" in again.stdout
+
+
+def test_an_engine_is_lent_to_one_shell_at_a_time_and_to_those_of_the_same_user(made: list[EngineSettings]) -> None:
+    shells = [shell_on(machine_of()) for _ in range(2)]
+    for shell in shells:
+        shell.run("true")
+    shells[0].close()
+    shells[0].close()
+    for user in (BOB, shells[0].user, shells[0].user):
+        assert shell_on(machine_of(), user=user).run("whoami").stdout == f"{user.name}\n"
+    assert [settings.user for settings in made] == ["ann", "ann", "bob", "ann"]
+
+
+def test_a_shell_that_was_stopped_or_has_got_commands_of_scripts_leaves_its_engine_to_nobody(
+    made: list[EngineSettings],
+) -> None:
+    stopped = shell_on(machine_of())
+    stopped.run("true")
+    stopped.stop()
+    calls = shell_on(machine_of({"/home/ann/s": "sleep 9 &\n"}))
+    calls.run("chmod +x s; ./s")
+    for shell in (stopped, calls):
+        shell.close()
+    shell_on(machine_of()).run("true")
+    # One of them is that of the script.
+    assert len(made) == 4
+
+
+def test_a_shell_that_nobody_holds_is_freed() -> None:
+    shell = shell_on(machine_of())
+    shell.run("ls")
+    held = ref(shell)
+    del shell
+    gc.collect()
+    assert held() is None

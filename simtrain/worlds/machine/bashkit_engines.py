@@ -71,7 +71,7 @@ class _Lent:
         return caller.called(context)
 
 
-class Engine:
+class BashkitEngine:
     """An engine that is lent to a shell. `lasting` says that it has got commands which a reset would keep."""
 
     __slots__ = ("_lent", "_settings", "_view", "bash", "lasting")
@@ -119,10 +119,10 @@ class Engine:
 class _Store:
     def __init__(self) -> None:
         self._lock = Lock()
-        self._idle: dict[EngineSettings, list[Engine]] = {}
+        self._idle: dict[EngineSettings, list[BashkitEngine]] = {}
         self._count = 0
 
-    def keep(self, settings: EngineSettings, engine: Engine) -> None:
+    def keep(self, settings: EngineSettings, engine: BashkitEngine) -> None:
         with self._lock:
             # Those last used go last.
             found = self._idle.pop(settings, [])
@@ -132,11 +132,11 @@ class _Store:
             if self._count > MOST_IDLE:
                 self._pop(next(iter(self._idle)))
 
-    def take(self, settings: EngineSettings) -> Engine | None:
+    def take(self, settings: EngineSettings) -> BashkitEngine | None:
         with self._lock:
             return self._pop(settings) if settings in self._idle else None
 
-    def _pop(self, settings: EngineSettings) -> Engine:
+    def _pop(self, settings: EngineSettings) -> BashkitEngine:
         found = self._idle[settings]
         engine = found.pop()
         self._count -= 1
@@ -170,12 +170,12 @@ def lent_engine(
     directory: str,
     environment: Mapping[str, str],
     commands: Iterable[str],
-) -> Engine:
+) -> BashkitEngine:
     """Return an engine as one that was just made, for a shell over some files."""
     settings = EngineSettings(files.user.name, host, directory, tuple(environment.items()), tuple(commands))
     engine = _store.take(settings)
     if engine is None:
-        engine = Engine(settings)
+        engine = BashkitEngine(settings)
     else:
         engine.bash.reset()
     engine.lend(caller, files)

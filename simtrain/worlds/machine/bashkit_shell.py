@@ -14,7 +14,7 @@ from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, 
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
-from simtrain.worlds.machine.bashkit_engines import Engine, lent_engine
+from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
@@ -96,7 +96,7 @@ class BashkitShell:
         self._directory = directory
         self._environment = environment
         self._state = state
-        self._engine: Engine | None = None
+        self._engine: BashkitEngine | None = None
         self._commands: Mapping[str, Command] = {}
         self._files: Files | None = None
         self._busy = False
@@ -212,7 +212,7 @@ class BashkitShell:
             return False
         return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
 
-    def _name_scripts(self, engine: Engine, script: str) -> None:
+    def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
         directory = engine.bash.shell_state().cwd
         found = {
@@ -250,7 +250,7 @@ class BashkitShell:
             return BuiltinResult(stderr=f"bash: {context.name}: command not found\n", exit_code=127)
         return BuiltinResult(self._stdin)
 
-    def _opened(self) -> Engine:
+    def _opened(self) -> BashkitEngine:
         if self._engine is None:
             machine = self._machine
             self._files = machine.files(self.user)

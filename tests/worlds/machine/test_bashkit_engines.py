@@ -6,7 +6,7 @@ from weakref import ref
 import pytest
 
 from simtrain.worlds.machine import bashkit_engines
-from simtrain.worlds.machine.bashkit_engines import Engine, EngineSettings
+from simtrain.worlds.machine.bashkit_engines import BashkitEngine, EngineSettings
 from tests.support.machines import BOB, machine_of, shell_on
 
 _ALL = (
@@ -30,13 +30,13 @@ def no_engines_before(monkeypatch: pytest.MonkeyPatch) -> None:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[EngineSettings]:
     """What engines were made for, in the test."""
     found: list[EngineSettings] = []
-    init = Engine.__init__
+    init = BashkitEngine.__init__
 
-    def counted(engine: Engine, settings: EngineSettings) -> None:
+    def counted(engine: BashkitEngine, settings: EngineSettings) -> None:
         found.append(settings)
         init(engine, settings)
 
-    monkeypatch.setattr(Engine, "__init__", counted)
+    monkeypatch.setattr(BashkitEngine, "__init__", counted)
     return found
 
 

@@ -30,6 +30,10 @@ class WorldModel(Plugin):
         """Check once, before any episode, that the model behind it can be reached. Raises InputError if it cannot."""
         return
 
+    def speaks_for(self) -> frozenset[str]:
+        """Return the programs whose output it writes while the engine answers all else."""
+        return frozenset()
+
     def sources(self) -> JsonValue:
         """Return the contents of the files behind the knobs, for the scenario's digest; None if there are none."""
         return None

@@ -7,13 +7,14 @@ from math import prod
 from simtrain.contracts.grader import score
 from simtrain.contracts.scenario import Grading, Rubric
 from simtrain.contracts.trajectory import SUCCESS, Reward, Trajectory
-from simtrain.contracts.world import FinishedWorld
+from simtrain.contracts.world import FinishedWorld, World
 from simtrain.values.errors import SimtrainError
 
 LONGEST_ERROR = 300
 
-ACTED, DECLINED = "acted", "declined"
-"""Labels of the rewards that no grader gives: for ending without a single call, and for declining what cannot be done."""
+ACTED, DECLINED, EXECUTION = "acted", "declined", "execution"
+"""Labels of the rewards that no grader gives: for ending without a single call, for declining what cannot be done, and for programs
+whose output a model wrote."""
 
 
 async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubric, world: FinishedWorld) -> Trajectory:
@@ -21,11 +22,14 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
 
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
     of the agent is not graded. If the armed perturbations left no way to the goal (`solvability`), declining is graded: the agent
-    must have seen a sign of them first, and have done no harm. Without a single call neither an answer nor declining earns
+    must have seen a sign of them first, and have done no harm. Where a world model wrote what programs printed, nothing is graded.
+    Without a single call neither an answer nor declining earns
     anything, unless the rubric says that calls are optional.
     """
     if _lost(trajectory):
         return replace(trajectory, reward=None, rewards=())
+    if world.initial.left_to_models:
+        return replace(trajectory, reward=None, rewards=(_made_up(world.initial),))
     if _rightly_declined(trajectory):
         rewards = [replace(_declined(trajectory, rubric), grader=DECLINED)]
         rewards += [found for item in grading if (found := await _ask_harm(item, trajectory, world)) is not None]
@@ -65,6 +69,12 @@ def total(rewards: Sequence[Reward], combine: str) -> float | None:
         return gates * min(value for value, _ in others)
     # min, since a weighted mean of ones can come out a little above 1 in floating point.
     return gates * min(1.0, sum(value * weight for value, weight in others) / sum(weight for _, weight in others))
+
+
+def _made_up(world: World) -> Reward:
+    """Return a reward without a value, which says why there is none."""
+    names = " and ".join(world.left_to_models)
+    return Reward(EXECUTION, None, error=f"no reward: a model wrote what {names} printed, and nothing was run")
 
 
 def _lost(trajectory: Trajectory) -> bool:

@@ -190,6 +190,14 @@ class _Assembler:
                     f"no world model answers the tool {tool.name!r}",
                     'add {tools: "*", use: embedded}',
                 )
+        spoken = frozenset[str]().union(*(answering.world_model.speaks_for() for answering in found))
+        silent = [name for name in world.left_to_models if name not in spoken]
+        if silent:
+            raise self.document.error(
+                ("world_models",),
+                f"no world model speaks for {silent[0]!r}, which the world leaves to one",
+                f"add {{use: grounded, with: {{model: NAME, programs: [{', '.join(world.left_to_models)}]}}}}",
+            )
         self._distinct([item.label for item in found], "world_models")
         return tuple(found)
 
@@ -230,7 +238,8 @@ class _Assembler:
             place: Place = (*inner, index)
             grader = self._plugin("graders", use, place, Grader)
             try:
-                grader.check(world, case)
+                if not world.left_to_models:
+                    grader.check(world, case)
             except InputError as error:
                 raise self.document.error(
                     (*place, "with", *read_place(error.place)), error.problem, error.remedy

@@ -32,6 +32,11 @@ class ExampleWorld:
     calls: tuple[tuple[str, JsonObject], ...]
 
 
+_REPOSITORY = (
+    "cp -r /srv/sums ~ && cd ~/sums && git init -q && git config user.name Kim && git config user.email kim@bench && "
+    "git add -A && git commit -qm Begin"
+)
+
 # Reads of the same record before and after a write, a batch, and pages opened twice: most perturbations need one of these to show.
 EXAMPLES: dict[Place, ExampleWorld] = {
     "shop": ExampleWorld(
@@ -71,6 +76,10 @@ EXAMPLES: dict[Place, ExampleWorld] = {
             ("bash", {"command": "sudo systemctl start api; systemctl is-active api"}),
             ("bash", {"command": "date; ls /srv ~"}),
             ("bash", {"command": "pytest -q /srv/sums"}),
+            ("bash", {"command": "cat /srv/sums/sums.py"}),
+            ("bash", {"command": _REPOSITORY}),
+            ("bash", {"command": "sed -i '1i NAME = \"sums\"' sums.py && git commit -qam Name"}),
+            ("bash", {"command": "cat ~/sums/sums.py"}),
         ),
     ),
     "app": ExampleWorld(

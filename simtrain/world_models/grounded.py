@@ -31,6 +31,10 @@ MOST_ASKED = 20
 LARGEST = 4_000
 """Most characters of a file, or of standard input, that the model is shown."""
 
+MOST_SHOWN = 60_000
+"""Most characters of all files that the model is shown with a call."""
+_OF_PYTHON = ("python", "pytest")
+
 _TASK = f"""\
 You are some programs on a Linux machine: {{programs}}. A real shell carries out command lines there, with real files, processes and
 pipes. When a line runs one of your programs you are asked for what it prints, and you write that and nothing else.
@@ -60,6 +64,9 @@ class Grounded(Chat):
     programs: list[str] = Field(
         min_length=1, description="Names of programs that the machine lacks; all others are the engine's."
     )
+
+    def speaks_for(self) -> frozenset[str]:
+        return frozenset(self.programs)
 
     @asynccontextmanager
     async def session(
@@ -187,17 +194,28 @@ class _Words:
 
 
 def _files_of(call: Invocation) -> str:
-    """Return standard input and the files that a call names, as far as its user may read them."""
-    from simtrain.worlds.machine.accounts import READ
+    """Return standard input and the files that concern a call, as far as its user may read them.
 
+    Those are the files that it names, and for Python all modules below the working directory, as far as there is room.
+    """
     parts = [f"--- standard input\n{call.stdin[:LARGEST]}"] if call.stdin else []
-    for word in call.arguments:
-        name = word.rpartition("=")[2].removeprefix("@")
-        path = call.path(name)
-        if name and call.files.exists(path) and not call.files.is_directory(path) and call.files.may(READ, path):
-            text = call.files.read(path)[:LARGEST].decode(errors="replace")
+    paths = [call.path(word.rpartition("=")[2].removeprefix("@")) for word in call.arguments if word != "="]
+    if call.name.startswith(_OF_PYTHON):
+        paths += [path for path in call.files.walk(call.directory) if path.endswith(".py")]
+    room = MOST_SHOWN
+    for path in dict.fromkeys(paths):
+        text = _shown(call, path)
+        if text is not None and (room := room - len(text)) >= 0:
             parts.append(f"--- {path}\n{text}")
     return "\n".join(part.rstrip("\n") for part in parts)
+
+
+def _shown(call: Invocation, path: str) -> str | None:
+    from simtrain.worlds.machine.accounts import READ
+
+    if not call.files.exists(path) or call.files.is_directory(path) or not call.files.may(READ, path):
+        return None
+    return call.files.read(path)[:LARGEST].decode(errors="replace")
 
 
 class _ProgramDomain(TerminalDomain):

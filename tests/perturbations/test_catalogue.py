@@ -187,6 +187,7 @@ REFUSED = [name for name, row in ROWS.items() if row.refused]
 NEED_A_WORLD = {
     "resource_exhausted", "not_found", "partial_update", "delayed_visibility", "wrong_entity", "false_success", "risky_state",
     "contrastive_state", "noisy_request", "read_only_disk", "port_taken", "clock_skew", "flaky_test",
+    "index_lock", "stale_checkout", "formatter", "misleading_comment",
     "lost_submit", "error_page", "session_ended", "captcha", "popup", "cookie_wall", "changed_buttons", "dark_pattern",
     "stale_refs",
 }  # fmt: skip

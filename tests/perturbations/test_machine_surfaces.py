@@ -10,6 +10,7 @@ from shells import type_in
 
 from simtrain.contracts.perturbation import Perturbation
 from simtrain.contracts.registry import resolve
+from simtrain.perturbations.formatter import formatted
 from simtrain.perturbations.shell_replies import network_failure, programs
 from simtrain.plugins import PLUGINS
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.slow
 LINES = (
     "head -n 3 /srv/towns.csv", "cp /srv/notes.txt ~/n.txt", "sudo systemctl start api", "sudo apt-get install -y tree",
     "jq .port /srv/app/settings.json", "cat /srv/app.log", "ssh other cat /srv/copy.txt", "date", "pytest -q",
+    "cat /srv/lib/rates.py", "cd /srv/lib && sed -i s/low/base/ rates.py && git add rates.py && git status -s",
 )  # fmt: skip
 GIT = (
     "mkdir r; cd r; git init -q; git config user.name Kim; git config user.email kim@bench; "
@@ -176,6 +178,120 @@ async def test_a_clock_that_is_ahead_makes_files_look_old(tmp_path: Path) -> Non
     line = "find /srv -mtime +30 -name notes.txt"
     played = await type_in(tmp_path, {"use": "clock_skew", "with": {"days": 45}}, "ls /srv", line)
     assert played.bent == [False, True] and played.seen[1].text == "/srv/notes.txt"
+
+
+async def test_a_lock_that_was_left_behind_refuses_what_writes_the_index_until_it_is_removed(tmp_path: Path) -> None:
+    add = "git add notes.md; git status -s"
+    played = await type_in(
+        tmp_path,
+        {"use": "index_lock"},
+        "cd /srv/lib && echo x > notes.md && git status -s",
+        add,
+        "ps aux | grep -c '[g]it '",
+        f"rm .git/index.lock && {add}",
+    )
+    seen = [observation.text for observation in played.seen]
+    assert played.bent == [False, True, False, False]
+    assert seen[1].startswith("fatal: Unable to create '/srv/lib/.git/index.lock': File exists.\n")
+    assert seen[1].endswith("\nremove the file manually to continue.\n?? notes.md")
+    assert seen[2].startswith("0") and seen[3] == "A  notes.md"
+    assert not any("index.lock" in str(change) for change in played.changes["files"])
+
+
+async def test_a_stale_checkout_lacks_the_newest_commit_until_the_branch_is_checked_out(tmp_path: Path) -> None:
+    played = await type_in(
+        tmp_path,
+        {"use": "stale_checkout"},
+        "cat /srv/notes.txt",
+        "cat /srv/lib/rates.py",
+        "cd /srv/lib && git status | head -n 1; git log --format=%s; git log --all --format=%s",
+        "git checkout -q main && cat rates.py && git status -s",
+    )
+    seen = [observation.text for observation in played.seen]
+    assert played.bent == [False, True, False, False]
+    assert "high" not in seen[1] and seen[2].startswith("HEAD detached at ")
+    assert seen[2].splitlines()[1:] == ["Begin", "Take the weekend into account", "Begin"]
+    assert "high" in seen[3]
+    # But for the log of what was checked out, and times, all is as if it had never been behind.
+    differing = [
+        (change.after or {})["path"]
+        for change in played.changes["files"]
+        if any((change.before or {}).get(field) != (change.after or {}).get(field) for field in ("content", "base64"))
+    ]
+    assert differing == ["/srv/lib/.git/logs/HEAD"]
+
+
+async def test_a_stale_checkout_of_a_branch_that_follows_another_is_behind_it_and_keeps_local_changes(
+    tmp_path: Path,
+) -> None:
+    played = await type_in(
+        tmp_path,
+        {"use": "stale_checkout", "when": {"nth": 2}},
+        "git clone -q /srv/lib ~/lib; cd ~/lib; echo mine > mine.md; git add mine.md",
+        "cat ~/lib/rates.py",
+        "git status | head -n 2; git reflog | wc -l; cat mine.md",
+        "git pull -q && cat rates.py; git status -s",
+    )
+    seen = [observation.text for observation in played.seen]
+    assert played.bent == [False, True, False, False]
+    assert "high" not in seen[1]
+    assert seen[2].splitlines() == [
+        "On branch main",
+        "Your branch is behind 'origin/main' by 1 commit, and can be fast-forwarded.",
+        "1",
+        "mine",
+    ]
+    assert "high" in seen[3] and seen[3].endswith("?? mine.md")
+
+
+async def test_a_formatter_changes_the_quotes_of_what_is_saved_and_nothing_that_it_means(tmp_path: Path) -> None:
+    edit = """sed -i 's/"low"/"base"/' rates.py"""
+    played = await type_in(
+        tmp_path,
+        {"use": "formatter"},
+        "cd /srv/lib && cat rates.py",
+        edit,
+        "cat rates.py",
+        f"{edit}; git diff --stat",
+        "sed -i s/base/low/ rates.py",
+        "cat rates.py",
+    )
+    seen = [observation.text for observation in played.seen]
+    assert played.bent == [False, True, False, False, False, False]
+    assert seen[2] == "def rate(day):\n    return 'high' if day > 4 else 'base'"
+    # It stays with its own idea of the file.
+    assert (
+        seen[3].startswith(" rates.py | 2 +-") and seen[5] == "def rate(day):\n    return 'high' if day > 4 else 'low'"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, quote, after",
+    [
+        ("x = 'a'\n", '"', 'x = "a"\n'),
+        ('x = "a"\ny = \'b\'\nz = "c"\n', "'", "x = 'a'\ny = 'b'\nz = 'c'\n"),
+        ("x = 'it\\'s', '\"'\n", '"', "x = 'it\\'s', '\"'\n"),
+        ("def f(:\n    'a'\n", '"', "def f(:\n    'a'\n"),
+        ("x = f'{1}', b'c', r'd'\n", '"', 'x = f\'{1}\', b"c", r"d"\n'),
+        ("x = f'{y['a']}'\n", '"', "x = f'{y['a']}'\n"),
+    ],
+)
+def test_what_a_formatter_cannot_read_or_would_change_the_meaning_of_stays(text: str, quote: str, after: str) -> None:
+    assert formatted(text, quote) == after
+
+
+async def test_a_comment_that_is_not_true_stands_in_the_file_that_is_read(tmp_path: Path) -> None:
+    played = await type_in(
+        tmp_path,
+        {"use": "misleading_comment"},
+        "cat /srv/notes.txt",
+        "head -n 1 /srv/lib/rates.py",
+        "cd /srv/lib; git diff --numstat; python3 --version; ls templates tests docs rates_v2.py",
+    )
+    first, seen = played.seen[1].text, played.seen[2].text
+    assert played.bent == [False, True, False]
+    assert first.startswith("# ") and "rates" in first
+    assert seen.startswith("1\t0\trates.py") and seen.count("No such file or directory") == 4
 
 
 async def test_names_fail_for_what_needs_the_network_and_come_back(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ SHIPPED = {
     **CATALOGUE,
     **dict.fromkeys(("argument_drift", "dropped_tool", "malformed_result", "redirect", "paywall"), "P"),
     **dict.fromkeys(("read_only_disk", "port_taken", "clock_skew", "flaky_test", "lost_submit"), "D"),
+    **dict.fromkeys(("index_lock", "stale_checkout", "formatter", "misleading_comment"), "D"),
     **dict.fromkeys(("error_page", "session_ended", "captcha"), "P"),
     **dict.fromkeys(("popup", "cookie_wall", "changed_buttons", "dark_pattern", "stale_refs"), "P"),
 }

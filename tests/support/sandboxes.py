@@ -19,7 +19,7 @@ from simtrain.worlds.sandbox.wasm.component import build_component, cache_folder
 def opened(name: str) -> Generator[OpenSandbox]:
     """The sandbox of this name, running; skips, with the reason, where it does not work. `wasm` is built if it has to be."""
     if name == "wasm":
-        _built()
+        built()
     sandbox: SandboxBackend = resolve("sandboxes", name)()
     probe = sandbox.probe()
     if not probe.ok:
@@ -28,7 +28,8 @@ def opened(name: str) -> Generator[OpenSandbox]:
         yield running
 
 
-def _built() -> None:
+def built() -> None:
+    """Build the sandbox `wasm` if it has to be; skips, with the reason, where that is not possible."""
     try:
         if found_component() is not None:
             return

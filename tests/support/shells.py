@@ -37,6 +37,18 @@ services:
   web: {description: A web server, command: /usr/sbin/web, port: 8080}
   api: {description: An interface, command: /usr/sbin/api, port: 9000, state: inactive}
 index: {apt: {jq: 1.6-2.1, tree: 2.1.0-1}, pip: {rich: 13.7.1}}
+repositories:
+  - path: /srv/lib
+    owner: kim
+    commits:
+      - message: Begin
+        author: Kim <kim@bench>
+        date: 2031-03-01T09:00:00Z
+        files: {rates.py: "def rate(day):\\n    return \\"low\\"\\n"}
+      - message: Take the weekend into account
+        author: Lee <lee@bench>
+        date: 2031-03-02T09:00:00Z
+        files: {rates.py: "def rate(day):\\n    return \\"high\\" if day > 4 else \\"low\\"\\n"}
 machines:
   other: {users: {kim: {}}, files: [{path: /srv/copy.txt, content: "a copy\\n", owner: kim}]}
 """

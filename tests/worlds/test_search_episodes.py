@@ -168,6 +168,7 @@ BENDS_NO_SEARCH = {
     "port_taken": "a machine",
     "clock_skew": "a machine",
     "flaky_test": "a machine",
+    **dict.fromkeys(("index_lock", "stale_checkout", "formatter", "misleading_comment"), "a machine"),
     **dict.fromkeys(
         (
             "captcha",

@@ -37,6 +37,9 @@ class MachineSetup(ServiceWorld):
         forget(self.base)
         self.content = self.base.serialize()
         self.tools = (*offered(spec, view), *self.tools)
+        made_up = spec.python and view.execution == "chat"
+        self.sandbox = spec.sandbox if spec.python and not made_up else None
+        self.left_to_models = ("python3", "pytest") if made_up else ()
         own: dict[str, Command] = {}
         for name, source in spec.commands.items():
             with document.at(("commands", name)):

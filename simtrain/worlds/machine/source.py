@@ -55,9 +55,6 @@ class MachineSource:
                 )
             with document.at(("shell",)):
                 require_sandbox("bubblewrap", what="command lines run")
-        elif spec.python:
-            with document.at(("sandbox",)):
-                require_sandbox(spec.sandbox)
         return cls(document, spec)
 
     def _digest(self) -> str:
@@ -93,6 +90,9 @@ class MachineSource:
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """Return the world in a variant, built once. Raises InputError with the place in the file."""
         if variant not in self._built:
+            if self.spec.python and self.spec.shell == "simulated" and self.view.execution == "sandbox":
+                with self.document.at(("sandbox",)):
+                    require_sandbox(self.spec.sandbox)
             # The shell's engine is a large library, which only machine worlds need.
             from simtrain.worlds.machine.world import MachineWorld
 

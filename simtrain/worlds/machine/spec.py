@@ -330,6 +330,11 @@ class MachineView(FileModel):
         description="What the agent does: run command lines, type at a terminal and see its screen, or work as coding agents do: "
         "read, edit, write, glob, grep, bash, todo_write.",
     )
+    execution: Literal["sandbox", "chat"] = Field(
+        default="sandbox",
+        description="Who runs Python: the sandbox, or a chat model, by `world_models: [{use: grounded}]`. With `chat` no sandbox is "
+        "needed, and episodes earn no reward.",
+    )
 
 
 class MachineSpec(HostSource, ServiceSpec):

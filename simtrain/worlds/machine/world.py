@@ -211,7 +211,7 @@ class MachineState(ServiceState):
                 cron=Cron(self.clock.moment if self._restored else self.world.start),
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
-                python=self.world.spec.sandbox if self.world.spec.python else None,
+                python=self.world.sandbox,
                 answers=self.world.answers[name],
             )
 

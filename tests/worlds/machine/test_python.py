@@ -198,7 +198,7 @@ def test_a_world_with_python_is_refused_in_one_line_where_no_sandbox_works(
     # A cache without the component.
     monkeypatch.setenv("SIMTRAIN_CACHE", str(tmp_path / "empty"))
     with pytest.raises(InputError) as told:
-        MachineSource.load(parse_document(FILE, tmp_path / "shed.yaml"))
+        MachineSource.load(parse_document(FILE, tmp_path / "shed.yaml")).build()
     assert "python3 runs in the sandbox `wasm`, which does not work here" in str(told.value)
     assert "pip install 'simtrain[python]'" in str(told.value) and "\n" not in str(told.value)
 

@@ -43,7 +43,7 @@ def status(
         _part("Changes not staged for commit:", [_update(changed), _DISCARD], _listed(changed, shown)),
         _part("Untracked files:", [_INCLUDE], [f"\t{shown(path)}" for path in new]),
     ]
-    if notes and in_index:
+    if notes and in_index and "bisecting" not in notes[0]:
         # git leaves out how to unstage while a merge or pick is in progress.
         parts[0] = _part("Changes to be committed:", [], _listed(in_index, shown))
     lines = [*_heading(repository, begun), *notes, *(line for part in parts for line in part)]

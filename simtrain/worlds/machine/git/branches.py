@@ -8,6 +8,7 @@ from simtrain.worlds.handlers.git.history import reachable
 from simtrain.worlds.handlers.git.objects import NOTHING
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES
 from simtrain.worlds.handlers.git.revisions import full_name
+from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
 _LISTING = {
@@ -59,6 +60,11 @@ def _list(session: GitSession, has: set[str], names: list[str]) -> None:
         return chosen(sha) and (merged is None or (sha in merged) != ("--no-merged" in has))
 
     lines = [line for line in listing(repository, kind, fits).split("\n") if line]
+    state = Bisection(repository)
+    if state.begun:
+        lines = [
+            f"* (no branch, bisect started on {state.began_on})" if line.startswith("* (") else line for line in lines
+        ]
     if patterns:
         lines = [line for line in lines if any(fnmatchcase(line[2:], pattern) for pattern in patterns)]
     if has & {"-v", "-vv", "--verbose"}:

@@ -8,6 +8,7 @@ from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.states import against_worktree, compared, worktree_entries
 from simtrain.worlds.handlers.git.status import untracked_files
 from simtrain.worlds.machine.git.listing import Wish, written
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import head_files
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 
@@ -40,6 +41,7 @@ def add(session: GitSession) -> None:
         )
         return
     repository = session.repository
+    require_unlocked(session)
     specs = session.paths(names) if names else [""]
     index, tree = repository.index(), repository.worktree()
     known = {*index, *repository.conflicts()}
@@ -86,6 +88,7 @@ def remove(session: GitSession) -> None:
     if not names:
         raise GitStop("fatal: No pathspec was given. Which files should I remove?", 128)
     repository = session.repository
+    require_unlocked(session)
     index, tree = repository.index(), worktree_entries(repository)
     head = head_files(session)
     removed: dict[str, None] = {}
@@ -143,6 +146,7 @@ def move(session: GitSession) -> None:
     if len(names) < 2:
         raise GitStop("usage: git mv [<options>] <source>... <destination>", 129)
     repository = session.repository
+    require_unlocked(session)
     *sources, target = session.paths(names)
     files = session.call.files
     into = files.is_directory(f"{repository.path}/{target}")

@@ -9,6 +9,7 @@ from simtrain.worlds.handlers.git.states import against_worktree
 from simtrain.worlds.handlers.git.status import tracked_remote
 from simtrain.worlds.machine.git.branches import make_branch
 from simtrain.worlds.machine.git.listing import letter
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import restore_paths
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
@@ -129,15 +130,27 @@ def create(session: GitSession, name: str, start: str, *, force: bool, quiet: bo
         return
     if session.maybe(start) is None:
         raise GitStop(f"fatal: '{start}' is not a commit and a branch '{name}' cannot be created from it")
+    if start != "HEAD":
+        require_unlocked(session)
     make_branch(session, name, start, force=force)
-    go(session, name, quiet=True)
+    go(session, name, quiet=True, stays=start == "HEAD")
     if not quiet:
         session.warn(f"Reset branch '{name}'" if existed else f"Switched to a new branch '{name}'")
 
 
-def go(session: GitSession, name: str, *, quiet: bool = False, force: bool = False, detach: bool = False) -> None:
-    """Check out a branch or a commit, and say so."""
+def go(
+    session: GitSession,
+    name: str,
+    *,
+    quiet: bool = False,
+    force: bool = False,
+    detach: bool = False,
+    stays: bool = False,
+) -> None:
+    """Check out a branch or a commit, and say so. `stays` says that no file changes, so that git does not look at the index."""
     repository = session.repository
+    if not stays:
+        require_unlocked(session)
     if repository.conflicts() and not force:
         listed = "\n".join(f"{path}: needs merge" for path in sorted(repository.conflicts()))
         raise GitStop(f"{listed}\nerror: you need to resolve your current index first", 1)

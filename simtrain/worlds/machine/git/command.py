@@ -14,7 +14,7 @@ from simtrain.worlds.machine.problems import problem_text
 
 _HERE = "simtrain.worlds.machine.git."
 SUBCOMMANDS: dict[str, str] = {
-    "add": "changes:add", "apply": "plumbing:apply", "blame": "blaming:blame", "branch": "branches:branch",
+    "add": "changes:add", "apply": "plumbing:apply", "bisect": "bisecting:bisect", "blame": "blaming:blame", "branch": "branches:branch",
     "cat-file": "plumbing:cat_file", "check-ignore": "plumbing:check_ignore", "checkout": "checkouts:checkout",
     "cherry-pick": "merging:cherry_pick", "clean": "changes:clean", "clone": "remotes:clone", "commit": "committing:commit",
     "config": "configuring:config", "describe": "blaming:describe", "diff": "changes:diff", "fetch": "remotes:fetch",

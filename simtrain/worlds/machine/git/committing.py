@@ -7,6 +7,7 @@ from simtrain.worlds.handlers.git.objects import EMPTY_TREE, Commit, TreeEntry
 from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.formats import date_text
 from simtrain.worlds.machine.git.listing import shortstat, summary
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.resetting import next_word
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.status import long_status
@@ -16,6 +17,7 @@ def commit(session: GitSession) -> None:
     """Record what is staged."""
     asked = _CommitRequest(session)
     repository = session.repository
+    require_unlocked(session)
     if asked.all:
         index, tree = repository.index(), repository.worktree()
         known = {*index, *repository.conflicts()}

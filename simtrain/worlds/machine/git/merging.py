@@ -5,6 +5,7 @@ from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS, REMOTES, TAGS
 from simtrain.worlds.machine.git.applying import back_to, carry_over, check_local, put_result, say_changes, write_tree
 from simtrain.worlds.machine.git.committing import cleaned, report_commit
+from simtrain.worlds.machine.git.locking import is_locked, require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
@@ -70,6 +71,7 @@ def merge_commit(
     if head in reachable(repository, theirs) and not flags & {"--no-ff", "--squash"}:
         if not quiet:
             session.say(f"Updating {repository.abbreviated(head)}..{repository.abbreviated(theirs)}")
+        require_unlocked(session, kind="error", code=1)
         write_tree(session, files[head], files[theirs], "merge", "merge")
         repository.put_text("ORIG_HEAD", f"{head}\n")
         session.move(theirs, f"merge {name}: Fast-forward")
@@ -87,13 +89,16 @@ def merge_commit(
     bases = merge_bases(repository, head, theirs)
     if not bases and "--allow-unrelated-histories" not in flags:
         raise GitStop("fatal: refusing to merge unrelated histories")
+    text = message if message is not None else _merge_message(session, name, what)
+    if is_locked(session):
+        _stop_unwritten(session, theirs, text)
+        return
     base = repository.files(repository.commit(bases[0]).tree) if bases else {}
     done = merge_trees(repository, base, files[head], files[theirs], names=("HEAD", name))
     check_local(session, files[head], done, "merge", "merge")
     put_result(session, files[head], done)
     if not quiet:
         session.output += [f"{note}\n" for note in done.notes]
-    text = message if message is not None else _merge_message(session, name, what)
     if done.conflicts:
         repository.put_text("MERGE_HEAD", f"{theirs}\n")
         listed = "".join(f"#\t{path}\n" for path in done.conflicts)
@@ -117,6 +122,16 @@ def merge_commit(
     if not quiet:
         session.say("Merge made by the 'ort' strategy.")
         say_changes(session, files[head], repository.files(tree))
+
+
+def _stop_unwritten(session: GitSession, theirs: str, text: str) -> None:
+    """Leave a merge open, as git does when it cannot write the index."""
+    session.warn("error: Unable to write index.")
+    session.repository.put_text("MERGE_HEAD", f"{theirs}\n")
+    session.repository.put_text("MERGE_MSG", f"{text}\n")
+    session.repository.put_text("MERGE_MODE", "")
+    session.say("Automatic merge failed; fix conflicts and then commit the result.")
+    session.code = 1
 
 
 def _merge_message(session: GitSession, name: str, what: str | None) -> str:
@@ -188,6 +203,7 @@ def _pick(session: GitSession, verb: str) -> None:
 
 def _pick_one(session: GitSession, sha: str, verb: str, mark: str, flags: set[str]) -> bool:
     repository = session.repository
+    require_unlocked(session, kind="error", after=f"fatal: {verb} failed")
     commit = repository.commit(sha)
     if len(commit.parents) > 1:
         raise GitStop(f"error: commit {sha} is a merge but no -m option was given.\nfatal: {verb} failed")

@@ -10,6 +10,7 @@ from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.repository import HEADS, TAGS
 from simtrain.worlds.handlers.git.revisions import full_name
 from simtrain.worlds.handlers.git.states import worktree_entries
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
@@ -356,6 +357,8 @@ def apply(session: GitSession) -> None:
     text = "".join(texts) if names else session.call.stdin or ""
     if not text.strip() or ("@@ -" not in text and "diff --git" not in text):
         raise GitStop('error: No valid patches in input (allow with "--allow-empty")')
+    if {"--index", "--cached"} & set(session.words):
+        require_unlocked(session)
     words = ["patch", "-p1", "-s", "-f", "--no-backup-if-mismatch", "-F", "0"] + (
         ["-R"] if {"-R", "--reverse"} & set(session.words) else []
     )

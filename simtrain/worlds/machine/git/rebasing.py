@@ -6,6 +6,7 @@ from simtrain.worlds.handlers.git.objects import Commit
 from simtrain.worlds.handlers.git.repository import HEADS
 from simtrain.worlds.handlers.git.states import worktree_entries
 from simtrain.worlds.machine.git.applying import back_to, carry_over, write_tree
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.walking import Range, commits, merge_bases
 
@@ -64,6 +65,7 @@ def rebase(session: GitSession) -> None:
     ):
         session.output += [] if flags & {"-q", "--quiet"} else [f"Current branch {branch or 'HEAD'} is up to date.\n"]
         return
+    require_unlocked(session, kind="error", after="error: could not detach HEAD", code=1)
     repository.put_text("ORIG_HEAD", f"{head}\n")
     files = repository.files(repository.commit(head).tree)
     write_tree(session, files, repository.files(repository.commit(onto).tree), "checkout", "switch branches")

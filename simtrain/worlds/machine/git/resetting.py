@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from simtrain.worlds.handlers.git.objects import TreeEntry
 from simtrain.worlds.handlers.git.states import against_worktree, worktree_entries
 from simtrain.worlds.machine.git.listing import letter
+from simtrain.worlds.machine.git.locking import require_unlocked
 from simtrain.worlds.machine.git.session import GitSession, GitStop, matching
 
 
@@ -54,11 +55,14 @@ def reset(session: GitSession) -> None:
     if paths:
         if modes and modes[0] != "--mixed":
             raise GitStop(f"fatal: Cannot do {modes[0][2:]} reset with paths.")
+        require_unlocked(session)
         chosen = matching(list({**repository.index(), **files, **repository.conflicts()}), session.paths(paths))
         repository.stage({path: files.get(path) for path in chosen})
         _say_unstaged(session, quiet)
         return
     mode = modes[-1] if modes else "--mixed"
+    if mode != "--soft":
+        require_unlocked(session)
     if sha is None:
         repository.put_stages({})
         return
@@ -148,6 +152,7 @@ def restore_paths(
 ) -> int:
     """Restore paths from a commit, or from the index, and return how many were restored. Raises GitStop for an unknown path."""
     repository = session.repository
+    require_unlocked(session)
     conflicts = repository.conflicts()
     files: Mapping[str, TreeEntry]
     if source is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from simtrain.worlds.handlers.git.objects import NOTHING, Commit, TreeEntry
 from simtrain.worlds.handlers.git.states import compared
 from simtrain.worlds.machine.git.applying import back_to, check_local, put_result
+from simtrain.worlds.machine.git.locking import is_locked
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 from simtrain.worlds.machine.git.status import long_status
 from simtrain.worlds.machine.git.three_way import merge as merge_trees
@@ -39,6 +40,9 @@ def _stash_push(session: GitSession, rest: list[str]) -> None:
     head = session.head
     if head is None:
         raise GitStop("You do not have the initial commit yet", 1)
+    if is_locked(session):
+        # Without a word, as git does it.
+        raise GitStop("", 1)
     index, tree = repository.index(), repository.worktree()
     kept = repository.files(repository.commit(head).tree)
     everything = bool({"-u", "--include-untracked", "-a", "--all"} & set(rest))
@@ -83,6 +87,10 @@ def _stash_number(session: GitSession, rest: list[str]) -> int:
 def _stash_pop(session: GitSession, rest: list[str]) -> None:
     repository = session.repository
     number = _stash_number(session, rest)
+    if is_locked(session):
+        if session.words[0] == "pop":
+            session.say("The stash entry is kept in case you need it again.")
+        raise GitStop("", 1)
     sha = _stashes(session)[number]
     commit = repository.commit(sha)
     base = repository.files(repository.commit(commit.parents[0]).tree)

@@ -6,6 +6,7 @@ from simtrain.worlds.handlers.git.paths import Ignored, quoted
 from simtrain.worlds.handlers.git.states import against_worktree, staged
 from simtrain.worlds.handlers.git.status import status as status_text
 from simtrain.worlds.handlers.git.status import tracked_remote, untracked_files
+from simtrain.worlds.machine.git.bisect_state import Bisection
 from simtrain.worlds.machine.git.listing import letter
 from simtrain.worlds.machine.git.session import GitSession, GitStop
 
@@ -100,6 +101,13 @@ def _notes(session: GitSession, conflicts: bool) -> list[str]:
             first,
             '  (use "git rebase --skip" to skip this patch)',
             '  (use "git rebase --abort" to check out the original branch)',
+            "",
+        ]
+    state = Bisection(repository)
+    if state.begun:
+        return [
+            f"You are currently bisecting, started from branch '{state.began_on}'.",
+            '  (use "git bisect reset" to get back to the original branch)',
             "",
         ]
     return []

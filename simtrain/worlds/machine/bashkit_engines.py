@@ -29,7 +29,7 @@ MOST_IDLE = 128
 """Most engines that are kept; each takes about 0.1 MB."""
 
 
-class Caller(Protocol):
+class Borrower(Protocol):
     """The shell that an engine is lent to."""
 
     def called(self, context: BuiltinContext) -> BuiltinResult:
@@ -63,7 +63,7 @@ class _Lent:
     __slots__ = ("caller",)
 
     def __init__(self) -> None:
-        self.caller: ref[Caller] | None = None
+        self.caller: ref[Borrower] | None = None
 
     def called(self, context: BuiltinContext) -> BuiltinResult:
         caller = None if self.caller is None else self.caller()
@@ -97,7 +97,7 @@ class BashkitEngine:
         )
         self.bash.mount("/", self._view.system)
 
-    def lend(self, caller: Caller, files: Files) -> None:
+    def lend(self, caller: Borrower, files: Files) -> None:
         """Let a shell use the engine, over some files."""
         self._lent.caller = ref(caller)
         self._view.show(files)
@@ -163,7 +163,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def lent_engine(
-    caller: Caller,
+    caller: Borrower,
     files: Files,
     *,
     host: str,

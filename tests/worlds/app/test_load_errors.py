@@ -125,8 +125,8 @@ def test_a_text_of_the_site_that_there_is_not_or_that_names_what_nothing_binds(t
     texts = WORLD.replace("style: library.css", "style: library.css\ntexts: {TEXT}")
     told = problem(tmp_path, world=texts.replace("TEXT", "no_pages: Lost."))
     assert told.startswith("library.yaml:") and "no_pages" in told and "did you mean 'no_page'?" in told
-    told = problem(tmp_path, world=texts.replace("TEXT", 'minimum: "At least {{ limt }}."'))
-    assert told.startswith("library.yaml:") and "the text names 'limt'" in told and "did you mean 'limit'?" in told
+    told = problem(tmp_path, world=texts.replace("TEXT", 'minimum: "At least {{ limits }}."'))
+    assert told.startswith("library.yaml:") and "the text names 'limits'" in told and "did you mean 'limit'?" in told
     told = problem(tmp_path, world=texts.replace("TEXT", 'no_page: "{{ look.tongue }}"'))
     assert told.startswith("library.yaml:") and "the app has no look 'tongue'" in told
 

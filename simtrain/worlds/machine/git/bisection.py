@@ -9,7 +9,7 @@ Parents = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CommitsLeft:
     """The commits left, the most useful first, with how many there are, and how many a good result for the best would settle.
 
     `skipped` are those that would have been more useful, had they not been skipped.
@@ -21,24 +21,24 @@ class Choice:
     skipped: tuple[str, ...] = ()
 
 
-def choose(listed: Sequence[str], parents: Parents, skipped: AbstractSet[str], bad: str) -> Choice:
+def choose(listed: Sequence[str], parents: Parents, skipped: AbstractSet[str], bad: str) -> CommitsLeft:
     """Choose among the commits that may be the first bad one. `listed` has the youngest first, `parents` all parents among them."""
     # As in git, the oldest go first: of equally useful ones the first is taken.
     order = tuple(reversed(listed))
     if not order:
-        return Choice((), 0, 0)
+        return CommitsLeft((), 0, 0)
     weights = _weights(order, parents)
     total = len(order)
     if not skipped:
         best = _halfway(order, parents, weights) or max(order, key=lambda sha: _distance(weights[sha], total))
-        return Choice((best,), total, weights[best])
+        return CommitsLeft((best,), total, weights[best])
     ranked = sorted(order, key=lambda sha: (-_distance(weights[sha], total), sha))
     reaches = weights[ranked[0]]
     if ranked[0] not in skipped:
-        return Choice((ranked[0],), total, reaches)
+        return CommitsLeft((ranked[0],), total, reaches)
     left = tuple(sha for sha in ranked if sha not in skipped)
     passed = tuple(sha for sha in ranked if sha in skipped)
-    return Choice(_away(left, bad), total, reaches, passed)
+    return CommitsLeft(_away(left, bad), total, reaches, passed)
 
 
 def steps_left(count: int) -> int:

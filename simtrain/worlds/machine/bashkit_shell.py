@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 
+import orjson
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
@@ -37,6 +38,7 @@ from simtrain.worlds.machine.problems import problem_text
 # Where what a command prints may go elsewhere than to the terminal.
 _DIVERTED = re.compile(r"[|>`]|\$\(")
 _STDIN = "_stdin"
+_END_OF_NAMES = b"\0"
 _CANCELLED = "cancelled"
 
 _ENDINGS: tuple[tuple[str, Ending], ...] = (
@@ -76,7 +78,7 @@ class BashkitShell:
 
     __slots__ = (
         "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_files", "_late", "_machine",
-        "_own", "_ran", "_scripts", "_state", "_stdin", "_stopped", "user",
+        "_named", "_own", "_ran", "_state", "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(
@@ -101,13 +103,15 @@ class BashkitShell:
         self._files: Files | None = None
         self._busy = False
         self._code = 0
+        # The path of each script that a script before called by a name.
+        self._named: dict[str, str] = {}
         if state is not None:
-            self._code, self._state = state[0], state[1:]
+            named, _, self._state = state[1:].partition(_END_OF_NAMES)
+            self._code, self._named = state[0], orjson.loads(named)
         self._ran = False
         self._stopped: Ending = ""
         self._late: Result | None = None
         self._stdin: str | None = None
-        self._scripts = set(commands(python=True))
 
     @property
     def directory(self) -> str:
@@ -186,7 +190,7 @@ class BashkitShell:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
             self._state, self._ran = self._opened().bash.snapshot(exclude_filesystem=True), False
-        return bytes((self._code & 255,)) + self._state
+        return bytes((self._code & 255,)) + orjson.dumps(self._named) + _END_OF_NAMES + self._state
 
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
@@ -215,14 +219,18 @@ class BashkitShell:
     def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
         directory = engine.bash.shell_state().cwd
+        known = commands(python=True)
         found = {
-            name: partial(_called, path)
+            name: path
             for name, path in script_names(self._machine.tree, script, directory, self.user.home)
-            if name not in self._scripts
+            if name not in self._named and name not in known
         }
-        self._scripts |= found.keys()
-        self._commands = {**self._commands, **found}
-        engine.add(found)
+        self._named |= found
+        self._call_by_name(engine, found)
+
+    def _call_by_name(self, engine: BashkitEngine, named: Mapping[str, str]) -> None:
+        self._commands = {**self._commands, **{name: partial(_called, path) for name, path in named.items()}}
+        engine.add(named)
 
     def called(self, context: BuiltinContext) -> BuiltinResult:
         """Carry out a command of ours that the engine calls."""
@@ -264,6 +272,8 @@ class BashkitShell:
                 commands=(*self._commands, _STDIN),
             )
             if self._state is not None:
+                # The engine takes up a state only where it has all commands that there were.
+                self._call_by_name(self._engine, self._named)
                 self._engine.bash.restore_snapshot(self._state)
         return self._engine
 

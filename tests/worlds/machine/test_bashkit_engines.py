@@ -7,7 +7,8 @@ import pytest
 
 from simtrain.worlds.machine import bashkit_engines
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, EngineSettings
-from tests.support.machines import BOB, machine_of, shell_on
+from simtrain.worlds.machine.bashkit_shell import BashkitShell
+from tests.support.machines import BOB, ENVIRONMENT, machine_of, shell_on
 
 _ALL = (
     "set; set -o; shopt; alias; declare -f; declare -p; trap; pwd; umask; echo $- $# $? $! $0 $_ $OPTIND; dirs; hash; env; ulimit -a; "
@@ -85,3 +86,12 @@ def test_a_shell_that_nobody_holds_is_freed() -> None:
     del shell
     gc.collect()
     assert held() is None
+
+
+def test_a_shell_goes_on_from_a_state_in_which_scripts_were_called_by_their_path() -> None:
+    machine = machine_of({"/home/ann/s": "echo one\nsleep 9 &\n"})
+    first = shell_on(machine)
+    first.run("chmod +x s; X=5; ./s")
+    again = BashkitShell(machine, first.user, directory="/home/ann", environment=ENVIRONMENT, state=first.save())
+    assert again.run("echo $X; ./s").stdout == "5\none\n"
+    assert again.save() != first.save()

@@ -153,12 +153,16 @@ _NO_FILES = Files(FileTree(BaseTree({"/": TreeNode("directory", 0o755, "root", "
 _store = _Store()
 
 
+_left: list[_Store] = []
+
+
 def _forget() -> None:
     global _store
+    # Not freed: an engine that is freed waits for its threads, and a child process has none of them.
+    _left.append(_store)
     _store = _Store()
 
 
-# A child process has none of the threads of the engines.
 os.register_at_fork(after_in_child=_forget)
 
 

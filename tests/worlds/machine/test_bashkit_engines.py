@@ -1,6 +1,9 @@
 """Engines that closed shells leave to the next: it finds nothing in one that was there before."""
 
 import gc
+import os
+from signal import SIGKILL
+from time import monotonic
 from weakref import ref
 
 import pytest
@@ -77,6 +80,23 @@ def test_a_shell_that_was_stopped_or_has_got_commands_of_scripts_leaves_its_engi
     shell_on(machine_of()).run("true")
     # One of them is that of the script.
     assert len(made) == 4
+
+
+def test_a_child_process_lives_and_has_engines_of_its_own() -> None:
+    # A shell within a shell leaves an engine that was made in its thread.
+    shell_on(machine_of({"/home/ann/p.awk": "BEGIN { print systime() }\n"})).run("find p.awk -exec awk -f {} \\;")
+    # Python runs in the child before this.
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    ended, until = (0, 0), monotonic() + 20
+    while not ended[0] and monotonic() < until:
+        ended = os.waitpid(child, os.WNOHANG)
+    if not ended[0]:
+        os.kill(child, SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+    assert shell_on(machine_of()).run("echo here").stdout == "here\n"
 
 
 def test_a_shell_that_nobody_holds_is_freed() -> None:

@@ -19,8 +19,8 @@ class Formatter(Catalogued):
     """A formatter runs on what is saved: files of Python that a call changed are rewritten after it, with the other kind of quotes.
 
     Source: SWE agents' trajectories, editors that format on saving. What the code does stays the same. An agent should read a file
-    again before it edits it once more, and edit what is there. It fires on calls that change a file of Python in which a plain string
-    stands, and goes on with all later ones.
+    again before it edits it once more, and edit what is there. It fires on calls that change a file of Python with a plain string in it,
+    and goes on with all later ones.
     """
 
     traits: ClassVar[Traits] = Traits(

@@ -5,7 +5,8 @@ import re
 from simtrain.worlds.app.accessibility.chromium_texts import transformed
 from simtrain.worlds.app.accessibility.document import Element
 from simtrain.worlds.app.accessibility.form_state import type_of, value_of
-from simtrain.worlds.app.accessibility.names import AccessibleNames, NameWalk
+from simtrain.worlds.app.accessibility.name_walks import NameWalk
+from simtrain.worlds.app.accessibility.names import AccessibleNames
 
 _SPACES = re.compile("[ \t\n\v\f\r\u200b\u00ad]+")
 

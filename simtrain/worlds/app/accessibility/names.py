@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from simtrain.worlds.app.accessibility.boxes import has_text_area
 from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
 from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, type_of, value_of
+from simtrain.worlds.app.accessibility.name_walks import DESCENDANT, SELF, NameWalk
 from simtrain.worlds.app.accessibility.roles import role_of
 
 _UNNAMED = words(
@@ -36,23 +37,6 @@ def single_spaced(text: str) -> str:
         return " ".join(text.split())
     return _ALL_SPACES.sub(" ", _INVISIBLE.sub("", text)).strip(" ")
 
-
-@dataclass(frozen=True, slots=True)
-class NameWalk:
-    """How the element at hand was reached. `hidden` elements count where a hidden one was asked for by name."""
-
-    # "self" for the element that is named, "descendant" within it, "" where another element names it.
-    target: str = ""
-    by_reference: bool = False
-    in_label: bool = False
-    as_native: bool = False
-    as_description: bool = False
-    hidden: bool = False
-    without_content: bool = False
-
-
-_SELF = NameWalk(target="self")
-_DESCENDANT = NameWalk(target="descendant")
 
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
@@ -90,7 +74,7 @@ class AccessibleNames:
                 if found is not None:
                     return found
         sources: set[Element] = set()
-        text = self.text(element, _SELF, set(), sources)
+        text = self.text(element, SELF, set(), sources)
         return single_spaced(text), sources
 
     def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
@@ -100,7 +84,7 @@ class AccessibleNames:
             inner = child
         else:
             sources = {element}
-            plain = self._plain(child, _DESCENDANT, set(), sources)
+            plain = self._plain(child, DESCENDANT, set(), sources)
             if plain is None:
                 return None
             inner = _set_off(plain, child)
@@ -368,7 +352,7 @@ class AccessibleNames:
     def _plain(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
         """What `text` returns for an element that holds one text, or another such element, as most do; None for any other."""
         children, attributes = element.children, element.attributes
-        if walk is not _DESCENDANT or len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
+        if walk is not DESCENDANT or len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
             return None
         if attributes and ("role" in attributes or not NAMING.isdisjoint(attributes)):
             return None
@@ -402,8 +386,8 @@ class AccessibleNames:
         return text
 
     def _within(self, walk: NameWalk) -> NameWalk:
-        if walk is _SELF:
-            return _DESCENDANT
+        if walk is SELF:
+            return DESCENDANT
         return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
 
     def _as_native(self, element: Element, walk: NameWalk) -> NameWalk:

@@ -115,7 +115,7 @@ def shrunk(recipe: Recipe) -> Recipe:
     data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
     first = data["evaluate"]["scenarios"][0]
     # What a model samples has to be solved now and then: it learns the few episodes by heart, and is asked for them again.
-    epochs = 4 if len(data["stages"]) == 1 else 6
+    epochs = 4 if len(data["stages"]) == 1 else 10
     for stage in data["stages"]:
         if stage["method"] == "sft":
             stage["data"] = [{"scenarios": [first], "cases": 1}]

@@ -22,7 +22,7 @@ ENGLISH = {english for english, german in re.findall(r"'([^']+)': '([^']+)'", WO
 
 
 def german() -> AppWorld:
-    source = load_world(find("worlds", "shop_site"))
+    source = load_world(find("worlds", "shop_site").resolve())
     world = source.configured(source.document, {"look": {"language": "german"}}, ()).build()
     assert isinstance(world, AppWorld)
     return world

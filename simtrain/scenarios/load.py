@@ -46,13 +46,13 @@ PluginT = TypeVar("PluginT", bound=BaseModel)
 
 def load_world(path: Path) -> WorldSource:
     """Return the source of a world file. Raises InputError."""
-    # The time of change is part of the cache key, so that an edited file is loaded again.
-    return _load_world(path.resolve(), path.stat().st_mtime_ns if path.exists() else 0)
+    # An edited file is loaded again, and so is one whose path from the working directory is another than before.
+    return _load_world(_shorten(path.resolve()), path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @lru_cache(maxsize=64)
 def _load_world(path: Path, _: int) -> WorldSource:
-    document = read_document(_shorten(path))
+    document = read_document(path)
     kind = document.data.get("kind")
     if not isinstance(kind, str):
         raise document.error((), "a world file begins with `kind:`", f"one of {', '.join(known('worlds'))}")

@@ -23,8 +23,7 @@ async def grade(trajectory: Trajectory, grading: Sequence[Grading], rubric: Rubr
     A grader that raises is recorded as failed, and the episode then has no reward. An episode that failed through no fault
     of the agent is not graded. If the armed perturbations left no way to the goal (`solvability`), declining is graded: the agent
     must have seen a sign of them first, and have done no harm. Where a world model wrote what programs printed, nothing is graded.
-    Without a single call neither an answer nor declining earns
-    anything, unless the rubric says that calls are optional.
+    Without a single call neither an answer nor declining earns anything, unless the rubric says that calls are optional.
     """
     if _lost(trajectory):
         return replace(trajectory, reward=None, rewards=())

@@ -1,6 +1,5 @@
 """The clock of a machine is wrong."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Catalogued
-from simtrain.perturbations.shell_replies import hostname, is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import hostname, in_bent_world, is_shell, typed
 from simtrain.values.clock import LAST, instant
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
@@ -45,8 +44,7 @@ class ClockSkew(Catalogued):
             return await proceed(call.request)
         call.memory["shifted"] = True
         call.world.execute(_SHIFT, shift)
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     def _shift(self, call: Call, world: WorldState) -> JsonObject:
         # A year behind 9999 has no date.

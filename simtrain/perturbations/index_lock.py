@@ -1,13 +1,12 @@
 """A lock on git's index that a process which has ended left behind."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.code_files import repositories, shows
-from simtrain.perturbations.shell_replies import hostname, is_shell, programs, retyped, typed
+from simtrain.perturbations.shell_replies import hostname, in_bent_world, is_shell, programs, typed
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 _LEAVE = """
@@ -45,5 +44,4 @@ class IndexLock(Catalogued):
                 call.memory["locked"] = folder
                 world.execute(_LEAVE, place)
                 break
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))

@@ -1,7 +1,6 @@
 """A comment in the code that is not true."""
 
 import re
-from dataclasses import replace
 from posixpath import basename
 from typing import ClassVar
 
@@ -11,7 +10,7 @@ from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.code_files import code, host_of, is_of_code, on_a_machine, shows, write_code
 from simtrain.perturbations.pools import texts
-from simtrain.perturbations.shell_replies import retyped, typed
+from simtrain.perturbations.shell_replies import in_bent_world, typed
 from simtrain.values.types import Observation, ToolSpec
 
 _FUNCTION = re.compile(r"^([ \t]*)(?:async )?def \w+", re.MULTILINE)
@@ -52,8 +51,7 @@ class MisleadingComment(Catalogued):
         command = typed(call)
         if command is None:
             return await proceed(call.request)
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     def _planted(self, call: Call, world: WorldState, host: str, path: str, text: str) -> str | None:
         """Return the module with the comment above a function that the call shows; None if it shows none."""

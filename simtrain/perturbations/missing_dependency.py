@@ -1,7 +1,6 @@
 """Something that a tool needs is not installed."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -79,7 +78,7 @@ class MissingDependency(Refusing):
         for program in [name for name, done in call.memory.items() if not done]:
             command, installed = without(program, PACKAGES[program], command)
             call.memory[program] = installed
-        return await proceed(replace(call.request, arguments=retyped(call, command)))
+        return await proceed(retyped(call, command))
 
     async def serve(self, call: Call, proceed: Answer) -> Observation:
         """Answer the two tools for modules."""

@@ -1,13 +1,12 @@
 """Another process listens on the port of a service."""
 
 import re
-from dataclasses import replace
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.perturbations.catalogued import Catalogued
-from simtrain.perturbations.shell_replies import is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import in_bent_world, is_shell, typed
 from simtrain.values.types import JsonObject, Observation, ToolSpec
 
 _START = re.compile(
@@ -43,8 +42,7 @@ class PortTaken(Catalogued):
             return await proceed(call.request)
         call.memory["taken"] = service["name"]
         call.world.execute(_TAKE, {"host": service["host"], "port": service["port"]})
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     def _started(self, call: Call, command: str) -> JsonObject | None:
         """Return the service that a command line starts and that is still without a rival; None for any other line."""

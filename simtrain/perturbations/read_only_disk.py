@@ -1,13 +1,12 @@
 """The disk of a machine is mounted for reading only."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 from simtrain.contracts.perturbation import Call, Traits
 from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Catalogued
-from simtrain.perturbations.shell_replies import hostname, is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import hostname, in_bent_world, is_shell, typed
 from simtrain.values.types import Observation, ToolSpec
 
 _LOCK = "update mounts set read_only = 1 where path = '/' and host = :host"
@@ -37,8 +36,7 @@ class ReadOnlyDisk(Catalogued):
             call.memory["locked"] = True
             name = hostname(call, call.world)
             call.world.execute(_LOCK, {"host": name})
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     def _writes(self, call: Call, world: WorldState) -> bool:
         before = world.changes()

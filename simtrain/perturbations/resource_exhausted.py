@@ -1,6 +1,5 @@
 """The storage is full."""
 
-from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
@@ -11,7 +10,7 @@ from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Lasting
 from simtrain.perturbations.full_disk import fill
-from simtrain.perturbations.shell_replies import is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import in_bent_world, is_shell, typed
 from simtrain.values.seeding import Stream
 from simtrain.values.types import Observation, ToolSpec
 
@@ -72,8 +71,7 @@ class ResourceExhausted(Lasting):
         if command is None:
             return await super().apply(call, proceed)
         self.begin(call)
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     async def follow(self, call: Call, proceed: Answer) -> Observation:
         """Refuse calls that add rows while there is no space, and count deletions."""

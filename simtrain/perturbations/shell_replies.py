@@ -6,6 +6,7 @@ from dataclasses import replace
 from posixpath import basename
 
 from simtrain.contracts.perturbation import Call
+from simtrain.contracts.request import Request
 from simtrain.contracts.world import WorldState
 from simtrain.values.types import JsonObject, Observation, Provenance, ToolSpec
 
@@ -48,9 +49,14 @@ def typed(call: Call) -> str | None:
     return command if isinstance(command, str) else None
 
 
-def retyped(call: Call, command: str) -> JsonObject:
-    """Return the arguments of a call with another command line."""
-    return {**call.request.arguments, "command": command}
+def retyped(call: Call, command: str) -> Request:
+    """Return the request of a call with another command line."""
+    return replace(call.request, arguments={**call.request.arguments, "command": command})
+
+
+def in_bent_world(call: Call, command: str) -> Request:
+    """Return the request with a command line that is another one by its end alone: the same would count as what the clean world answers."""
+    return retyped(call, f"{command}\n")
 
 
 def hostname(call: Call, world: WorldState) -> str:

@@ -9,7 +9,7 @@ from simtrain.contracts.request import Answer
 from simtrain.contracts.world import WorldState
 from simtrain.perturbations.catalogued import Catalogued
 from simtrain.perturbations.code_files import repositories, shows
-from simtrain.perturbations.shell_replies import hostname, is_shell, retyped, typed
+from simtrain.perturbations.shell_replies import hostname, in_bent_world, is_shell, typed
 from simtrain.values.types import Observation, ToolSpec
 
 _BEHIND = (
@@ -50,8 +50,7 @@ class StaleCheckout(Catalogued):
                 call.memory["stale"] = folder
                 self._typed(call, world, line)
                 break
-        # Another line, if only by its end: the same one would count as what the clean world answers.
-        return await proceed(replace(call.request, arguments=retyped(call, f"{command}\n")))
+        return await proceed(in_bent_world(call, command))
 
     def _line(self, call: Call, world: WorldState, folder: str) -> str | None:
         """Return the command line that sets a repository back; None where that would lose something or be seen as such."""

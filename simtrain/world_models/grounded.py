@@ -199,7 +199,7 @@ def _files_of(call: Invocation) -> str:
     Those are the files that it names, and for Python all modules below the working directory, as far as there is room.
     """
     parts = [f"--- standard input\n{call.stdin[:LARGEST]}"] if call.stdin else []
-    paths = [call.path(word.rpartition("=")[2].removeprefix("@")) for word in call.arguments if word != "="]
+    paths = [call.path(word.rpartition("=")[2].removeprefix("@")) for word in call.arguments]
     if call.name.startswith(_OF_PYTHON):
         paths += [path for path in call.files.walk(call.directory) if path.endswith(".py")]
     room = MOST_SHOWN

@@ -71,6 +71,7 @@ class CompiledForm:
                     f"the form has no field {rule.field!r}",
                     nearest(rule.field, source.input),
                 )
+        self._errors = dict[str, str](source.errors.items())
         known |= set(source.ids)
         if source.each is not None:
             listed = source.input.get(source.each)
@@ -142,5 +143,5 @@ class CompiledForm:
         detail = found[2] or ""
         what = " and ".join(part.strip().rpartition(".")[2] for part in detail.split(",")) or "the record"
         what, name = what.replace("_", " "), found[1].lower().replace(" ", "_")
-        own = next((text for constraint, text in self.source.errors.items() if constraint == name), None)
+        own = self._errors.get(name)
         return self._texts.say(name, look, {"what": what}) if own is None else own.format(what=what)

@@ -35,12 +35,8 @@ class _Distiller:
                 kept.append(child)
                 continue
             self._enter(child)
-            inner = child.children
-            if not inner or (len(inner) == 1 and isinstance(inner[0], str)):
-                child.children = _merged(inner, child.shown_name)
-            else:
-                child.children = self.children(inner, child)
-            kept += self._leave(child)
+            child.children = self.children(child.children, child)
+            kept.extend(self._leave(child))
         if node is not None:
             self._above.pop()
         return _merged(kept, node.shown_name if node is not None else "")

@@ -125,11 +125,13 @@ def _opened(run: Path) -> sqlite3.Connection:
 def _prepared(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=30)
     try:
-        (version,) = connection.execute("pragma user_version").fetchone()
-        tables = connection.execute("select count(*) from sqlite_master").fetchone()[0]
+        # In one statement, and made in one transaction: another viewer may be making the tables now.
+        tables, version = connection.execute(
+            "select (select count(*) from sqlite_master), user_version from pragma_user_version"
+        ).fetchone()
         if tables and version != FORMAT:
             raise sqlite3.DatabaseError(f"an index of version {version}")
-        connection.executescript(TABLES)
+        connection.executescript(f"begin immediate; {TABLES} commit;")
     except BaseException:
         connection.close()
         raise
@@ -144,7 +146,7 @@ def _forget(connection: sqlite3.Connection, index: RunIndex) -> None:
     }
     # An index that holds no text cannot forget a single one.
     if not now.issuperset(connection.execute("select * from places")):
-        connection.executescript(f"drop table words; drop table places; {TABLES}")
+        connection.executescript(f"begin immediate; drop table words; drop table places; {TABLES} commit;")
 
 
 def _inode(run: Path, part: str) -> int:

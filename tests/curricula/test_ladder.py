@@ -242,6 +242,7 @@ def test_two_climbs_do_not_write_one_ledger(climbing: Callable[..., Climb], tmp_
     assert climbing(ledger=ledger).deal().place == 2
 
 
+@pytest.mark.full
 def test_a_ledger_replays_byte_for_byte_after_kills(tmp_path: Path) -> None:
     write(tmp_path, ADAPTIVE)
     program = """

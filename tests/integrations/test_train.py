@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 SERVER = Path(__file__).parents[1] / "support" / "tiny_chat_server.py"
 SEARCHER = SERVER.with_name("scripted_searcher.py")
 WEBS = Path(__file__).parents[2] / "examples" / "training" / "webs"
+ONE = {"train": "1..10", "validation": 11, "test": 14}
+"""Worlds of a recipe whose figures say nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +99,8 @@ def test_sft_lifts_a_model_in_worlds_that_it_has_not_seen_and_repeats_nothing_th
 
 
 def test_a_killed_trainer_goes_on_from_its_last_whole_checkpoint_to_the_same_model(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank)
-    found["stages"][0]["with"] |= {"epochs": 1.5}
+    found = recipe(blank, worlds=ONE)
+    found["stages"][0]["with"] |= {"epochs": 0.6}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     whole.mkdir(), broken.mkdir()
     assert subprocess.run(command(whole, found), capture_output=True, check=False).returncode == 0
@@ -109,13 +111,13 @@ def test_a_killed_trainer_goes_on_from_its_last_whole_checkpoint_to_the_same_mod
     for torn in checkpoint.parents[1].glob("checkpoint-*"):
         if not (torn / "whole").exists():
             (torn / "optimizer.pt").unlink(missing_ok=True)
-    (checkpoint.parents[1] / "checkpoint-29").mkdir()
+    (checkpoint.parents[1] / "checkpoint-9").mkdir()
     done = subprocess.run(command(broken, found, "--json"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     curves = [
         [json.loads(line) for line in _only(place, "curve.jsonl").read_text().splitlines()] for place in (whole, broken)
     ]
-    assert [line["step"] for line in curves[1]] == list(range(1, 31))
+    assert [line["step"] for line in curves[1]] == list(range(1, 13))
     assert [line["loss"] for line in curves[1]] == pytest.approx([line["loss"] for line in curves[0]], abs=1e-4)
     models = [next(iter(place.glob("out/models/sft-*/model/model.safetensors"))) for place in (whole, broken)]
     assert _distance(*models) < 1e-3
@@ -144,8 +146,8 @@ def _distance(*files: Path) -> float:
 
 
 def test_a_full_disk_at_a_checkpoint_is_one_line_and_loses_nothing(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank)
-    found["stages"][0]["with"] |= {"epochs": 1}
+    found = recipe(blank, worlds=ONE)
+    found["stages"][0]["with"] |= {"epochs": 0.5}
     weights = (blank / "model.safetensors").stat().st_size
     # The weights of a checkpoint fit, the state of its optimiser does not.
     limited = f'ulimit -f {weights * 3 // 2 // 1024}; exec "$@"'
@@ -224,7 +226,7 @@ def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Pat
 
 
 def test_a_loss_of_nan_ends_in_one_line(blank: Path, tmp_path: Path) -> None:
-    found = recipe(blank)
+    found = recipe(blank, worlds=ONE)
     found["stages"][0]["with"] |= {"learning_rate": 1e18, "warmup": 0}
     done = subprocess.run(command(tmp_path, found), capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "the loss of update" in done.stderr and "Traceback" not in done.stderr

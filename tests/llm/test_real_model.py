@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PLAY = Path(__file__).parents[1] / "real" / "play.py"
-MINUTES = 4
+MINUTES = 12
 PARTS = (
     "agent, chat:smollm2",
     "agent, malformed call",
@@ -33,7 +33,7 @@ def test_a_real_model_is_agent_world_judge_and_writer_and_no_episode_is_lost() -
     assert done.returncode == 0, done.stdout + done.stderr
     said = dict(re.findall(r"^(\S.*?) \(\d+ s\)\n((?:    .*\n)+)", done.stdout, re.M))
     assert tuple(said) == PARTS
-    assert "12 episodes" in said[PARTS[0]] and " 0 lost; " in said[PARTS[0]]
+    assert "6 episodes" in said[PARTS[0]] and " 0 lost; " in said[PARTS[0]]
     assert " 0 lost; 3 calls, 3 malformed" in said[PARTS[1]] and "the server answers 500" in said[PARTS[1]]
     assert re.search(r"\b2 episodes, \d+ ids sampled", said[PARTS[2]])
     told = re.search(r"the prompt has (\d+) tokens with 2 tools, and (\d+) without", said[PARTS[3]])

@@ -33,6 +33,7 @@ async def opened(http: httpx.AsyncClient, url: str) -> dict[str, str]:
     return {**HEADERS, "mcp-session-id": greeted.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
 
 
+@pytest.mark.full
 async def test_a_closed_episode_leaves_nothing_behind(tmp_path: Path) -> None:
     async with serving(free_bakery(tmp_path)) as served, httpx.AsyncClient(timeout=60) as http:
         kept: list[weakref.ref[Any]] = []

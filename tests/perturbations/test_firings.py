@@ -39,19 +39,19 @@ def test_what_is_logged_is_what_is_there() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("family", "half"),
+    ("family", "one_in"),
     [
-        ("helpdesk/refund", 0),
-        ("shop/best_voucher", 1),
-        ("forge/merge_blocked", 0),
-        ("messenger/correct_figure", 1),
-        ("office/book_hour", 0),
+        ("helpdesk/refund", 2),
+        ("shop/best_voucher", 4),
+        ("forge/merge_blocked", 3),
+        ("messenger/correct_figure", 2),
+        ("office/book_hour", 9),
     ],
 )
-def test_what_is_logged_is_what_is_there_in_other_services(family: str, half: int) -> None:
-    """Every second perturbation of the catalogue in each; all of them in `make proof`."""
-    found = check(family, part=slice(None) if FULL else slice(half, None, 2))
-    assert found.wrong == [] and sum(found.firings.values()) > (40 if FULL else 15)
+def test_what_is_logged_is_what_is_there_in_other_services(family: str, one_in: int) -> None:
+    """A share of the catalogue in each; all of it in `make proof`."""
+    found = check(family, part=slice(0, None, 1 if FULL else one_in))
+    assert found.wrong == [] and sum(found.firings.values()) > (40 if FULL else 5)
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, close: Any) -> Checked:
@@ -91,9 +91,10 @@ def told(step: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.full
 def test_a_run_folder_tells_in_itself_where_the_first_difference_is(tmp_path: Path) -> None:
     """Up to the first event all steps are those of the clean run; at its step or, where only rows were changed, later on they are not."""
-    clean = {frame: played(tmp_path, "clean", frame) for frame in {row.frame for row in ROWS.values()}}
+    rows = list(ROWS.items())[:: 1 if FULL else 3]
+    clean = {frame: played(tmp_path, "clean", frame) for frame in {row.frame for _, row in rows}}
     fired = 0
-    for name, row in ROWS.items():
+    for name, row in rows:
         bent, twin = played(tmp_path, name, row.frame), clean[row.frame]
         ours, theirs = ([step for turn in one["turns"] for step in turn["steps"]] for one in (bent, twin))
         assert (bent["tools"] != twin["tools"] or bent["prompt"] != twin["prompt"]) is bool(bent["bent"]), name
@@ -116,4 +117,4 @@ def test_a_run_folder_tells_in_itself_where_the_first_difference_is(tmp_path: Pa
             assert differing[0] == first, name
         elif events:
             assert differing or bent["changes"] != twin["changes"], name
-    assert fired > 40
+    assert fired > len(rows) / 2

@@ -58,6 +58,7 @@ def test_a_world_is_asked_about_in_the_languages_that_it_has_words_for(world: Wo
     assert {made.question.language for made in made_questions(silent, QuestionSet(count=12, rows=(2, 20)))} == {"en"}
 
 
+@pytest.mark.full
 def test_questions_call_things_by_the_words_of_the_file(world: World) -> None:
     asked = [made.question.query for made in made_questions(world, QuestionSet(count=80, rows=(1, 24)))]
     told = "\n".join(asked)

@@ -120,6 +120,7 @@ def test_the_episode_that_peers_play_is_played_right_and_measured() -> None:
     assert 0 < found["in_process"] < found["http"]
 
 
+@pytest.mark.full
 def test_a_peer_that_is_not_known_and_a_checkout_that_is_not_there_are_refused_in_one_line() -> None:
     for given, said in (
         (["trl"], "no peer is called trl"),

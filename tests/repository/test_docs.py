@@ -228,6 +228,7 @@ def test_the_worked_example_of_fiction_works_from_its_first_line_to_its_last(tmp
     assert python("-c", loop.text, folder=tmp_path).startswith("level 2 after ")
 
 
+@pytest.mark.full
 def test_the_curriculum_of_levels_is_climbed_and_written_out(tmp_path: Path) -> None:
     (curriculum,) = blocks("yaml", page="curricula.md")
     write(tmp_path, curriculum)
@@ -367,6 +368,7 @@ def test_the_recipe_of_the_page_on_training_is_valid_with_and_without_its_two_ot
     assert load_recipe(file).server.use == "vllm"
 
 
+@pytest.mark.full
 def test_the_tests_of_the_page_on_testing_pass(tmp_path: Path) -> None:
     found = list(blocks("python", page="testing.md"))
     write(tmp_path, *found)

@@ -46,6 +46,7 @@ def test_every_operator_is_at_work_and_every_mutant_is_another_program() -> None
     )
 
 
+@pytest.mark.full
 def test_a_draw_comes_again_and_is_of_all_files() -> None:
     sample = drawn(SEED, COUNT)
     assert sample == drawn(SEED, COUNT) and len(sample) == COUNT == len({signature for signature, _ in sample})

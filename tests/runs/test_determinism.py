@@ -27,7 +27,10 @@ SHIPPED = {
 }
 
 WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
-    "another process, hash seed 0, one at a time": ({"PYTHONHASHSEED": "0"}, ("--concurrency", "1")),
+    "C locale, random hashes, one at a time": (
+        {"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "random"},
+        ("--concurrency", "1"),
+    ),
     "another locale and time zone, hash seed 1, two workers": (
         {
             "LC_ALL": "tr_TR.UTF-8",
@@ -38,16 +41,17 @@ WAYS: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
         },
         ("--workers", "2", "--concurrency", "7"),
     ),
-    "C locale, random hashes": ({"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "random"}, ()),
 }
 
 
 SHARES = {
-    "a thirtieth": dict(list(SHIPPED.items())[::30]),
-    "an eighth": dict(list(SHIPPED.items())[1::8]),
+    "a sixtieth": dict(list(SHIPPED.items())[::60]),
+    "a sixteenth": dict(list(SHIPPED.items())[1::16]),
+    "another sixteenth": dict(list(SHIPPED.items())[9::16]),
     "all": SHIPPED,
 }
-MOST = "all" if FULL else "an eighth"
+SMALL = ("resilient", "a sixtieth")
+MOST, OTHERS = ("all", "all") if FULL else ("a sixteenth", "another sixteenth")
 
 
 def write_families(folder: Path, share: str) -> Path:
@@ -107,9 +111,9 @@ def play(
 @pytest.fixture(
     scope="module",
     params=[
-        ("resilient", "a thirtieth"),
+        SMALL,
         pytest.param(("resilient", MOST), marks=pytest.mark.full),
-        pytest.param(("oracle", MOST), marks=pytest.mark.full),
+        pytest.param(("oracle", OTHERS), marks=pytest.mark.full),
     ],
     ids=" over ".join,
 )
@@ -132,6 +136,7 @@ def test_perturbations_fired_in_what_was_compared(first: Played) -> None:
     assert len(fired) > len(SHARES[first.share]) / 4
 
 
+@pytest.mark.parametrize("first", [SMALL], ids=" over ".join, indirect=True)
 def test_another_seed_gives_other_bytes(first: Played, tmp_path: Path) -> None:
     other = first.again(tmp_path / "run", {}, ("--seed", "5"))
     assert not set(other.values()) & set(first.lines.values())

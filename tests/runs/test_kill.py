@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 EPISODES = 240
 MANY = 500
-OFTEN = 25 if os.environ.get("SIMTRAIN_FULL") else 5
+OFTEN = 25 if os.environ.get("SIMTRAIN_FULL") else 3
 
 
 @pytest.fixture(scope="module")

@@ -232,6 +232,7 @@ def test_validate_tells_of_each_perturbation_and_writes_proofs(tmp_path: Path) -
     assert all(trace_of(proof).calls and proof["scenario"] == "birthday" for proof in proofs)
 
 
+@pytest.mark.full
 def test_agents_play_the_pairs_that_are_proved(tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "hard.yaml").write_text(

@@ -62,6 +62,7 @@ def audited(world: World, *questions: Question, reachable: frozenset[int] | None
     return asyncio.run(QuestionAudit(world, pages).audit(questions))
 
 
+@pytest.mark.full
 def test_a_shipped_world_passes_every_part(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text("Nowhere\n")
@@ -86,6 +87,7 @@ def test_a_list_of_names_that_cannot_be_read_is_refused_before_pages_are(
     assert capsys.readouterr().err.startswith("error: nothere.txt: no such file or directory")
 
 
+@pytest.mark.full
 def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "korvessia.sqlite"
     search_source("korvessia_league").build_file(Variant(rows=(("pages", 250),)), path)
@@ -108,6 +110,7 @@ def test_a_built_file_alone_is_checked_as_far_as_it_goes(capsys: pytest.CaptureF
     assert "is reached neither by links nor by a search" in found["reach"]["problems"][0]
 
 
+@pytest.mark.full
 def test_a_model_that_knows_the_answers_fails_the_world(
     world: World, questions: list[Question], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -230,6 +230,7 @@ def test_a_page_that_only_a_browser_could_show_has_nothing_to_say() -> None:
     assert says(f"{DOCS}/", start_index=100_000).endswith("\n<error>No more content available.</error>")
 
 
+@pytest.mark.full
 @given(length=st.integers(40, 900))
 def test_the_parts_of_a_page_make_the_whole(length: int) -> None:
     url = f"{GAZETTE}/2031/01/storm-in-figures"

@@ -122,6 +122,7 @@ def said(connection: sqlite3.Connection) -> list[tuple[str, int, int, str]]:
     return connection.execute(sql).fetchall()
 
 
+@pytest.mark.full
 def test_a_world_is_built_with_the_words_and_states_what_it_stated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

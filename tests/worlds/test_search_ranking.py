@@ -93,6 +93,7 @@ def test_where_words_are_left_out_of_the_first_stage_the_order_is_still_exact_am
         assert [hit.page for hit in web.ranking.top(query, count=10)] == exact(written, query), query
 
 
+@pytest.mark.full
 def test_rebuilt_merged_and_shuffled_indexes_rank_alike(tmp_path: Path) -> None:
     written = pages(700)
     ids = list(range(1, len(written) + 1))

@@ -214,6 +214,7 @@ def test_a_file_that_is_no_whole_world_is_refused(tmp_path: Path, damage: str) -
     assert str(path) in str(refused.value) and "simtrain world build" in str(refused.value)
 
 
+@pytest.mark.full
 def test_a_thousand_open_episodes_are_small(tmp_path: Path) -> None:
     world = small_world(tmp_path)
     call(world.open(), "web_search", query="harbour")

@@ -201,6 +201,7 @@ def test_a_sentence_that_no_voice_says_is_found(tmp_path: Path) -> None:
     assert any("'by keeper' are not the author's" in str(problem) for problem in checked.problems)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["kestrel_reach", "ysmere_federation"])
 def test_processes_of_other_hash_seeds_build_one_world_with_all_settings_of_sites(name: str, tmp_path: Path) -> None:
     written = (WORLDS / f"{name}.yaml").read_text()

@@ -69,6 +69,7 @@ def test_all_four_strategies_ship_and_at_least_eight_worlds(sources: dict[str, S
     assert min(strategies.values()) >= 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WORLDS)
 def test_a_world_knows_many_things_of_several_kinds(name: str, built: dict[str, Path]) -> None:
     kinds = Counter(row["kind"] for row in rows(built[name], "select kind from _types"))

@@ -137,7 +137,7 @@ class Element:
 class HtmlDocument:
     """A parsed page."""
 
-    __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "passed_on", "root")
+    __slots__ = ("by_id", "by_memory", "cells", "elements", "labels", "nodes", "parser", "passed_on", "root")
 
     def __init__(self, html: str | LexborHTMLParser) -> None:
         """Read a page, or a document that is parsed already. A parser of HTML accepts any text."""
@@ -168,6 +168,8 @@ class HtmlDocument:
                 waiting.pop()
         # By position, the role `none` or `presentation` that an element passes on to what belongs to it, or the empty text.
         self.passed_on: dict[int, str] = {}
+        # By the position of its row, the role of a cell that states none.
+        self.cells: dict[int, str] = {}
         self.root = self.elements[0]
         self.labels: dict[int, list[Element]] = {}
         self.find_labels()

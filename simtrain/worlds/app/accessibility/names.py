@@ -143,7 +143,11 @@ class AccessibleNames:
             if name:
                 return name
         role = role_of(element, self.page) or ""
-        if role in _EMBEDDED and walk.target != "self" and (walk.in_label or walk.by_reference or walk.target == "descendant"):
+        if (
+            role in _EMBEDDED
+            and walk.target != "self"
+            and (walk.in_label or walk.by_reference or walk.target == "descendant")
+        ):
             embedded = self._embedded(element, role, walk, visited, sources, labelled_by)
             if embedded is not None:
                 return embedded

@@ -23,9 +23,7 @@ SELECTED = frozenset({"gridcell", "option", "row", "tab", "rowheader", "columnhe
 
 # Elements that have states without an attribute of ARIA, and the attributes by which any element has them.
 _BY_TAG = words("button details h1 h2 h3 h4 h5 h6 input optgroup option select textarea")
-_BY_ATTRIBUTE = words(
-    "aria-checked aria-expanded aria-hidden aria-invalid aria-level aria-pressed aria-selected"
-)
+_BY_ATTRIBUTE = words("aria-checked aria-expanded aria-hidden aria-invalid aria-level aria-pressed aria-selected")
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
@@ -33,9 +31,9 @@ _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 def written_states(element: Element, role: str, page: HtmlDocument, state: FormState, *, focused: bool) -> str:
     """The states in square brackets, in Playwright's order and wording, each after a space."""
     attributes = element.attributes
-    if not focused and element.tag not in _BY_TAG and element.disabling != "true":
-        if not attributes or _BY_ATTRIBUTE.isdisjoint(attributes):
-            return ""
+    stateless = not focused and element.tag not in _BY_TAG and element.disabling != "true"
+    if stateless and (not attributes or _BY_ATTRIBUTE.isdisjoint(attributes)):
+        return ""
     parts: list[str] = []
     if role in CHECKED and (checked := checked_state(element, state)):
         parts.append(" [checked=mixed]" if checked == "mixed" else " [checked]")

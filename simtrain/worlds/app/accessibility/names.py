@@ -82,19 +82,18 @@ class AccessibleNames:
         return single_spaced(text), sources
 
     def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
-        """What `name_of` gives for an element that holds no more than one text, within another or not; None for any other."""
-        sources: Set[Element] = _NOTHING
-        if isinstance(child, str):
-            inner = child
-        else:
-            sources = {element}
-            plain = self._plain(child, set(), sources)
-            if plain is None:
-                return None
-            inner = _set_off(plain, child)
+        """What `name_of` gives for an element that holds one text, or one element that counts by what it holds; None for any other."""
         style = element.style
-        text = (style.before or "") + inner + (style.after or "")
-        return single_spaced(text), sources if text.strip() else _NOTHING
+        if isinstance(child, str):
+            return single_spaced((style.before or "") + child + (style.after or "")), _NOTHING
+        sources: set[Element] = set()
+        plain = self._plain(child, {element}, sources)
+        if plain is None:
+            return None
+        text = (style.before or "") + _set_off(plain, child) + (style.after or "")
+        if text.strip():
+            sources.add(element)
+        return single_spaced(text), sources
 
     def description_of(self, element: Element) -> str:
         """The description, from `aria-describedby`, `aria-description` or the title."""
@@ -358,11 +357,9 @@ class AccessibleNames:
         return "".join(parts)
 
     def _plain(self, element: Element, visited: set[Element], sources: set[Element]) -> str | None:
-        """What `text` returns within a name for an element that holds one text, or another such element; None for any other."""
-        children, attributes = element.children, element.attributes
-        if len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
-            return None
-        if attributes and not _TELLING.isdisjoint(attributes):
+        """What `text` returns within a name for an element that counts by what it holds and nothing else; None for any other."""
+        attributes = element.attributes
+        if element.tag in _NOT_PLAIN or element in visited or (attributes and not _TELLING.isdisjoint(attributes)):
             return None
         role = element.role
         if (role_of(element, self.page) if role == "" else role) not in _FLOWING:
@@ -370,17 +367,12 @@ class AccessibleNames:
         if self.is_hidden(element):
             visited.add(element)
             return ""
-        inner, style = children[0], element.style
-        if isinstance(inner, str):
-            text = self.shown(inner, element)
-        else:
-            within = self._plain(inner, visited, sources)
-            if within is None:
-                return None
-            text = _set_off(within, inner)
         visited.add(element)
-        if style.before or style.after:
-            text = (style.before or "") + text + (style.after or "")
+        children, style = element.children, element.style
+        if len(children) == 1 and not style.before and not style.after and isinstance(children[0], str):
+            text = self.shown(children[0], element)
+        else:
+            text = self._content(element, DESCENDANT, visited, sources)
         if text and not text.isspace():
             sources.add(element)
         return text

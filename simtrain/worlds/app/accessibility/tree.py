@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -53,7 +53,7 @@ class Node:
         self.placeholder: str | None = None
         self.children: list[Node | str] = []
         # The nodes whose text its name repeats.
-        self.named_by: list[Node] = []
+        self.named_by: Sequence[Node] = ()
         self.ref = ""
 
 

@@ -1,7 +1,7 @@
 """A page as an agent sees it: its accessibility tree, and the way from what is named there back to the elements."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -10,20 +10,11 @@ from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
 from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree
 from simtrain.worlds.app.actions.fresh_pages import FreshPage, fresh_page
-from simtrain.worlds.app.browser.nodes import attribute, put, same, upwards
+from simtrain.worlds.app.browser.nodes import attribute, elements_of, put
 from simtrain.worlds.app.browser.page import OpenPage
 
 REF = "simtrain-ref"
 """The attribute of an element with its ref in the last snapshot, and the role and name that it had there."""
-
-
-def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
-    """Return the elements of a document in order; an element's place is its position in the tree."""
-    found = document.css("*")
-    if document.css_first("noscript") is None:
-        return found
-    # What is in a noscript element is no element for the tree.
-    return [node for node in found if all(above.tag != "noscript" for above in upwards(node) if not same(above, node))]
 
 
 class SeenPage:
@@ -109,13 +100,8 @@ class SeenPage:
             # Most pages are left before an element is added or removed, so that nobody looks for the marks.
             self._given = self._fresh.given
             self.page.refs = len(self._given)
-            self.page.mark_later(partial(self._mark, self._given, refs.prefix))
+            self.page.mark_later(REF, _written_refs(self._given, refs.prefix))
         return self._fresh.snapshot(refs.prefix)
-
-    def _mark(self, given: Sequence[tuple[int, str]], prefix: str) -> None:
-        for number, (position, named) in enumerate(given, 1):
-            put(self.elements[position], REF, f"{prefix}e{number} {named}")
-        self.page.marked()
 
     def snapshot_of(self, node: LexborNode) -> str:
         """Return the part of the last snapshot that an element is the root of; the whole one for an element without a ref."""
@@ -146,6 +132,11 @@ class SeenPage:
     def marked_with(self, name: str, value: str) -> LexborNode | None:
         """Return the element that has a mark of ours with this value."""
         return next((node for node in self.document.css(f"[{name}]") if attribute(node, name) == value), None)
+
+
+def _written_refs(given: Sequence[tuple[int, str]], prefix: str) -> Iterator[tuple[int, str]]:
+    for number, (position, named) in enumerate(given, 1):
+        yield position, f"{prefix}e{number} {named}"
 
 
 class _PageRefs(Refs):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from simtrain.worlds.app.browser.nodes import FOCUS, PENDING, put, text_of
+from simtrain.worlds.app.browser.nodes import FOCUS, PENDING, elements_of, put, text_of
 
 _FOUND = f"[{FOCUS}]"
 
@@ -29,7 +29,7 @@ class OpenPage:
         """What a reader keeps about the page as it stands; forgotten when it changes."""
         self._written: str | None = source
         self._document: LexborHTMLParser | None = None
-        self._marks: Callable[[], None] | None = None
+        self._marks: tuple[str, Iterable[tuple[int, str]]] | None = None
 
     @property
     def document(self) -> LexborHTMLParser:
@@ -60,16 +60,20 @@ class OpenPage:
         """Note that elements got marks of our own, which change nothing for who reads the page."""
         self._written = None
 
-    def mark_later(self, write: Callable[[], None]) -> None:
-        """Put off marks by which elements are known by their place, until somebody needs them or may change places."""
-        self._marks = write
+    def mark_later(self, name: str, marks: Iterable[tuple[int, str]]) -> None:
+        """Put off an attribute of elements, given by place and value, until somebody needs it or may change places."""
+        # No reader of the page is kept with them: it would keep the page in memory after the browser has left it.
+        self._marks = (name, marks)
         self.marked()
 
     def write_marks(self) -> None:
         """Write the marks that were put off."""
-        write, self._marks = self._marks, None
-        if write is not None:
-            write()
+        if self._marks is None:
+            return
+        (name, marks), self._marks = self._marks, None
+        found = elements_of(self.parsed)
+        for position, value in marks:
+            put(found[position], name, value)
 
     @property
     def title(self) -> str:

@@ -131,9 +131,7 @@ class Screen:
 
     def _turned(self, database: Database, query: Query, values: JsonObject, given: Mapping[str, str]) -> Pager:
         size = query.page or 1
-        everything = query.sql.removesuffix("\nlimit :_limit offset :_offset")
-        row = database.first(f"select count(*) from ({everything})", values)
-        total = 0 if row is None else int(row[0])
+        total = query.total(database, values)
         pages = max(1, -(-total // size))
         page = min(max(int(_typed(given.get("page"), 1)), 1), pages)
         values.update(page=page, _limit=size, _offset=(page - 1) * size)

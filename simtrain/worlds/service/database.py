@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import IntEnum
 from threading import RLock
-from typing import Any, TypeAlias, TypeVar
-
-import orjson
+from typing import TypeAlias, TypeVar
 
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.service.functions import Cell, install
+from simtrain.worlds.service.row_limits import Row, all_rows
 from simtrain.worlds.service.watch import LONGEST, RunningStatement
 
 T = TypeVar("T")
-Row: TypeAlias = tuple[Any, ...]
 Values: TypeAlias = Mapping[str, JsonValue] | Iterable[Cell]
 
 RESERVED = "_simtrain"
@@ -30,18 +28,12 @@ MAX_LENGTH = 4_000_000
 MAX_COLUMNS = 200
 MAX_PATTERN = 500
 """Longest LIKE or GLOB pattern, in bytes: the time of matching grows with pattern times text."""
+MOST_COUNTS = 64
+"""Counts that a connection keeps."""
 MAX_PAGES = 65_536
 """Most pages of a world's database, of 4 KiB each."""
-MOST_ROWS = 1_000_000
-MOST_BYTES = 256_000_000
-"""Most memory for the rows of one statement, in bytes."""
-
 _INTERRUPTED = "interrupted"
 _TOO_MUCH = "the query takes too long, or too much memory"
-# Rows per fetch; fewer than that need no measuring.
-_FEW = 100
-# Bytes that CPython takes for a tuple and for a small object in it, about.
-_ROW_COST, _CELL_COST = 120, 60
 
 
 class Mode(IntEnum):
@@ -75,7 +67,7 @@ class _Guard(RunningStatement):
     it holds the GIL, which the callback needs: a deadlock.
     """
 
-    __slots__ = ("left", "lock", "mode", "moment", "steps")
+    __slots__ = ("counts", "left", "lock", "mode", "moment", "steps", "told")
 
     def __init__(self, connection: sqlite3.Connection, steps: int, longest: float) -> None:
         super().__init__(connection, longest=longest)
@@ -83,14 +75,18 @@ class _Guard(RunningStatement):
         self.mode = Mode.READ
         self.moment = ""
         self.left = self.steps = steps
+        # How often a statement asked for the time, and the counts since anything was written or undone.
+        self.told = 0
+        self.counts: dict[str, int] = {}
 
     def now(self) -> str:
         """Return the virtual time, as SQL sees it."""
+        self.told += 1
         return self.moment
 
     def begins_with(self, length: int) -> Callable[[], str]:
         """Return a function that returns the first `length` characters of the present time."""
-        return lambda: self.moment[:length]
+        return lambda: self.now()[:length]
 
     def count(self) -> int:
         """Count a step. Return True, which interrupts the statement, once all steps are used up."""
@@ -196,7 +192,26 @@ class Database:
 
     def fetch(self, sql: str, parameters: Values = (), *, mode: Mode = Mode.READ) -> list[Row]:
         """Return the rows of one statement."""
-        return self._carried_out(sql, parameters, mode, _all)
+        return self._carried_out(sql, parameters, mode, all_rows)
+
+    def count(self, sql: str, parameters: Mapping[str, JsonValue]) -> int:
+        """Return how many rows a SELECT gives, for a database that has no other writers.
+
+        A count is kept until something is written or undone: whoever turns the pages of a list asks for the same one each time.
+        """
+        guard = self._guard
+        with guard.lock:
+            key = f"{sql}\n{sorted(parameters.items())!r}"
+            known = guard.counts.get(key)
+            if known is None:
+                told = guard.told
+                row = self.first(f"select count(*) from ({sql})", parameters)
+                known = 0 if row is None else int(row[0])
+                if guard.told == told:
+                    guard.counts[key] = known
+                if len(guard.counts) > MOST_COUNTS:
+                    del guard.counts[next(iter(guard.counts))]
+            return known
 
     def columns(self, sql: str, parameters: Values = ()) -> list[str]:
         """Return the column names of a SELECT without running it."""
@@ -246,6 +261,8 @@ class Database:
             finally:
                 # Even again: the watchdog reads an odd number as a running statement.
                 guard.number += 1
+                if mode is not Mode.READ:
+                    guard.counts.clear()
             self._declare_json_tables()
             return self._carried_out(sql, parameters, mode, take)
 
@@ -348,6 +365,7 @@ class _Savepoint:
         if self._connection.in_transaction:
             self._mark(f"rollback to {self._name}")
             self._mark(f"release {self._name}")
+        self._guard.counts.clear()
 
     def _mark(self, sql: str) -> None:
         # Not through `_carried_out`: it takes no time that would need watching, and the lock is already held.
@@ -361,31 +379,7 @@ def _names(cursor: sqlite3.Cursor) -> list[str]:
 
 
 def _described(cursor: sqlite3.Cursor) -> tuple[list[str], list[Row]]:
-    return _names(cursor), _all(cursor)
-
-
-def _all(cursor: sqlite3.Cursor) -> list[Row]:
-    """Return all rows. Raises sqlite3.OperationalError for more than are allowed."""
-    found = cursor.fetchmany(_FEW)
-    if len(found) < _FEW:
-        # The usual case costs nothing: the size of so few rows is bounded by MAX_LENGTH.
-        return found
-    size, more = 0, found
-    while more:
-        size += _size(more)
-        if len(found) > MOST_ROWS:
-            raise sqlite3.OperationalError(f"more than {MOST_ROWS:,} rows")
-        if size > MOST_BYTES:
-            raise sqlite3.OperationalError(f"rows of more than {MOST_BYTES // 1_000_000} MB")
-        more = cursor.fetchmany(_FEW)
-        found.extend(more)
-    return found
-
-
-def _size(rows: list[Row]) -> int:
-    """Return the estimated memory of some rows as Python objects, in bytes."""
-    # Encoding as JSON is the fastest way to add up the lengths of all texts. Bytes count with their repr.
-    return len(orjson.dumps(rows, default=repr)) + len(rows) * (_ROW_COST + _CELL_COST * len(rows[0]))
+    return _names(cursor), all_rows(cursor)
 
 
 def is_interruption(error: sqlite3.Error) -> bool:

@@ -14,7 +14,8 @@ from simtrain.contracts.handler import ToolError
 from simtrain.files.templates import Text
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.service.database import Database, Row
+from simtrain.worlds.service.database import Database
+from simtrain.worlds.service.row_limits import Row
 from simtrain.worlds.service.spec import ReadSpec
 
 # Strings, quoted names and comments are matched first, so that a colon or question mark inside them is no parameter.
@@ -35,6 +36,10 @@ def parameters_in(sql: str) -> set[str]:
     return {match[1] for match in found if match[1]}
 
 
+# Only the statements of worlds come here, not those of agents.
+_parameters_in = lru_cache(maxsize=1024)(parameters_in)
+
+
 def check_parameters(sql: str, known: set[str]) -> None:
     """Raise an InputError for a statement that names an unknown parameter."""
     for name in sorted(parameters_in(sql)):
@@ -45,13 +50,14 @@ def check_parameters(sql: str, known: set[str]) -> None:
 class Query:
     """One SELECT and the shape of its result: `one` object, a list of `rows`, or one scalar `value`; `page` rows at a time."""
 
-    __slots__ = ("_converters", "_optional", "_plain", "missing", "page", "shape", "sql")
+    __slots__ = ("_converters", "_optional", "_plain", "_unpaged", "missing", "page", "shape", "sql")
 
     def __init__(self, sql: str, *, shape: str = "rows", missing: str | None = None, page: int | None = None) -> None:
         self.shape = shape
         self.page = page
         self.missing = Text(missing) if missing else None
         stripped = sql.strip().rstrip(";")
+        self._unpaged = stripped
         self.sql = f"{stripped}\nlimit :_limit offset :_offset" if page else stripped
         self._converters: list[tuple[str, Callable[[JsonValue], JsonValue] | None]] = []
         self._optional: frozenset[str] = frozenset()
@@ -92,6 +98,11 @@ class Query:
             convert = self._converters[0][1]
             return row[0] if convert is None else convert(row[0])
         return dict(zip(self._plain, row, strict=True)) if self._plain else self._shown(row)
+
+    def total(self, database: Database, values: Mapping[str, JsonValue]) -> int:
+        """Return how many rows a paged list has on all its pages."""
+        named = _parameters_in(self._unpaged)
+        return database.count(self._unpaged, {name: values[name] for name in named if name in values})
 
     def _shown(self, row: Row) -> JsonObject:
         """Return a row as an object, without optional keys that are null."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,22 @@ def test_a_conflict_in_a_bulk_edit_changes_nothing(agent: Agent) -> None:
     agent.click("getByRole('checkbox', { name: 'Take 1' })")
     reply = agent.ask("click", target="getByRole('button', { name: 'Return' })")
     assert reply.provenance.rule == "return_idle" and "- HTTP status: 409 Conflict" in reply.text
+
+
+def test_refs_stay_with_their_elements_when_one_before_them_leaves_the_page(agent: Agent) -> None:
+    agent.sign_in("ann", "one")
+    agent.ask("navigate", url="https://library.example/books/1")
+    agent.click("getByRole('button', { name: 'Lend' })")
+    agent.ask("handle_dialog", accept=True)
+    before = agent.page()
+    toast = re.search(r'- button "Dismiss" \[ref=(\w+)\]', before)
+    heading = re.search(r"- heading .*", before)
+    assert toast is not None and heading is not None and before.index(toast[0]) < before.index(heading[0])
+    agent.click(toast[1])
+    after = agent.page()
+    assert "Dismiss" not in after and heading[0] in after
+    assert f"Ref {toast[1]} not found" in agent.ask("click", target=toast[1]).text
+    assert "Ref f9e1 not found" in agent.ask("hover", target="f9e1").text
 
 
 def test_lists_turn_their_pages(agent: Agent) -> None:

@@ -38,11 +38,15 @@ def apply_styles(page: HtmlDocument, stylesheets: Sequence[Stylesheet]) -> list[
     for element in page.elements:
         attributes, parent = element.attributes, element.parent
         above = parent.style if parent is not None else None
-        matched = tuple(matches[element.position]) if element.position in matches else ()
-        own = attributes.get("style", "") if attributes else ""
-        if own:
-            passed_over.extend(read_style_attribute(own)[1])
-        key = (above, element.tag, matched, own, _TELLING.intersection(attributes) if attributes else None)
+        found = matches.get(element.position)
+        matched = tuple(found) if found is not None else ()
+        if attributes:
+            own = attributes.get("style", "")
+            if own:
+                passed_over.extend(read_style_attribute(own)[1])
+            key = (above, element.tag, matched, own, _TELLING.intersection(attributes))
+        else:
+            own, key = "", (above, element.tag, matched)
         style = shared.get(key)
         if style is None:
             style = _style(element, above, _won(rules, matched, own))
@@ -127,13 +131,12 @@ def _place(element: Element, parent: Element | None, style: Style) -> None:
         element.rendered = not gone
         element.hidden = gone
         return
-    element.rendered = parent.rendered and not gone and (parent.tag not in _FOLDING or not _folded(element, parent))
+    rendered = parent.rendered and not gone and (parent.tag not in _FOLDING or not _folded(element, parent))
     attributes = element.attributes
-    element.hidden = (
-        parent.hidden or gone or ("aria-hidden" in attributes and attributes["aria-hidden"].lower() == "true")
-    )
+    hidden = parent.hidden or gone or ("aria-hidden" in attributes and attributes["aria-hidden"].lower() == "true")
+    element.rendered, element.hidden = rendered, hidden
     if style.display != "contents" and element.tag not in _SPECIAL:
-        element.concealed = element.hidden or not (element.rendered and style.visible)
+        element.concealed = hidden or not (rendered and style.visible)
 
 
 # What else hides these is for whoever asks.

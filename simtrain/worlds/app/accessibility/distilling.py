@@ -1,6 +1,6 @@
 """What Playwright leaves out of a tree that is written for a model: empty wrappers, nameless pictures, names that repeat what they hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from simtrain.worlds.app.accessibility.document import words
 from simtrain.worlds.app.accessibility.names import single_spaced
@@ -27,19 +27,29 @@ class _Distiller:
         self._repeated: set[Node] = set()
 
     def children(self, children: list[Node | str], node: Node | None) -> list[Node | str]:
+        """What is left of the children of a node, with neighbouring texts as one; nothing where a text only repeats its name."""
         kept: list[Node | str] = []
+        text = ""
         if node is not None:
             self._above.append(node)
         for child in children:
             if isinstance(child, str):
-                kept.append(child)
+                text += child
                 continue
             self._enter(child)
-            child.children = self.children(child.children, child)
-            kept.extend(self._leave(child))
-        if node is not None:
-            self._above.pop()
-        return _merged(kept, node.shown_name if node is not None else "")
+            if child.children:
+                child.children = self.children(child.children, child)
+            for one in self._leave(child):
+                if text:
+                    _keep_text(text, kept)
+                    text = ""
+                kept.append(one)
+        if text:
+            _keep_text(text, kept)
+        if node is None:
+            return kept
+        self._above.pop()
+        return [] if len(kept) == 1 and kept[0] == node.shown_name else kept
 
     def _enter(self, node: Node) -> None:
         if not node.reachable:
@@ -50,13 +60,14 @@ class _Distiller:
         if node.role != "generic" or not all(isinstance(child, str) for child in node.children):
             self._repeated.discard(node)
 
-    def _leave(self, node: Node) -> list[Node | str]:
-        """What stands for a node whose children are done: itself, its children, or nothing."""
+    def _leave(self, node: Node) -> Sequence[Node | str]:
+        """What stands for a node whose children are done: itself, the nodes in it, or nothing."""
         if node.role == "img" and not node.shown_name and not node.children and not self._is_target(node):
-            return []
-        self._drop_repeated_name(node)
+            return ()
+        if node.named_by:
+            self._drop_repeated_name(node)
         if node.role != "generic":
-            return [node]
+            return (node,)
         _take_in_text(node)
         above = self._above[-1] if self._above else None
         if (
@@ -68,13 +79,13 @@ class _Distiller:
         ):
             if node.reachable:
                 self._repeated.add(node)
-            return []
+            return ()
         if not node.shown_name and _wraps_one(node) and (node.children or not self._is_target(node)):
             return node.children
-        return [node]
+        return (node,)
 
     def _drop_repeated_name(self, node: Node) -> None:
-        if not node.reachable or not node.named_by:
+        if not node.reachable:
             return
         if node.role not in _IDENTIFIED and self._repeated.isdisjoint(node.named_by):
             node.shown_name = ""
@@ -86,22 +97,10 @@ class _Distiller:
         return node.reachable and node.pointer and not any(above.reachable and above.pointer for above in self._above)
 
 
-def _merged(children: list[Node | str], name: str) -> list[Node | str]:
-    """The children with neighbouring texts as one; none where a text only repeats the name."""
-    merged: list[Node | str] = []
-    text = ""
-    for child in children:
-        if isinstance(child, str):
-            text += child
-            continue
-        if text:
-            if not text.isspace() and (single := single_spaced(text)):
-                merged.append(single)
-            text = ""
-        merged.append(child)
-    if text and not text.isspace() and (single := single_spaced(text)):
-        merged.append(single)
-    return [] if len(merged) == 1 and merged[0] == name else merged
+def _keep_text(text: str, kept: list[Node | str]) -> None:
+    """Add a text as it is written, unless it is nothing but white space."""
+    if not text.isspace() and (single := single_spaced(text)):
+        kept.append(single)
 
 
 def _wraps_one(node: Node) -> bool:

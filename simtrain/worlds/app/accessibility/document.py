@@ -84,6 +84,10 @@ class Element:
 
     # Filled in by `apply_styles`, before anyone else reads the page.
     style: Style
+    # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
+    rendered: bool
+    # Inside an element that is not displayed or has `aria-hidden`.
+    hidden: bool
 
     def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None, position: int) -> None:
         self.tag = tag
@@ -92,13 +96,10 @@ class Element:
         self.children: list[Element | str] = []
         self.position = position
         self.depth: int = 0 if parent is None else parent.depth + 1
-        # Not `display: none`, nor inside an element that is, nor in the closed part of a details element.
         # What `aria-disabled` says here or around it: `true`, `false`, or nothing.
-        stated = attributes.get("aria-disabled", "").lower() if attributes else ""
-        self.disabling: str = stated if stated in ("true", "false") else parent.disabling if parent is not None else ""
-        self.rendered = True
-        # Inside an element that is not displayed or has `aria-hidden`.
-        self.hidden = False
+        self.disabling: str = parent.disabling if parent is not None else ""
+        if "aria-disabled" in attributes and (stated := attributes["aria-disabled"].lower()) in ("true", "false"):
+            self.disabling = stated
         # Worked out when first asked for.
         self.area: bool | None = None
         self.concealed: bool | None = None
@@ -137,14 +138,12 @@ class Element:
 class HtmlDocument:
     """A parsed page."""
 
-    __slots__ = ("by_id", "by_memory", "elements", "labels", "nodes", "parser", "passed_on", "root")
+    __slots__ = ("by_id", "by_memory", "cells", "elements", "labels", "parser", "passed_on", "root")
 
     def __init__(self, html: str | LexborHTMLParser) -> None:
         """Read a page, or a document that is parsed already. A parser of HTML accepts any text."""
         self.parser = LexborHTMLParser(html) if isinstance(html, str) else html
         self.elements: list[Element] = []
-        # The parser's own node of each element, by position.
-        self.nodes: list[LexborNode] = []
         self.by_id: dict[str, Element] = {}
         # The parser's own key of a node, by which it names what a selector finds.
         self.by_memory: dict[int, Element] = {}
@@ -152,36 +151,38 @@ class HtmlDocument:
         if root is None:
             raise ValueError("the parser of HTML gave no tree")
         # Walked by children: asking each node for its parent takes as long as all else.
-        waiting = [(root.iter(include_text=True), self._add(root, None))]
+        waiting = [(root.iter(include_text=True), self._add(root, root.tag or "", None))]
         while waiting:
             children, parent = waiting[-1]
+            add_text = parent.children.append
             for node in children:
                 tag = node.tag
                 if tag == "-text":
                     if text := node.text_content:
-                        parent.children.append(text)
+                        add_text(text)
                 # A browser that runs scripts reads what is in a noscript element as text.
                 elif tag is not None and tag[0] not in "-!" and parent.tag != "noscript":
-                    waiting.append((node.iter(include_text=True), self._add(node, parent)))
+                    waiting.append((node.iter(include_text=True), self._add(node, tag, parent)))
                     break
             else:
                 waiting.pop()
         # By position, the role `none` or `presentation` that an element passes on to what belongs to it, or the empty text.
         self.passed_on: dict[int, str] = {}
+        # By the position of its row, the role of a cell that states none.
+        self.cells: dict[int, str] = {}
         self.root = self.elements[0]
         self.labels: dict[int, list[Element]] = {}
         self.find_labels()
 
-    def _add(self, node: LexborNode, parent: Element | None) -> Element:
+    def _add(self, node: LexborNode, tag: str, parent: Element | None) -> Element:
         while parent is not None and parent.depth >= DEEPEST:
             parent = parent.parent
         given = node.attributes
         attributes = cast(dict[str, str], given)
-        if None in given.values():
+        if given and None in given.values():
             attributes = {name: value or "" for name, value in given.items()}
-        element = Element(node.tag or "", attributes, parent, len(self.elements))
+        element = Element(tag, attributes, parent, len(self.elements))
         self.elements.append(element)
-        self.nodes.append(node)
         self.by_memory[node.mem_id] = element
         if parent is not None:
             parent.children.append(element)

@@ -24,6 +24,8 @@ _FROM_CONTENT_WITHIN = words(
     "presentation region row rowgroup section strong subscript superscript table term time"
 ) | {""}
 _RANGES = frozenset({"progressbar", "scrollbar", "slider", "spinbutton", "meter"})
+# Roles of what counts by its value within the name of something else.
+_EMBEDDED = _RANGES | {"combobox", "listbox", "menu", "searchbox", "textbox"}
 _WITH_PLACEHOLDER = frozenset({"text", "password", "number", "search", "tel", "email", "url"})
 
 _SPACES = re.compile("[ \t\n\v\f\r\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
@@ -41,8 +43,9 @@ def single_spaced(text: str) -> str:
 # Their names come from elsewhere than their content, or from elements of a certain kind within them.
 _NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
 _NOT_PLAIN = _NAMED_NATIVELY | UNRENDERED | {"button", "details"}
-_FLOWING = _FROM_CONTENT | _FROM_CONTENT_WITHIN
+_FLOWING = _FROM_CONTENT | _FROM_CONTENT_WITHIN | {None}
 NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
+_TELLING = NAMING | {"role"}
 _NOTHING: frozenset[Element] = frozenset()
 
 
@@ -60,10 +63,11 @@ class AccessibleNames:
 
     def name_of(self, element: Element) -> tuple[str, Set[Element]]:
         """The name, with single spaces, and the elements within and elsewhere whose text it has; the empty text where it has none."""
-        role = role_of(element, self.page) or ""
+        role = role_of(element, self.page)
         if role in _UNNAMED:
             return "", _NOTHING
-        if element.tag not in _NAMED_NATIVELY and NAMING.isdisjoint(element.attributes):
+        attributes = element.attributes
+        if element.tag not in _NAMED_NATIVELY and (not attributes or NAMING.isdisjoint(attributes)):
             if role not in _FROM_CONTENT or self.is_hidden(element):
                 return "", _NOTHING
             children = element.children
@@ -78,19 +82,18 @@ class AccessibleNames:
         return single_spaced(text), sources
 
     def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
-        """What `name_of` gives for an element that holds no more than one text, within another or not; None for any other."""
-        sources: Set[Element] = _NOTHING
-        if isinstance(child, str):
-            inner = child
-        else:
-            sources = {element}
-            plain = self._plain(child, DESCENDANT, set(), sources)
-            if plain is None:
-                return None
-            inner = _set_off(plain, child)
+        """What `name_of` gives for an element that holds one text, or one element that counts by what it holds; None for any other."""
         style = element.style
-        text = (style.before or "") + inner + (style.after or "")
-        return single_spaced(text), sources if text.strip() else _NOTHING
+        if isinstance(child, str):
+            return single_spaced((style.before or "") + child + (style.after or "")), _NOTHING
+        sources: set[Element] = set()
+        plain = self._plain(child, {element}, sources)
+        if plain is None:
+            return None
+        text = (style.before or "") + _set_off(plain, child) + (style.after or "")
+        if text.strip():
+            sources.add(element)
+        return single_spaced(text), sources
 
     def description_of(self, element: Element) -> str:
         """The description, from `aria-describedby`, `aria-description` or the title."""
@@ -139,7 +142,11 @@ class AccessibleNames:
             if name:
                 return name
         role = role_of(element, self.page) or ""
-        if (walk.target != "self") and (walk.in_label or walk.by_reference or walk.target == "descendant"):
+        if (
+            role in _EMBEDDED
+            and walk.target != "self"
+            and (walk.in_label or walk.by_reference or walk.target == "descendant")
+        ):
             embedded = self._embedded(element, role, walk, visited, sources, labelled_by)
             if embedded is not None:
                 return embedded
@@ -211,15 +218,12 @@ class AccessibleNames:
             if not chosen and tag == "input":
                 return self._from(element, value_of(element, self.state), sources)
             return " ".join(self.text(option, self._within(walk), visited, sources) for option in chosen)
-        if role in _RANGES:
-            visited.add(element)
-            attributes = element.attributes
-            text = attributes.get("aria-valuetext", attributes.get("aria-valuenow", attributes.get("value", "")))
-            return self._from(element, text, sources)
+        visited.add(element)
         if role == "menu":
-            visited.add(element)
             return ""
-        return None
+        attributes = element.attributes
+        text = attributes.get("aria-valuetext", attributes.get("aria-valuenow", attributes.get("value", "")))
+        return self._from(element, text, sources)
 
     def _chosen(self, element: Element, role: str) -> list[Element]:
         if element.tag == "select":
@@ -246,6 +250,8 @@ class AccessibleNames:
     ) -> str | None:
         """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
         tag = element.tag
+        if tag not in _NAMED_NATIVELY and tag != "button":
+            return None
         if tag == "input":
             return self._input(element, walk, visited, sources, labelled)
         if tag in ("button", "output", "textarea", "select", "meter", "progress"):
@@ -330,6 +336,7 @@ class AccessibleNames:
     def _content(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         """The text of what is in it; blocks are set off by spaces."""
         within = self._within(walk)
+        plainly = within is DESCENDANT
         parts: list[str] = [element.style.before or ""]
         folded = element.tag == "details" and "open" not in element.attributes and not walk.hidden
         for child in element.children:
@@ -337,7 +344,7 @@ class AccessibleNames:
                 if not folded:
                     parts.append(self.shown(child, element))
                 continue
-            text = self._plain(child, within, visited, sources)
+            text = self._plain(child, visited, sources) if plainly else None
             if text is None:
                 text = self.text(child, within, visited, sources)
             parts.append(_set_off(text, child))
@@ -349,29 +356,23 @@ class AccessibleNames:
         parts.append(element.style.after or "")
         return "".join(parts)
 
-    def _plain(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
-        """What `text` returns for an element that holds one text, or another such element, as most do; None for any other."""
-        children, attributes = element.children, element.attributes
-        if walk is not DESCENDANT or len(children) != 1 or element.tag in _NOT_PLAIN or element in visited:
+    def _plain(self, element: Element, visited: set[Element], sources: set[Element]) -> str | None:
+        """What `text` returns within a name for an element that counts by what it holds and nothing else; None for any other."""
+        attributes = element.attributes
+        if element.tag in _NOT_PLAIN or element in visited or (attributes and not _TELLING.isdisjoint(attributes)):
             return None
-        if attributes and ("role" in attributes or not NAMING.isdisjoint(attributes)):
-            return None
-        if (role_of(element, self.page) or "") not in _FLOWING:
+        role = element.role
+        if (role_of(element, self.page) if role == "" else role) not in _FLOWING:
             return None
         if self.is_hidden(element):
             visited.add(element)
             return ""
-        inner, style = children[0], element.style
-        if isinstance(inner, str):
-            text = self.shown(inner, element)
-        else:
-            within = self._plain(inner, walk, visited, sources)
-            if within is None:
-                return None
-            text = _set_off(within, inner)
         visited.add(element)
-        if style.before or style.after:
-            text = (style.before or "") + text + (style.after or "")
+        children, style = element.children, element.style
+        if len(children) == 1 and not style.before and not style.after and isinstance(children[0], str):
+            text = self.shown(children[0], element)
+        else:
+            text = self._content(element, DESCENDANT, visited, sources)
         if text and not text.isspace():
             sources.add(element)
         return text

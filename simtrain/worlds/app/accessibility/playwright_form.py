@@ -25,6 +25,8 @@ _QUOTED = re.compile(
 )
 # Short texts that begin with a letter and mean something else to YAML, in lower case.
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null", "infinity"})
+# What a text that needs quotes may begin with, beside letters and digits.
+_TELLING = frozenset("&*],?!>|@\"'#%[-+.~ ")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f-\x9f]')
 
@@ -115,14 +117,20 @@ def yaml_value(text: str) -> str:
 
 def _is_plain(text: str) -> bool:
     """Whether a text is seen to need no quotes at a glance: most do not."""
+    if not text or not text.isprintable():
+        return False
+    first = text[0]
+    if first.isalpha():
+        if len(text) <= 8 and text.lower() in _WORDS:
+            return False
+    elif first in _TELLING or (first.isdecimal() and " " not in text):
+        return False
+    # The only white space that is printable is the space.
     return (
-        text[:1].isalpha()
-        and text.isprintable()
-        and ":" not in text
-        and "#" not in text
+        ": " not in text
+        and " #" not in text
+        and text[-1] not in " :"
         and "{" not in text
         and "}" not in text
         and "`" not in text
-        and text[-1] != " "
-        and (len(text) > 8 or text.lower() not in _WORDS)
     )

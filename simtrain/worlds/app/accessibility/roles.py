@@ -117,6 +117,12 @@ def role_of(element: Element, page: HtmlDocument) -> str | None:
     if role == "":
         if "role" in element.attributes:
             role = _stated_role(element, page)
+        elif element.tag == "td" and element.parent is not None:
+            # What a row is in decides for all its cells.
+            place = element.parent.position
+            role = page.cells.get(place)
+            if role is None:
+                role = page.cells[place] = _emptied_above(element, page) or _data_cell(element, page)
         elif (role := role_by_tag(element, page)) is not None and element.tag in _INHERITS:
             role = _emptied_above(element, page) or role
         element.role = role
@@ -287,7 +293,7 @@ def _select(element: Element, page: HtmlDocument) -> str | None:
     return "listbox" if is_list_box(element) else "combobox"
 
 
-def _data_cell(element: Element, page: HtmlDocument) -> str | None:
+def _data_cell(element: Element, page: HtmlDocument) -> str:
     table = element.closest("table")
     if table is None or "role" not in table.attributes:
         return "cell"

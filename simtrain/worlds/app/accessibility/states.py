@@ -21,17 +21,20 @@ INVALID = words(
 LEVEL = frozenset({"heading", "listitem", "row", "treeitem"})
 SELECTED = frozenset({"gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"})
 
-_STATEFUL = CHECKED | DISABLED | EXPANDED | INVALID | LEVEL | SELECTED
+# Elements that have states without an attribute of ARIA, and the attributes by which any element has them.
+_BY_TAG = words("button details h1 h2 h3 h4 h5 h6 input optgroup option select textarea")
+_BY_ATTRIBUTE = words("aria-checked aria-expanded aria-hidden aria-invalid aria-level aria-pressed aria-selected")
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 
 def written_states(element: Element, role: str, page: HtmlDocument, state: FormState, *, focused: bool) -> str:
     """The states in square brackets, in Playwright's order and wording, each after a space."""
-    if role not in _STATEFUL and not focused and "aria-hidden" not in element.attributes:
+    attributes = element.attributes
+    stateless = not focused and element.tag not in _BY_TAG and element.disabling != "true"
+    if stateless and (not attributes or _BY_ATTRIBUTE.isdisjoint(attributes)):
         return ""
     parts: list[str] = []
-    attributes = element.attributes
     if role in CHECKED and (checked := checked_state(element, state)):
         parts.append(" [checked=mixed]" if checked == "mixed" else " [checked]")
     if role in DISABLED and is_disabled(element, role):

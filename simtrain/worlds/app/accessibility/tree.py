@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -38,7 +38,7 @@ class Node:
         "url",
     )
 
-    def __init__(self, element: Element, role: str, name: str, *, reachable: bool, active: bool) -> None:
+    def __init__(self, element: Element, role: str, name: str, reachable: bool, active: bool, states: str) -> None:
         self.element = element
         self.role = role
         self.name = name
@@ -48,12 +48,12 @@ class Node:
         self.reachable = reachable
         self.active = active
         self.pointer = element.style.pointer
-        self.states = ""
+        self.states = states
         self.url: str | None = None
         self.placeholder: str | None = None
         self.children: list[Node | str] = []
         # The nodes whose text its name repeats.
-        self.named_by: list[Node] = []
+        self.named_by: Sequence[Node] = ()
         self.ref = ""
 
 
@@ -120,7 +120,10 @@ class _Builder:
         if element in self._visited:
             return
         self._visited.add(element)
-        visible = not self._names.is_hidden(element) or (element.hidden and has_area(element))
+        concealed = element.concealed
+        if concealed is None:
+            concealed = self._names.is_hidden(element)
+        visible = not concealed or (element.hidden and has_area(element))
         node, sources = self._node(element) if visible else (None, _NO_SOURCES)
         if node is None:
             self._children(element, siblings, above, visible=visible)
@@ -130,9 +133,10 @@ class _Builder:
         siblings.append(node)
         self._read.append(node)
         self._children(element, node.children, node, visible=visible)
-        if node.role == "link" and "href" in element.attributes:
+        role = node.role
+        if role == "link" and "href" in element.attributes:
             node.url = _without_data(element.attributes["href"])
-        if node.role == "textbox" and (hint := element.attributes.get("placeholder")) is not None and hint != node.name:
+        if role == "textbox" and (hint := element.attributes.get("placeholder")) is not None and hint != node.name:
             node.placeholder = hint
         if node.reachable and sources:
             node.named_by = [
@@ -140,8 +144,8 @@ class _Builder:
             ]
 
     def _node(self, element: Element) -> tuple[Node | None, Set[Element]]:
-        role = role_of(element, self._page) or "generic"
-        if element.tag == "iframe":
+        role, tag = role_of(element, self._page) or "generic", element.tag
+        if tag == "iframe":
             role = "iframe"
         elif role in ("presentation", "none"):
             return None, _NO_SOURCES
@@ -149,32 +153,27 @@ class _Builder:
             children = element.children
             if len(children) == 1 and isinstance(children[0], str) and is_inline(element):
                 return None, _NO_SOURCES
-            nameless = element.tag != "summary" and NAMING.isdisjoint(element.attributes)
+            nameless = tag != "summary" and NAMING.isdisjoint(element.attributes)
         else:
             nameless = role == "iframe"
         name, sources = ("", _NO_SOURCES) if nameless else self._names.name_of(element)
         focused = element is self._focused
-        node = Node(element, role, name, reachable=element.style.events and has_area(element), active=focused)
-        node.states = written_states(element, role, self._page, self._state, focused=focused)
-        if element.tag in ("input", "textarea") and type_of(element) not in ("checkbox", "radio", "file"):
+        states = written_states(element, role, self._page, self._state, focused=focused)
+        node = Node(element, role, name, element.style.events and has_area(element), focused, states)
+        if tag in ("input", "textarea") and type_of(element) not in ("checkbox", "radio", "file"):
             node.children.append(value_of(element, self._state))
         return node, sources
 
     def _children(self, element: Element, into: list[Node | str], node: Node | None, *, visible: bool) -> None:
-        style = element.style
+        style, attributes, children = element.style, element.attributes, element.children
         block = style.display != "inline" or element.tag == "br"
         silent = (
             not visible
             or (node is not None and node.role == "textbox")
-            or (element.tag == "details" and "open" not in element.attributes)
+            or (element.tag == "details" and "open" not in attributes)
         )
-        children = element.children
-        if (
-            len(children) == 1
-            and style.before is None
-            and style.after is None
-            and "aria-owns" not in element.attributes
-        ):
+        owns = "aria-owns" in attributes
+        if len(children) == 1 and not owns and style.before is None and style.after is None:
             only = children[0]
             if isinstance(only, str):
                 text = "" if silent else only
@@ -190,8 +189,8 @@ class _Builder:
                     into.append(child)
             else:
                 self._visit(child, into, node)
-        if "aria-owns" in element.attributes:
-            for owned in self._page.referred(element.attributes["aria-owns"]):
+        if owns:
+            for owned in self._page.referred(attributes["aria-owns"]):
                 self._visit(owned, into, node)
         if style.after:
             into.append(style.after)

@@ -75,7 +75,7 @@ class Acting:
         self.browser.click(node, new_tab=new_tab)
 
     def _reach(self, seen: SeenPage, node: LexborNode) -> None:
-        cover = seen.document.css_first(f"[{OVERLAY}]")
+        cover = seen.page.parsed.css_first(f"[{OVERLAY}]")
         if cover is not None and closest_with(node, OVERLAY) is None:
             raise NotDone(f"{outline(cover)} {COVERED}")
 

@@ -1,6 +1,6 @@
 """A page as an agent sees it: its accessibility tree, and the way from what is named there back to the elements."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -10,23 +10,11 @@ from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
 from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree
 from simtrain.worlds.app.actions.fresh_pages import FreshPage, fresh_page
-from simtrain.worlds.app.browser.nodes import attribute, put, same, upwards
+from simtrain.worlds.app.browser.nodes import attribute, elements_of, put
 from simtrain.worlds.app.browser.page import OpenPage
 
 REF = "simtrain-ref"
 """The attribute of an element with its ref in the last snapshot, and the role and name that it had there."""
-
-
-def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
-    """Return the elements of a document in order; an element's place is its position in the tree."""
-    root = document.root
-    if root is None:
-        return []
-    found = [node for node in root.traverse() if (tag := node.tag) is not None and tag[0] not in "-!"]
-    if all(node.tag != "noscript" for node in found):
-        return found
-    # What is in a noscript element is no element for the tree.
-    return [node for node in found if all(above.tag != "noscript" for above in upwards(node) if not same(above, node))]
 
 
 class SeenPage:
@@ -34,9 +22,20 @@ class SeenPage:
 
     def __init__(self, page: OpenPage, stylesheets: Mapping[str, str]) -> None:
         self.page = page
-        self.document = page.document
         self._stylesheets = stylesheets
         self._written: str | None = None
+        self._given: Sequence[tuple[int, str]] | None = None
+        """What has each ref, from 1 on, of a page that has had no others."""
+
+    @property
+    def prefix(self) -> str:
+        """What refs begin with: nothing on the first page of a tab."""
+        return "" if self.page.serial <= 1 else f"f{self.page.serial - 1}"
+
+    @property
+    def document(self) -> LexborHTMLParser:
+        """The document of the page, with all marks."""
+        return self.page.document
 
     @cached_property
     def _fresh(self) -> FreshPage | None:
@@ -62,7 +61,7 @@ class SeenPage:
     @cached_property
     def elements(self) -> list[LexborNode]:
         """The elements of the page in document order."""
-        return elements_of(self.document)
+        return elements_of(self.page.parsed)
 
     @cached_property
     def _positions(self) -> dict[int, int]:
@@ -98,12 +97,16 @@ class SeenPage:
         if self._fresh is None:
             return write_nodes(self._built[0], refs)[0]
         if self.page.refs == 0:
-            refs.mark_all((self.elements[position], named) for position, named in self._fresh.given)
+            # Most pages are left before an element is added or removed, so that nobody looks for the marks.
+            self._given = self._fresh.given
+            self.page.refs = len(self._given)
+            self.page.mark_later(REF, _written_refs(self._given, refs.prefix))
         return self._fresh.snapshot(refs.prefix)
 
     def snapshot_of(self, node: LexborNode) -> str:
         """Return the part of the last snapshot that an element is the root of; the whole one for an element without a ref."""
         text = self.snapshot()
+        self.page.write_marks()
         ref = (attribute(node, REF) or "").partition(" ")[0]
         lines = text.split("\n")
         start = next((index for index, line in enumerate(lines) if f"[ref={ref}]" in line), None)
@@ -119,18 +122,28 @@ class SeenPage:
 
     def by_ref(self, ref: str) -> LexborNode | None:
         """Return the element that has a ref in the last snapshot."""
-        return self.document.css_first(f'[{REF}^="{ref} "]')
+        if self._given is None:
+            return self.document.css_first(f'[{REF}^="{ref} "]')
+        prefix, _, digits = ref.rpartition("e")
+        if prefix != self.prefix or not digits.isdecimal() or not 1 <= (number := int(digits)) <= len(self._given):
+            return None
+        return self.elements[self._given[number - 1][0]] if digits == str(number) else None
 
     def marked_with(self, name: str, value: str) -> LexborNode | None:
         """Return the element that has a mark of ours with this value."""
         return next((node for node in self.document.css(f"[{name}]") if attribute(node, name) == value), None)
 
 
+def _written_refs(given: Sequence[tuple[int, str]], prefix: str) -> Iterator[tuple[int, str]]:
+    for number, (position, named) in enumerate(given, 1):
+        yield position, f"{prefix}e{number} {named}"
+
+
 class _PageRefs(Refs):
     """Refs that stay with their elements, whatever is inserted before them."""
 
     def __init__(self, seen: SeenPage) -> None:
-        super().__init__("" if seen.page.serial <= 1 else f"f{seen.page.serial - 1}")
+        super().__init__(seen.prefix)
         self._seen = seen
 
     def give(self, node: Node) -> str:
@@ -141,15 +154,9 @@ class _PageRefs(Refs):
 
     def mark(self, element: LexborNode, named: str) -> str:
         """Give an element the next ref, and note its role and name."""
-        self.mark_all([(element, named)])
-        return f"{self.prefix}e{self._seen.page.refs}"
-
-    def mark_all(self, elements: Iterable[tuple[LexborNode, str]]) -> None:
-        """Give each element the next ref, and note its role and name."""
-        page, prefix = self._seen.page, self.prefix
-        number = page.refs
-        for element, named in elements:
-            number += 1
-            put(element, REF, f"{prefix}e{number} {named}")
-        page.refs = number
+        page = self._seen.page
+        page.refs += 1
+        ref = f"{self.prefix}e{page.refs}"
+        put(element, REF, f"{ref} {named}")
         page.marked()
+        return ref

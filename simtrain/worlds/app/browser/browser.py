@@ -195,7 +195,7 @@ class AppBrowser:
             tab.push(entry)
         tab.loads += 1
         tab.page = OpenPage(url, html, status=status, serial=tab.loads)
-        focused = tab.page.document.css_first("[autofocus]")
+        focused = tab.page.parsed.css_first("[autofocus]")
         if focused is not None:
             tab.page.focus(focused)
             tab.page.changed = False
@@ -231,20 +231,21 @@ class AppBrowser:
             self._clicked(node, new_tab=False)
 
     def _clicked(self, node: LexborNode, *, new_tab: bool) -> None:
-        document = self.page.document
+        gone = closest_with(node, "data-dismiss") is not None
+        # Only what is dismissed leaves the page; the other components change attributes.
+        document = self.page.document if gone else self.page.parsed
         self.page.touch()
         components.close_menus(document, node)
         holder = next((one for one in upwards(node) if one.tag in _ACTIVE), None)
         if holder is not None and is_disabled(holder):
             return
-        gone = closest_with(node, "data-dismiss") is not None
         components.clicked(document, node)
         if holder is not None and not gone:
             self._activate(holder, new_tab=new_tab)
 
     def _activate(self, node: LexborNode, *, new_tab: bool) -> None:
         """Do what an element does by itself when it is clicked."""
-        document = self.page.document
+        document = self.page.parsed
         kind = input_type(node)
         if node.tag in ("a", "area"):
             self._follow(node, new_tab=new_tab)
@@ -308,7 +309,7 @@ class AppBrowser:
 
     def submit(self, form: LexborNode, submitter: LexborNode | None) -> None:
         """Submit a form, unless one of its controls is invalid, which then gets the focus."""
-        page, document = self.page, self.page.document
+        page, document = self.page, self.page.parsed
         skips = has(form, "novalidate") or (submitter is not None and has(submitter, "formnovalidate"))
         invalid = None if skips else first_invalid(document, form)
         if invalid is not None:

@@ -57,6 +57,15 @@ def upwards(node: LexborNode) -> Iterator[LexborNode]:
         current = current.parent
 
 
+def elements_of(document: LexborHTMLParser) -> list[LexborNode]:
+    """Return the elements of a document in order; an element's place is its position in the tree."""
+    found = document.css("*")
+    if document.css_first("noscript") is None:
+        return found
+    # What is in a noscript element is no element for the tree.
+    return [node for node in found if all(above.tag != "noscript" for above in upwards(node) if not same(above, node))]
+
+
 def closest(node: LexborNode, *tags: str) -> LexborNode | None:
     """Return the element or the nearest ancestor with one of the tags."""
     return next((one for one in upwards(node) if one.tag in tags), None)

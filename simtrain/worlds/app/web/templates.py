@@ -49,13 +49,22 @@ class _Sandbox(ChargedSandbox):
     too_long: ClassVar[str] = f"a template may have at most {MOST_SOURCE} characters"
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        own = {"money": _money, "day": _day, "moment": _moment}
+        own = {"money": _money, "day": _day, "moment": _moment, "whole": _whole}
         super().__init__(
             _FILTERS, own, undefined=StrictUndefined, autoescape=_is_html, loader=DictLoader(sources), auto_reload=False
         )
         self.globals.clear()
         # Templates extend and import others by name, which would compile them again for every page.
         self.cache = create_cache(len(sources) + 1)
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        for loop in tree.find_all(nodes.For):
+            # Each turn gives one text instead of one for every value in it, which all would go through every block around it.
+            if next(loop.find_all((nodes.For, nodes.Block)), None) is None:
+                whole = nodes.Filter(None, "whole", [], [], None, None, lineno=loop.lineno)
+                loop.body = [nodes.FilterBlock(loop.body, whole, lineno=loop.lineno)]
+        return tree
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         # `order.items` means the column, not the method of dict.
@@ -74,6 +83,10 @@ class _Sandbox(ChargedSandbox):
 def _is_html(name: str | None) -> bool:
     # Downloads are plain text: in them nothing is markup.
     return name is None or name.endswith(".html")
+
+
+def _whole(text: str) -> str:
+    return text
 
 
 def _money(amount: float) -> str:

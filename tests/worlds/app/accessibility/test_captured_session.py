@@ -48,5 +48,5 @@ def test_the_refs_of_a_snapshot_lead_back_to_its_elements() -> None:
     tree = read_tree(site("index"))
     _, positions = write_snapshot(tree)
     assert tree.page.elements[positions["e5"]].attributes["name"] == "name"
-    assert tree.page.nodes[positions["e12"]].tag == "button"
+    assert tree.page.elements[positions["e12"]].tag == "button"
     assert "e9999" not in positions

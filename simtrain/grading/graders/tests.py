@@ -61,6 +61,10 @@ class Tests(Grader):
         if not self._due({**before, **self.hidden_tests(world, case)}):
             raise InputError("there is no test to run", remedy="name hidden tests, or another directory", place="tests")
 
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        code = [path for path in files_in(world, placed(self.directory, case)) if path.endswith(".py")]
+        return any(fits(path, self.unchanged) and not is_test_file(path) for path in code)
+
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         directory = placed(self.directory, trajectory.case)
         before, files = files_in(world.initial, directory), files_in(world.final, directory)

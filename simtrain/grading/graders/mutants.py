@@ -40,8 +40,10 @@ class Mutants(Grader):
     tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files with the agent's tests.")
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def require(self) -> None:
         require_sandbox(self.sandbox)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         if not self.made(world, case):
             raise InputError("the query yields no mutant", place="mutants")
 

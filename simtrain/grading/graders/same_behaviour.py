@@ -37,8 +37,10 @@ class SameBehaviour(Grader):
     program: str = Field(description="SELECT over the initial world: one row with the text of the program.")
     sandbox: str = Field("wasm", description="Where it runs.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def require(self) -> None:
         require_sandbox(self.sandbox)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         self.text(world, case)
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:

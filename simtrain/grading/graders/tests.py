@@ -52,8 +52,10 @@ class Tests(Grader):
     )
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def require(self) -> None:
         require_sandbox(self.sandbox)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         directory = placed(self.directory, case)
         before = files_in(world, directory)
         if not before:

@@ -37,7 +37,7 @@ class Grader(Plugin):
         """Raise InputError for knobs that cannot work: SQL that does not compile, a missing table."""
         return
 
-    def require(self) -> None:
+    def check_here(self) -> None:
         """Raise InputError where what it runs programs in does not work here. Not asked for episodes that nothing is run for."""
         return
 

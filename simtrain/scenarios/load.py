@@ -245,7 +245,7 @@ class _Assembler:
                 grader.check(world, case)
                 # Where a model makes up what programs print, nothing is run for the reward either.
                 if not world.left_to_models:
-                    grader.require()
+                    grader.check_here()
             except InputError as error:
                 raise self.document.error(
                     (*place, "with", *read_place(error.place)), error.problem, error.remedy

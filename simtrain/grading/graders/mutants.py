@@ -40,7 +40,7 @@ class Mutants(Grader):
     tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files with the agent's tests.")
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def require(self) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:

@@ -37,7 +37,7 @@ class SameBehaviour(Grader):
     program: str = Field(description="SELECT over the initial world: one row with the text of the program.")
     sandbox: str = Field("wasm", description="Where it runs.")
 
-    def require(self) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:

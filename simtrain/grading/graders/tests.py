@@ -52,7 +52,7 @@ class Tests(Grader):
     )
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def require(self) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
 
     def check(self, world: World, case: Mapping[str, JsonValue]) -> None:

@@ -198,9 +198,7 @@ def test_behaviour_and_written_tests_are_judged_in_the_folder_too(tmp_path: Path
 
 
 @pytest.mark.full
-def test_a_case_that_needs_simtrain_is_served_and_says_why(shop: Path, tmp_path: Path) -> None:
-    written = exported("swe/ledger_bugs", tmp_path)
-    assert (written.alone, written.because) == (False, "the grader `answer` needs what simtrain records")
+def test_the_world_of_a_repository_is_served_where_that_is_asked_for(shop: Path, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(shop.parents[1])
         written = exported("shop_bugs", tmp_path, served=True)

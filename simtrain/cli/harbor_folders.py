@@ -43,5 +43,8 @@ def export_folders(names: list[str], out: Path, knobs: JsonObject, *, as_json: b
         print_json([{**asdict(folder), "folder": str(folder.folder)} for folder in written])
         return
     for folder in written:
-        print(f"{folder.folder}: {folder.calls} calls earn {folder.solution:g}, none earn {folder.nop:g}")
+        beside = f"; its world is served beside it: {folder.because}" if folder.because else ""
+        print(f"{folder.folder}: {folder.calls} calls earn {folder.solution:g}, none earn {folder.nop:g}{beside}")
+    if all(folder.alone for folder in written):
+        print(f"play them: simtrain run {out} --agent oracle")
     print(f"play them: harbor run -p {out} -a oracle --env simtrain.integrations.harbor:Environment")

@@ -37,6 +37,14 @@ class Grader(Plugin):
         """Raise InputError for knobs that cannot work: SQL that does not compile, a missing table."""
         return
 
+    def check_here(self) -> None:
+        """Raise InputError where what it runs programs in does not work here. Not asked for episodes that nothing is run for."""
+        return
+
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        """Return whether it earns nothing where a file of code on the machine is another one at the end, whoever changed it."""
+        return False
+
     async def ready(self) -> None:
         """Check once, before any episode, that what the grader needs can be reached. Raises InputError."""
         return

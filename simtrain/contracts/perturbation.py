@@ -187,6 +187,8 @@ class Traits:
     """Whether it also fires on a shell (`bash` of a machine world), in the words of one."""
     page: bool = False
     """Whether it also fires on the pages of an app, acted on with the tools of a browser."""
+    rewrites_code: bool = False
+    """Whether it changes files of code on a machine: refused in a scenario with a grader that lets none change."""
     attacks: bool = False
     """Whether it plants instructions for an agent to follow: drills then also use the grader `attack` in its arms."""
     conflicts: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -16,7 +16,7 @@ from simtrain.curricula.ledger import as_line, read_line
 from simtrain.files.file_model import FileModel
 from simtrain.files.jsonl import LineWriter, whole_lines
 from simtrain.files.yaml_files import read_document
-from simtrain.scenarios.arms import armed, bundles
+from simtrain.scenarios.arms import armed, bundles, unfit
 from simtrain.values.arm import Arm
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject
@@ -244,7 +244,8 @@ class StagedRun:
     def _armed(self, scenario: Scenario, progress: float) -> Scenario:
         chance = self._spec.probability.at(progress)
         packs, severity = tuple(self._spec.packs), self._severity(progress)
-        labels = tuple(item.label for bundle in bundles(scenario, packs, severity) for item in bundle.armed.values())
+        found = [item for bundle in bundles(scenario, packs, severity) for item in bundle.armed.values()]
+        labels = tuple(item.label for item in found if unfit(item, scenario) is None)
         name = f"progress {progress:.3f}"
         return armed(
             scenario,

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from simtrain.contracts.perturbation import Armed
 from simtrain.contracts.scenario import Scenario, conflict
-from simtrain.scenarios.arms import Bundle, armed, bundles, offered_tools, primed, reachable_tools
+from simtrain.scenarios.arms import Bundle, armed, bundles, idle_because, offered_tools, primed
 from simtrain.scenarios.load import check_armed
 from simtrain.values.arm import CLEAN, PRIMED, Arm
 from simtrain.values.errors import InputError
@@ -60,19 +60,16 @@ def plan_drill(
                 for item in bundle.armed.values():
                     check_armed(item, scenario.source.build())
             for name, items in _groups(found, kinds):
+                reasons = {item.label: idle_because(item, scenario, offered) for item in items}
                 arm = Arm(
                     name if severity is None else f"{name}@{severity:g}",
                     tuple(packs),
                     # What can reach no tool of the scenario would count as unfired in every episode.
-                    tuple(item.label for item in items if reachable_tools(item, offered)),
+                    tuple(label for label, reason in reasons.items() if reason is None),
                     severity,
                     cases,
                 )
-                idle += [
-                    Idle(scenario.name, arm.name, f"{item.label} matches none of its tools")
-                    for item in items
-                    if item.label not in arm.labels
-                ]
+                idle += [Idle(scenario.name, arm.name, reason) for reason in reasons.values() if reason is not None]
                 if arm.labels:
                     _refuse_conflicts(scenario, arm, found)
                     played.append(armed(scenario, arm))

@@ -23,13 +23,13 @@ class MisleadingComment(Catalogued):
     """A comment above a function says what is not so: that it is generated, unused, replaced, or proven right.
 
     Source: SWE agents' trajectories, studies of outdated comments. An agent should hold what comments say against the code, the tests
-    and the files that they name, and repair what is wrong. It fires when a function of a module is read, and changes that file: leave
-    it out of scenarios in which no code may change at all.
+    and the files that they name, and repair what is wrong. It fires when a function of a module is read, and changes that file:
+    scenarios with a grader that lets no code change refuse it, and drills leave it out there.
     """
 
     traits: ClassVar[Traits] = Traits(
-        side="state", layer="D", recoverable_by=("cross-check",), needs_world=True, shell=True
-    )
+        side="state", layer="D", recoverable_by=("cross-check",), needs_world=True, shell=True, rewrites_code=True,
+    )  # fmt: skip
 
     def reaches(self, tool: ToolSpec) -> bool:
         """True for a shell and for the tool of coding agents that reads files."""

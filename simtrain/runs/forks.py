@@ -11,7 +11,7 @@ from simtrain.contracts.scenario import Episode, Fork, Scenario, conflict
 from simtrain.contracts.tool_globs import matches
 from simtrain.contracts.trajectory import Forked, Step, Trajectory, Turn
 from simtrain.perturbations.attacks.grading import with_attacks
-from simtrain.scenarios.arms import bundles, offered_tools, reachable_tools
+from simtrain.scenarios.arms import bundles, offered_tools, reachable_tools, unfit
 from simtrain.scenarios.load import check_armed
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import derive
@@ -132,10 +132,13 @@ def _reaching(scenario: Scenario, options: ForkOptions) -> tuple[str, ...]:
     offered = offered_tools(scenario)
     found = bundles(scenario, options.packs, options.severity)
     # A perturbation that reaches no tool would change the digest and nothing else.
-    labels = [item.label for bundle in found for item in bundle.armed.values() if reachable_tools(item, offered)]
-    if not labels:
+    reaching = [item for bundle in found for item in bundle.armed.values() if reachable_tools(item, offered)]
+    if not reaching:
         raise InputError(f"nothing of {', '.join(options.packs)} matches a tool of {scenario.name}")
-    return tuple(labels)
+    reasons = {item.label: unfit(item, scenario) for item in reaching}
+    if all(reasons.values()):
+        raise InputError(f"nothing of {', '.join(options.packs)} fits {scenario.name}: {next(iter(reasons.values()))}")
+    return tuple(label for label, reason in reasons.items() if reason is None)
 
 
 def _check_step(scenario: Scenario, trajectory: Trajectory, step: int) -> None:

@@ -11,8 +11,9 @@ from simtrain.contracts.scenario import Answering, PackSpec, Scenario
 from simtrain.contracts.tool_globs import matches
 from simtrain.files.yaml_files import read_document
 from simtrain.perturbations.attacks.grading import with_attacks
+from simtrain.scenarios.cases import first_case
 from simtrain.scenarios.find import find
-from simtrain.scenarios.load import arm_pack
+from simtrain.scenarios.load import arm_pack, code_kept
 from simtrain.values.arm import Arm
 from simtrain.values.types import JsonValue, ToolSpec, canonical
 
@@ -79,6 +80,20 @@ def armed(scenario: Scenario, arm: Arm) -> Scenario:
 def offered_tools(scenario: Scenario) -> tuple[ToolSpec, ...]:
     """Return the tools of its world that a scenario offers."""
     return tuple(tool for tool in scenario.source.build().tools if matches(tool.name, tuple(scenario.spec.tools)))
+
+
+def idle_because(item: Armed, scenario: Scenario, offered: Sequence[ToolSpec]) -> str | None:
+    """Return why a perturbation is left out of a scenario: it reaches no tool, or a grader forbids what it does; None if it fits."""
+    return unfit(item, scenario) if reachable_tools(item, offered) else f"{item.label} matches none of its tools"
+
+
+def unfit(item: Armed, scenario: Scenario) -> str | None:
+    """Return why a perturbation does what a grader of a scenario forbids to everybody; None if it does not."""
+    if not item.perturbation.traits.rewrites_code:
+        return None
+    world = scenario.source.build(scenario.variants[0][1])
+    case = first_case(scenario.spec.cases, world, scenario.document)
+    return code_kept(item, scenario.grading, world, case)
 
 
 def reachable_tools(item: Armed, offered: Sequence[ToolSpec]) -> list[str]:

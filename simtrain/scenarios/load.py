@@ -119,6 +119,10 @@ class _Assembler:
             if plan is not None:
                 PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
         grading = self._grading(set_up(world, self.spec, case, self.document), case)
+        for item in perturbations:
+            reason = code_kept(item, grading, world, case)
+            if reason is not None:
+                raise self.document.error(("perturbations",), reason, "leave it out of this scenario")
         files = [found for item in answering if (found := item.world_model.sources()) is not None]
         asked = question_file(self.spec.cases, self.document)
         tasks = task_file(self.spec.cases, self.document)
@@ -238,8 +242,10 @@ class _Assembler:
             place: Place = (*inner, index)
             grader = self._plugin("graders", use, place, Grader)
             try:
+                grader.check(world, case)
+                # Where a model makes up what programs print, nothing is run for the reward either.
                 if not world.left_to_models:
-                    grader.check(world, case)
+                    grader.check_here()
             except InputError as error:
                 raise self.document.error(
                     (*place, "with", *read_place(error.place)), error.problem, error.remedy
@@ -259,6 +265,14 @@ class _Assembler:
                 raise self.document.error(
                     (key,), f"the label {label!r} appears twice", "give one of them another name with `as`"
                 )
+
+
+def code_kept(item: Armed, grading: Sequence[Grading], world: World, case: JsonObject) -> str | None:
+    """Return why a perturbation does not go with the graders: it rewrites code, and one of them lets none change; None if it does."""
+    if not item.perturbation.traits.rewrites_code:
+        return None
+    strict = next((one.label for one in grading if one.grader.keeps_code(world, case)), None)
+    return strict and f"{item.label} changes files of code, and the grader {strict} lets none change"
 
 
 def check_armed(item: Armed, world: World) -> None:

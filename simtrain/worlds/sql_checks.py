@@ -89,6 +89,10 @@ class AllowedChanges:
             else:
                 check_table(world, table, place=here)
 
+    def allows(self, table: str, column: str) -> bool:
+        """Return whether a column of rows that stay may be another one."""
+        return table in self.tables or (table, column) in self.columns
+
     def outside(self, changes: Changes) -> str | None:
         """Return the first change that is not allowed, in a few words; None if all are."""
         for table, rows in changes.items():

@@ -27,6 +27,8 @@ CASES = {
     "shop_site/buy_with_voucher": "app",
     "terminal/private_files_frozen": "machine",
     "fiction/kestrel_lookups": "search",
+    # A folder of its own, without a world beside it.
+    "swe/rota_bugs": "machine",
 }
 """A scenario of each kind of world."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from broken_repositories import SHOP, written
+from broken_repositories import shop_family
 
 from simtrain import load_scenario, rollout
 from simtrain.agents.select import build_agent
@@ -22,12 +22,10 @@ from simtrain.scenarios.beginning import world_of
 from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.repository_tasks import tasks_of
 from simtrain.values.errors import InputError
-from simtrain.worlds.bugs.family_files import family_files
 from simtrain.worlds.bugs.plans import edits, literal, shortcuts
 from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.repositories.commits import past_of
 from simtrain.worlds.repositories.history import committed_trees, history_of
-from simtrain.worlds.repositories.patches import patch_between
 from tests.support.sandboxes import opened
 
 REPOSITORIES = ("confit", "inkwell", "rota", "sieve", "trellis")
@@ -52,30 +50,6 @@ def _checked_out(world: World, directory: str, place: Path) -> Path:
 
 def _git(place: Path, *words: str) -> str:
     return subprocess.run(["git", "-C", str(place), *words], check=True, capture_output=True, text=True).stdout
-
-
-def _rename(text: str) -> str:
-    return text.replace("return cents + cents * RATES[kind] // 100", "return cents + cents * RATES[kind] // 10")
-
-
-def shop_family(place: Path) -> Path:
-    """Write a family of one task over the small shop below a folder; return its scenario."""
-    broken = {**SHOP, "shop/prices.py": _rename(SHOP["shop/prices.py"])}
-    tests = {
-        **broken,
-        "tests/test_hidden.py": "from shop.prices import with_tax\n\n\ndef test_tax():\n    assert with_tax(100) == 119\n",
-    }
-    task = BugTask(
-        id="tax", repository="kiosk", operator="wrong_number", function="shop/prices.py::with_tax", report="Too much tax {{ x }}.",
-        failing=["tests/test_hidden.py::test_tax"], hidden=["tests/test_hidden.py::test_tax"],
-        setup=patch_between(SHOP, broken), fix=patch_between(broken, SHOP), tests=patch_between(broken, tests),
-    )  # fmt: skip
-    source = written(place / "source" / "kiosk", SHOP)
-    files = family_files(source, [task], family="shop_bugs", test_files=["tests/test_prices.py"], only=())
-    for path, content in files.items():
-        (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    return place / "scenarios" / "shop_bugs.yaml"
 
 
 @pytest.mark.slow

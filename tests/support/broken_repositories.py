@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from simtrain.worlds.bugs.family_files import family_files
 from simtrain.worlds.bugs.task import BugTask
+from simtrain.worlds.repositories.patches import patch_between
 
 SHOP = {
     "README.md": "# shop\n",
@@ -171,3 +173,27 @@ def prove(task: BugTask, folder: Path) -> None:
     after = native_outcomes(folder)
     assert set(after) == set(before)
     assert set(after.values()) == {"PASSED"}
+
+
+def _rename(text: str) -> str:
+    return text.replace("return cents + cents * RATES[kind] // 100", "return cents + cents * RATES[kind] // 10")
+
+
+def shop_family(place: Path) -> Path:
+    """Write a family of one task over the small shop below a folder; return its scenario."""
+    broken = {**SHOP, "shop/prices.py": _rename(SHOP["shop/prices.py"])}
+    tests = {
+        **broken,
+        "tests/test_hidden.py": "from shop.prices import with_tax\n\n\ndef test_tax():\n    assert with_tax(100) == 119\n",
+    }
+    task = BugTask(
+        id="tax", repository="kiosk", operator="wrong_number", function="shop/prices.py::with_tax", report="Too much tax {{ x }}.",
+        failing=["tests/test_hidden.py::test_tax"], hidden=["tests/test_hidden.py::test_tax"],
+        setup=patch_between(SHOP, broken), fix=patch_between(broken, SHOP), tests=patch_between(broken, tests),
+    )  # fmt: skip
+    source = written(place / "source" / "kiosk", SHOP)
+    files = family_files(source, [task], family="shop_bugs", test_files=["tests/test_prices.py"], only=())
+    for path, content in files.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return place / "scenarios" / "shop_bugs.yaml"

@@ -55,10 +55,13 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(python_sandbox, "_backend", refuse)
 
 
-def _scenario(folder: Path, url: str, programs: str = "[python3, pytest]", *, without: str = "") -> Scenario:
+def _scenario(
+    folder: Path, url: str, programs: str = "[python3, pytest]", *, without: str = "", rubric: str = ""
+) -> Scenario:
     (folder / "shed.yaml").write_text(WORLD)
     path = folder / "made_up.yaml"
-    path.write_text(SCENARIO.format(world=folder / "shed.yaml", url=url, programs=programs).replace(without, ""))
+    text = SCENARIO.format(world=folder / "shed.yaml", url=url, programs=programs).replace(without, "")
+    path.write_text(text.partition("rubric:")[0] + f"rubric: [{rubric}]\n" if rubric else text)
     return load_scenario(str(path))
 
 
@@ -87,6 +90,27 @@ async def test_python_is_left_to_a_model_that_speaks_for_it(tmp_path: Path) -> N
         _scenario(tmp_path, "http://localhost:1", "[python3]")
     assert "no world model speaks for 'pytest'" in str(told.value)
     assert "programs: [python3, pytest]" in str(told.value)
+
+
+@pytest.mark.usefixtures("no_sandbox")
+@pytest.mark.parametrize(
+    ("rubric", "told"),
+    [
+        (
+            "{use: tests, with: {directory: /home/nobody}}",
+            "rubric[0].with.directory: there is no file below /home/nobody",
+        ),
+        (
+            "{use: tests, with: {directory: /home/ann/sums, hidden: select 1}}",
+            "rubric[0].with.hidden: hidden tests need",
+        ),
+        ("{use: final_state, with: {expect: [select nothing]}}", "rubric[0].with.expect[0]: the SQL fails"),
+    ],
+)
+def test_the_rubric_is_checked_all_the_same(rubric: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        _scenario(tmp_path, "http://localhost:1", rubric=rubric)
+    assert told in str(caught.value)
 
 
 async def test_without_it_the_sandbox_runs_python_or_the_scenario_is_refused(

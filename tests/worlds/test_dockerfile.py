@@ -58,12 +58,22 @@ def test_modes_links_variables_folder_and_user_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "line", ["pip install pytest", "python3 -m pip install  --no-cache-dir pytest==9.2.0 packaging>=24"]
+)
+def test_pytest_is_there_without_being_installed(tmp_path: Path, line: str) -> None:
+    assert image(tmp_path, f"FROM python:3.14\nRUN {line}\n").packages[0] == "pytest"
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         (
             "FROM python:3\nRUN make\n",
             r"Dockerfile:2: RUN is not interpreted without Docker; bring what it makes with COPY",
         ),
+        ("FROM python:3\nRUN pip install flask\n", "Dockerfile:2: RUN is not interpreted"),
+        ("FROM debian:12\nRUN pip install pytest\n", "Dockerfile:2: RUN is not interpreted"),
+        ("FROM python:3\nRUN pip install pytest && make\n", "Dockerfile:2: RUN is not interpreted"),
         ("FROM python:3\n\n# x\nEXPOSE 80\n", "Dockerfile:4: EXPOSE is not interpreted"),
         ("FROM python:3\nFROM debian\n", "Dockerfile:2: a second FROM"),
         ("COPY a.txt /\n", "Dockerfile:1: COPY comes before FROM"),

@@ -33,6 +33,9 @@ class Abstention(Grader):
         if self._allowed is not None:
             self._allowed.check(world, place="changes_only")
 
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        return self._allowed is not None and not self._allowed.allows("files", "content")
+
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         due = "abstained" if self.expect else "answered"
         if trajectory.stop.reason != due:

@@ -64,6 +64,9 @@ class FinalState(Grader):
             for column in try_columns(world, sql, case, place=place):
                 check_column(world, table, column, place=place)
 
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        return "files" in self.changes or (self._allowed is not None and not self._allowed.allows("files", "content"))
+
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         problem = self._problem(world, trajectory.case)
         return score(1.0) if problem is None else score(0.0, reason=problem)

@@ -43,6 +43,9 @@ class Forbidden(Grader):
             check_table(world, table, place=f"tables[{index}]")
         check_globs(world, self.tools, place="tools")
 
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        return "files" in self.tables
+
     async def decline(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         return await self.grade(trajectory, world)
 

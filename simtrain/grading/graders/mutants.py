@@ -9,7 +9,8 @@ from pydantic import Field
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.checkout import STEERING, files_in, fits, placed, run_tests, test_functions
+from simtrain.grading.checkout import files_in, placed, run_tests
+from simtrain.grading.trees import STEERING, fits, remarked, test_functions, written_tests
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.python_sandbox import require_sandbox
@@ -39,29 +40,30 @@ class Mutants(Grader):
     tests: tuple[str, ...] = Field(("tests/*",), description="Globs of the files with the agent's tests.")
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
-        if not self._made(world, case):
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        if not self.made(world, case):
             raise InputError("the query yields no mutant", place="mutants")
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         directory = placed(self.directory, trajectory.case)
         before, files = files_in(world.initial, directory), files_in(world.final, directory)
-        written = {path: content for path, content in files.items() if fits(path, self.tests) and path.endswith(".py")}
-        changed = sorted(path for path, content in written.items() if before.get(path) != content)
+        written = written_tests(files, before, self.tests)
+        changed = list(written)
         if not changed:
             return score(0.0, reason="no test was written")
         tested = {**before, **{path: written[path] for path in changed if not fits(path, STEERING)}}
-        mutants = self._made(world.initial, trajectory.case)
-        # A test that looks at the text of the code, and not at what it does, fails on this.
-        remarked = {path: before[path] + b"\n# As it was.\n" for made in mutants.values() for path in made}
+        mutants = self.made(world.initial, trajectory.case)
+        code = remarked(before, [path for made in mutants.values() for path in made])
         try:
             new = [test for path in changed for test in test_functions(path, written[path])]
-        except InputError as error:
+        except ValueError as error:
             return score(0.0, reason=str(error))
         if not new:
             return score(0.0, reason="no test was written")
-        run = await asyncio.to_thread(run_tests, {**tested, **remarked}, sandbox=self.sandbox, only=changed)
+        run = await asyncio.to_thread(run_tests, {**tested, **code}, sandbox=self.sandbox, only=changed)
         if not run.whole or run.failed or set(run.outcomes.values()) != {"passed"}:
             lost = next(iter(run.failed or run.broken), "the run")
             return score(0.0, reason=f"{lost} does not pass on the code as it is")
@@ -72,7 +74,7 @@ class Mutants(Grader):
             (alive if found.whole and not found.failed else killed).append(name)
         return score(len(killed) / (len(killed) + len(alive)), killed=killed, alive=alive)
 
-    def _made(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, dict[str, bytes]]:
+    def made(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, dict[str, bytes]]:
         """Return the changed file of each mutant. Raises InputError for one whose code is not there."""
         before = files_in(world, placed(self.directory, case))
         made: dict[str, dict[str, bytes]] = {}

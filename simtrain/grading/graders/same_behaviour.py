@@ -37,12 +37,14 @@ class SameBehaviour(Grader):
     program: str = Field(description="SELECT over the initial world: one row with the text of the program.")
     sandbox: str = Field("wasm", description="Where it runs.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
-        self._text(world, case)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+        self.text(world, case)
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
-        text = self._text(world.initial, trajectory.case)
+        text = self.text(world.initial, trajectory.case)
         before, after = [
             await asyncio.to_thread(
                 run_script, files_in(each, placed(self.directory, trajectory.case)), text, sandbox=self.sandbox
@@ -55,7 +57,8 @@ class SameBehaviour(Grader):
         first = next(((one, other) for one, other in pairs if one != other), (before[-200:], after[-200:]))
         return score(0.0, reason=f"before it printed {first[0][:200]!r}, and now {first[1][:200]!r}")
 
-    def _text(self, world: World, case: Mapping[str, JsonValue]) -> str:
+    def text(self, world: World, case: Mapping[str, JsonValue]) -> str:
+        """Return the program of a case. Raises InputError unless the query gives one."""
         rows = world.query(self.program, case)
         if len(rows) != 1 or len(rows[0]) != 1:
             raise InputError("the query must give one row with one column", place="program")

@@ -9,17 +9,14 @@ from pydantic import Field
 from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
-from simtrain.grading.checkout import (
+from simtrain.grading.checkout import files_in, not_passed, placed, run_tests
+from simtrain.grading.trees import (
     STEERING,
     differing,
-    files_in,
     fits,
     is_test_file,
-    not_passed,
-    placed,
     put_back,
-    run_tests,
-    test_functions,
+    tests_due,
     without_shadows,
 )
 from simtrain.values.errors import InputError
@@ -55,14 +52,20 @@ class Tests(Grader):
     )
     sandbox: str = Field("wasm", description="Where the tests run.")
 
-    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
+    def check_here(self) -> None:
         require_sandbox(self.sandbox)
+
+    def check(self, world: World, case: Mapping[str, JsonValue]) -> None:
         directory = placed(self.directory, case)
         before = files_in(world, directory)
         if not before:
             raise InputError(f"there is no file below {directory}", place="directory")
-        if not self._due(before, self._hidden(world, case)):
+        if not self._due({**before, **self.hidden_tests(world, case)}):
             raise InputError("there is no test to run", remedy="name hidden tests, or another directory", place="tests")
+
+    def keeps_code(self, world: World, case: Mapping[str, JsonValue]) -> bool:
+        code = [path for path in files_in(world, placed(self.directory, case)) if path.endswith(".py")]
+        return any(fits(path, self.unchanged) and not is_test_file(path) for path in code)
 
     async def grade(self, trajectory: Trajectory, world: FinishedWorld) -> Reward:
         directory = placed(self.directory, trajectory.case)
@@ -70,9 +73,9 @@ class Tests(Grader):
         changed = differing(files, before, self.unchanged)
         if changed:
             return score(0.0, reason=f"{changed[0]} was changed, and may not be")
-        hidden = self._hidden(world.initial, trajectory.case)
-        passed_over = self._passed_over(world.initial, trajectory.case)
-        due = [test for test in self._due(before, hidden) if test not in passed_over]
+        hidden = self.hidden_tests(world.initial, trajectory.case)
+        passed_over = self.passed_over(world.initial, trajectory.case)
+        due = [test for test in self._due({**before, **hidden}) if test not in passed_over]
         tree = {**put_back(without_shadows(files, before), before, (*self.tests, *STEERING)), **hidden}
         named = sorted(path for path in tree if is_test_file(path) and fits(path, self.only)) if self.only else None
         run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox, only=named)
@@ -90,7 +93,8 @@ class Tests(Grader):
         changed = differing(files, before, self.unchanged)
         return score(0.0, reason=f"{changed[0]} was changed, and may not be") if changed else score(1.0)
 
-    def _hidden(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, bytes]:
+    def hidden_tests(self, world: World, case: Mapping[str, JsonValue]) -> dict[str, bytes]:
+        """Return the hidden tests of a case by their paths in the repository. Raises InputError for a query of another form."""
         if self.hidden is None:
             return {}
         rows = world.query(self.hidden, case)
@@ -98,12 +102,12 @@ class Tests(Grader):
             raise InputError("hidden tests need the columns `path` and `content`", place="hidden")
         return {str(row["path"]): str(row["content"]).encode() for row in rows}
 
-    def _passed_over(self, world: World, case: Mapping[str, JsonValue]) -> set[str]:
+    def passed_over(self, world: World, case: Mapping[str, JsonValue]) -> set[str]:
+        """Return the tests of the repository that do not count in a case."""
         return {str(next(iter(row.values()))) for row in world.query(self.fails, case)} if self.fails else set()
 
-    def _due(self, before: Mapping[str, bytes], hidden: Mapping[str, bytes]) -> list[str]:
-        files = {**before, **hidden}
-        return [test for path in sorted(files) if self._counts(path) for test in test_functions(path, files[path])]
-
-    def _counts(self, path: str) -> bool:
-        return is_test_file(path) and (not self.only or fits(path, self.only))
+    def _due(self, files: Mapping[str, bytes]) -> list[str]:
+        try:
+            return tests_due(files, self.only)
+        except ValueError as error:
+            raise InputError(str(error), place="tests") from None

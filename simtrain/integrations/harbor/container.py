@@ -21,9 +21,11 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject
 from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 from simtrain.worlds.sandbox.dockerfile import ContainerImage
+from simtrain.worlds.sandbox.packages import copy_packages
 from simtrain.worlds.sandbox.scratch import Scratch
 
 _PYTHON = "/opt/python"
+_PACKAGES = "/opt/packages"
 _BOOT = "/run/simtrain"
 _FOLDERS = (
     "/tmp",
@@ -97,6 +99,8 @@ class Container:
         (place / "in").mkdir()
         (place / "out").mkdir()
         await asyncio.to_thread(self._lay_out, place)
+        if self._image.packages:
+            await asyncio.to_thread(copy_packages, place / "packages")
         shutil.copy(inside.__file__, place / "inside.py")
         self._process = await asyncio.create_subprocess_exec(
             *self._line(place),
@@ -134,6 +138,7 @@ class Container:
             "PATH": f"{_PYTHON}/bin:/usr/local/bin:/usr/bin:/bin",
             "LD_LIBRARY_PATH": f"{_PYTHON}/lib",
             "HOME": "/root",
+            **({"PYTHONPATH": _PACKAGES} if self._image.packages else {}),
         }
         request: JsonObject = {
             "id": number,
@@ -239,6 +244,8 @@ class Container:
             elif folder.is_dir():
                 line += ["--ro-bind", str(folder), str(folder)]
         line += ["--ro-bind", sys.base_prefix, _PYTHON, "--ro-bind", str(place / "inside.py"), f"{_BOOT}/inside.py"]
+        if self._image.packages:
+            line += ["--ro-bind", str(place / "packages"), _PACKAGES]
         line += ["--ro-bind", str(place / "in"), f"{_BOOT}/in", "--bind", str(place / "out"), f"{_BOOT}/out"]
         for port, socket in self._reach.items():
             line += ["--bind", str(socket), f"{_BOOT}/{port}.sock"]

@@ -1,5 +1,7 @@
 """A case of a scenario as a Harbor folder: the world as an MCP server beside the agent's container, the reward from its graders.
 
+Cases about repositories need no server where nothing but their tests is asked for (`repository_case.py`).
+
 The layout is that of Harbor 0.26 (harbor/models/task): task.toml of schema 1.4, instruction.md, environment/, tests/, solution/.
 """
 
@@ -17,6 +19,7 @@ from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.files.file_model import FileModel
 from simtrain.files.whole_folder import whole_folder
+from simtrain.integrations.harbor.repository_case import NeedsWorld, RepositoryCase, is_of_repository, repository_case
 from simtrain.integrations.harbor.scripts import grade, play
 from simtrain.integrations.harbor.sidecar import CONTROL_PORT, PORT, SERVICE, TOKEN, SidecarEpisode
 from simtrain.mcp.serve.wire_tools import wire_tools
@@ -61,12 +64,17 @@ RUN pip install --no-cache-dir "{install}"
 
 @dataclass(frozen=True, slots=True)
 class HarborFolder:
-    """A folder that was written, and the rewards that the solution and an idle agent earn in the scenario itself."""
+    """A folder that was written, and the rewards that the solution and an idle agent earn in the scenario itself.
+
+    `alone` is True where nothing is served beside the container. Where a case about a repository needs that, `because` says why.
+    """
 
     folder: Path
     solution: float
     nop: float
     calls: int
+    alone: bool = False
+    because: str = ""
 
 
 class FolderOptions(FileModel):
@@ -74,6 +82,9 @@ class FolderOptions(FileModel):
 
     case: int | None = Field(default=None, ge=0, description="The number of the case; all cases without it.")
     seed: int = Field(default=0, description="The seed of the episode.")
+    served: bool = Field(
+        default=False, description="Whether the world of a case about a repository is served too, as other worlds are."
+    )
     install: str | None = Field(
         default=None,
         description="What pip installs there: a requirement, or the file of a wheel; simtrain in this version.",
@@ -96,18 +107,36 @@ async def write_harbor_folder(
     solved = await _solved(found)
     idle = await rollout(found, "nop")
     folder = out / _name(found)
-    served, source = _served(found, case, seed)
+    own = "" if options.served else _on_its_own(found, solved)
     with whole_folder(folder) as place:
-        _environment(found, place / "environment", served, options.install, source=source, out=out)
-        _tests(place / "tests", served)
-        _solution(place / "solution", found, solved)
-        url = f"http://{SERVICE}:{PORT}/mcp"
         # Of a scenario's own system prompt, which may tell the form of the answer; others get what this page says.
         prompt = "\n\n".join(part.strip() for part in (scenario.spec.system or "", solved.prompt) if part.strip())
-        text = INSTRUCTION.format(prompt=prompt, service=SERVICE, url=url, answer_file=ANSWER_FILE)
-        (place / "instruction.md").write_text(text)
-        (place / "task.toml").write_text(_task(found, solved, idle, url))
-    return HarborFolder(folder, solved.reward or 0.0, idle.reward or 0.0, len(solved.steps))
+        if isinstance(own, RepositoryCase):
+            own.write(place)
+            (place / "instruction.md").write_text(f"{prompt}\n")
+            (place / "task.toml").write_text(_task(found, solved, idle, seconds=own.seconds))
+        else:
+            served, source = _served(found, case, seed)
+            _environment(found, place / "environment", served, options.install, source=source, out=out)
+            _tests(place / "tests", served)
+            _solution(place / "solution", found, solved)
+            url = f"http://{SERVICE}:{PORT}/mcp"
+            text = INSTRUCTION.format(prompt=prompt, service=SERVICE, url=url, answer_file=ANSWER_FILE)
+            (place / "instruction.md").write_text(text)
+            (place / "task.toml").write_text(_task(found, solved, idle, url=url))
+    alone = isinstance(own, RepositoryCase)
+    because = "" if isinstance(own, RepositoryCase) else own
+    return HarborFolder(folder, solved.reward or 0.0, idle.reward or 0.0, len(solved.steps), alone, because)
+
+
+def _on_its_own(found: Episode, solved: Trajectory) -> RepositoryCase | str:
+    """Return a case about a repository that stands in a folder of its own, or why it does not; empty for any other case."""
+    if not is_of_repository(found):
+        return ""
+    try:
+        return repository_case(found, solved)
+    except NeedsWorld as reason:
+        return str(reason)
 
 
 async def _solved(found: Episode) -> Trajectory:
@@ -248,8 +277,8 @@ def _script(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def _task(found: Episode, solved: Trajectory, idle: Trajectory, url: str) -> str:
-    """Return the task.toml."""
+def _task(found: Episode, solved: Trajectory, idle: Trajectory, *, url: str | None = None, seconds: int = 120) -> str:
+    """Return the task.toml; `url` is that of the server of the world, `seconds` what the tests may take."""
     scenario = found.scenario
     description = scenario.spec.description.strip() or f"A case of {scenario.name}"
     turns = found.limits.turns
@@ -271,17 +300,15 @@ def _task(found: Episode, solved: Trajectory, idle: Trajectory, url: str) -> str
         f"nop_reward = {idle.reward or 0.0}",
         "",
         "[verifier]",
-        "timeout_sec = 120.0",
+        f"timeout_sec = {seconds:.1f}",
         "",
         "[agent]",
         "timeout_sec = 1800.0",
         "",
         "[environment]",
         "build_timeout_sec = 600.0",
-        "",
-        "[[environment.mcp_servers]]",
-        f"name = {json.dumps(SERVICE)}",
-        'transport = "streamable-http"',
-        f"url = {json.dumps(url)}",
     ]
+    if url is not None:
+        lines += ["", "[[environment.mcp_servers]]", f"name = {json.dumps(SERVICE)}"]
+        lines += ['transport = "streamable-http"', f"url = {json.dumps(url)}"]
     return "\n".join(lines) + "\n"

@@ -1,5 +1,7 @@
 """A Dockerfile read without Docker: FROM, COPY, WORKDIR, ENV and USER become files, folder, environment and user; the rest is refused.
 
+Of RUN only `pip install` of what the sandbox's Python has is taken: it is there already.
+
 The form is that of https://docs.docker.com/reference/dockerfile/ as of 2026.
 """
 
@@ -15,12 +17,14 @@ from simtrain.contracts.sandbox_runs import Entry, Folder
 from simtrain.files.file_bytes import file_text
 from simtrain.values.errors import InputError
 from simtrain.worlds.sandbox.host_folder import HostFolder
+from simtrain.worlds.sandbox.packages import PACKAGES
 
 BASES = ("python", "debian", "ubuntu")
 """Images in whose place this machine's own programs can stand."""
 _ELSEWHERE = "bring what it makes with COPY, or play the folder where Docker is"
 _VARIABLE = re.compile(r"\\\$|\$(?:\{(?P<braced>\w+)(?::(?P<sign>[-+])(?P<other>[^}]*))?\}|(?P<bare>\w+))")
 _QUOTED_DOLLAR = re.compile(r"'[^']*\$[^']*'")
+_INSTALL = re.compile(r"^(?:python3? -m )?pip3? install((?: --[a-z-]+)*)((?: [A-Za-z0-9_.-]+(?:[=~<>!]=?[0-9.*]+)?)+)$")
 _ENV_PAIR = re.compile(r"^\w+=")
 
 
@@ -33,6 +37,8 @@ class ContainerImage:
     environment: Mapping[str, str]
     directory: str
     user: str | None
+    packages: tuple[str, ...] = ()
+    """What pip installs into it, without versions: all of it packages of the sandbox."""
 
     @property
     def python(self) -> bool:
@@ -62,12 +68,16 @@ class _Reading:
         self._environment: dict[str, str] = {}
         self._directory = "/"
         self._user: str | None = None
+        self._packages: list[str] = []
         self._line = 1
 
     def image(self) -> ContainerImage:
         if self._base is None:
             raise self._error("there is no FROM", "begin with one, such as FROM python:3.12-slim")
-        return ContainerImage(self._base, self._gathered.entries, self._environment, self._directory, self._user)
+        packages = tuple(dict.fromkeys(self._packages))
+        return ContainerImage(
+            self._base, self._gathered.entries, self._environment, self._directory, self._user, packages
+        )
 
     def take(self, line: int, name: str, rest: str) -> None:
         """Carry out one instruction. Raises InputError."""
@@ -79,6 +89,8 @@ class _Reading:
             "ENV": self._set,
             "USER": self._become,
         }.get(name)
+        if name == "RUN" and self._base is not None and self._installs(rest):
+            return
         if carry_out is None:
             raise self._error(f"{name} is not interpreted without Docker", _ELSEWHERE)
         if self._base is None and name != "FROM":
@@ -106,6 +118,15 @@ class _Reading:
         if found["sign"] == "+":
             return found["other"] if value else ""
         return value or found["other"] or ""
+
+    def _installs(self, line: str) -> bool:
+        """Take a line that installs what the sandbox's Python has anyway; return whether it was one."""
+        found = _INSTALL.match(" ".join(line.split()))
+        names = [re.split("[=~<>!]", word)[0].lower() for word in found[2].split()] if found is not None else []
+        if not names or not {*names} <= {*PACKAGES} or self._base is None or _plain(self._base) != "python":
+            return False
+        self._packages += names
+        return True
 
     def _begin(self, words: list[str]) -> None:
         if self._base is not None:

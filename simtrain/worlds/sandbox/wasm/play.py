@@ -9,11 +9,21 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn, TypeGuard
 
-from simtrain.contracts.sandbox_runs import Ending, Entry, File, Folder, SandboxCommand, SandboxOutcome, SymbolicLink
+from simtrain.contracts.sandbox_runs import (
+    Ending,
+    Entry,
+    File,
+    Folder,
+    SandboxCommand,
+    SandboxLimits,
+    SandboxOutcome,
+    SymbolicLink,
+)
 from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.sandbox.scratch import Scratch, remove
 from simtrain.worlds.sandbox.wasm.component import Component
@@ -27,6 +37,7 @@ _LOOKS = 0.05
 _BROKEN_PIPE = -32
 _DESCRIPTORS = 512
 _NOBODY = 65_534
+_SHARE = 16
 
 
 class ComponentRun:
@@ -211,6 +222,12 @@ def _unlinked() -> int:
     return size
 
 
+def _has_room(root: str, limits: SandboxLimits) -> bool:
+    """Return whether all that a run may write leaves several times as much for others."""
+    free = os.statvfs(root)
+    return free.f_bavail * free.f_frsize > _SHARE * limits.scratch and free.f_favail > _SHARE * limits.files
+
+
 class Reported(ComponentRun):
     """A run that reports over a socket."""
 
@@ -228,8 +245,11 @@ class Reported(ComponentRun):
         os._exit(0)
 
 
-def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Component, root: str) -> NoReturn:
-    """Receive a command over a socket, run it, send the outcome, and end this process."""
+def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Component, roots: Sequence[str]) -> NoReturn:
+    """Receive a command over a socket, run it, send the outcome, and end this process.
+
+    The run's files lie in the first of some folders that has room for them, or in the last.
+    """
     place = None
     try:
         command = receive_command(line)
@@ -240,7 +260,7 @@ def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Compo
         resource.setrlimit(resource.RLIMIT_FSIZE, (limits.scratch, limits.scratch))
         resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        place = tempfile.mkdtemp(dir=root)
+        place = tempfile.mkdtemp(dir=next((root for root in roots[:-1] if _has_room(root, limits)), roots[-1]))
         os.chmod(place, 0o711)
         playing = Reported(line, engine, component, built, command, place)
         send_outcome(line, playing.play())

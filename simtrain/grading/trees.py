@@ -1,0 +1,110 @@
+"""What graders do with the files of a repository before its tests run over them, and which tests are due.
+
+The standard library alone: a Harbor folder that is written of a repository holds a copy of this file, so that both judge alike.
+"""
+
+import ast
+import sys
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+_CACHES = ("__pycache__/", ".git/", ".pytest_cache/")
+_OF_THE_RUN = sys.stdlib_module_names | {
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "packaging",
+    "pygments",
+    "reproducing",
+}
+STEERING = ("conftest.py", "**/conftest.py", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "sitecustomize.py")
+"""Files by which a test run can be steered. They are put back as they were before hidden tests run."""
+
+
+def is_cached(path: str) -> bool:
+    """Return whether a file belongs to a cache or to git, so that it is no part of the code."""
+    return any(f"/{path}".find(f"/{cache}") >= 0 for cache in _CACHES)
+
+
+def fits(path: str, globs: Sequence[str]) -> bool:
+    """Return whether a path fits one of some globs; `*` goes over slashes too."""
+    return any(fnmatchcase(path, glob) for glob in globs)
+
+
+def put_back(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Sequence[str]) -> dict[str, bytes]:
+    """Return files with those that fit some globs as they were before: new ones are left out."""
+    kept = {path: content for path, content in files.items() if not fits(path, globs)}
+    return {**kept, **{path: content for path, content in before.items() if fits(path, globs)}}
+
+
+def without_shadows(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return files without new ones at the top that hide a module of Python or of pytest from the run."""
+    return {
+        path: content
+        for path, content in files.items()
+        if path in before or path.partition("/")[0].removesuffix(".py") not in _OF_THE_RUN
+    }
+
+
+def differing(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Sequence[str]) -> list[str]:
+    """Return the files that were there before, fit some globs, and are gone or changed."""
+    return [path for path, content in before.items() if fits(path, globs) and files.get(path) != content]
+
+
+def written_tests(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Sequence[str]) -> dict[str, bytes]:
+    """Return the files of Python that fit some globs and are new or changed."""
+    return {
+        path: content
+        for path, content in sorted(files.items())
+        if fits(path, globs) and path.endswith(".py") and before.get(path) != content
+    }
+
+
+def remarked(files: Mapping[str, bytes], paths: Sequence[str]) -> dict[str, bytes]:
+    """Return some files with a remark at the end: tests that look at the text of the code, not at what it does, fail on them."""
+    return {path: files[path] + b"\n# As it was.\n" for path in paths}
+
+
+def test_functions(path: str, content: bytes) -> list[str]:
+    """Return the tests that a file defines, as `path::name` or `path::Class::name`, by its syntax alone.
+
+    Raises ValueError for a file that is no Python.
+    """
+    try:
+        tree = ast.parse(content)
+    except SyntaxError as error:
+        raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
+    found: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            found.append(f"{path}::{node.name}")
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            found += [
+                f"{path}::{node.name}::{each.name}"
+                for each in node.body
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name.startswith("test")
+            ]
+    return found
+
+
+def is_test_file(path: str) -> bool:
+    """Return whether pytest looks for tests in a file."""
+    name = path.rpartition("/")[2]
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def tests_due(files: Mapping[str, bytes], only: Sequence[str]) -> list[str]:
+    """Return the tests in some files that count: all, or those of the files that globs name. Raises ValueError."""
+    counted = [path for path in sorted(files) if is_test_file(path) and (not only or fits(path, only))]
+    return [test for path in counted for test in test_functions(path, files[path])]
+
+
+def lost_tests(outcomes: Mapping[str, str], due: Sequence[str]) -> list[str]:
+    """Return those of the tests that are due which did not run, or did not pass in all their cases."""
+    lost: list[str] = []
+    for test in due:
+        found = [outcome for name, outcome in outcomes.items() if name == test or name.startswith(f"{test}[")]
+        if not found or any(outcome != "passed" for outcome in found):
+            lost.append(test)
+    return lost

@@ -269,7 +269,7 @@ class _Assembler:
 
 def code_kept(item: Armed, grading: Sequence[Grading], world: World, case: JsonObject) -> str | None:
     """Return why a perturbation does not go with the graders: it rewrites code, and one of them lets none change; None if it does."""
-    if not item.perturbation.traits.rewrites_code:
+    if not item.perturbation.traits.rewrites_code or world.kind != "machine":
         return None
     strict = next((one.label for one in grading if one.grader.keeps_code(world, case)), None)
     return strict and f"{item.label} changes files of code, and the grader {strict} lets none change"

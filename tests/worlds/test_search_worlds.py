@@ -257,7 +257,7 @@ def test_sql_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_query_that_gives_rows_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simtrain.worlds.service.database.MOST_ROWS", 1000)
+    monkeypatch.setattr("simtrain.worlds.service.row_limits.MOST_ROWS", 1000)
     world = SearchSource.load(parse_document(UNIVERSE, Path("small_universe.yaml"))).build()
     endless = "with recursive t (n) as (select 1 union all select n + 1 from t) select n from t"
     assert len(world.query(f"{endless} limit 999")) == 999

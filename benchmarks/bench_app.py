@@ -214,6 +214,7 @@ async def beside_chromium(world: AppWorld, rounds: int) -> list[Figure]:
             before = cpu_of_children()
             for turn in range(TURNS):
                 await tab.get_by_role("link", name=PREVIOUS if turn % 2 else NEXT, exact=True).click()
+                await tab.wait_for_load_state()
                 await tab.locator("body").aria_snapshot(mode="ai")
             # What this process spends on serving and on the client is not counted.
             theirs = min(theirs, (cpu_of_children() - before) / (2 * TURNS))

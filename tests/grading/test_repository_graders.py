@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from broken_repositories import GREEN
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.trajectory import Reward, Trajectory
@@ -58,16 +59,6 @@ files:
 CODE, TEST = "/srv/sums/sums.py", "/srv/sums/tests/test_sums.py"
 BROKEN = "def total(prices):\n    return sum(prices[1:])\n"
 HIDDEN = "select path, content from hidden_tests"
-GREEN = """\
-import pytest
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    report.outcome = "passed"
-    return report
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -127,6 +127,18 @@ def test_count(cart):
 """,
 }
 
+GREEN = """\
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.outcome = "passed"
+    return report
+"""
+"""A conftest.py by which every test passes."""
+
 
 def written(folder: Path, files: dict[str, str]) -> Path:
     """Write files into a folder."""

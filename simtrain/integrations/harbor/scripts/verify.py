@@ -7,6 +7,7 @@
 import json
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -14,36 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simtrain.grading.trees import (
-        STEERING,
-        differing,
-        fits,
-        is_cached,
-        is_test_file,
-        lost_tests,
-        put_back,
-        remarked,
-        test_functions,
-        tests_due,
-        without_shadows,
-        written_tests,
-    )
+    from simtrain.grading import trees
 else:
     # The copy beside this file.
-    from trees import (
-        STEERING,
-        differing,
-        fits,
-        is_cached,
-        is_test_file,
-        lost_tests,
-        put_back,
-        remarked,
-        test_functions,
-        tests_due,
-        without_shadows,
-        written_tests,
-    )
+    import trees
 
 HERE = Path(__file__).parent
 LOGS = Path("/logs/verifier")
@@ -106,7 +81,7 @@ def files_of(top: Path) -> Files:
         for name in names:
             path = Path(folder, name)
             inner = path.relative_to(top).as_posix()
-            if path.is_file() and not path.is_symlink() and not is_cached(inner):
+            if path.is_file() and not path.is_symlink() and not trees.is_cached(inner):
                 found[inner] = path.read_bytes()
     return dict(sorted(found.items()))
 
@@ -140,19 +115,19 @@ def tested(run: Path) -> TestedTree:
     return TestedTree(tests, whole=code in (0, 1) and not broken)
 
 
-class Part:
+class Part(ABC):
     """One question about the files; `facts` are those of the export, `place` has what it needs beside them."""
 
     def __init__(self, facts: dict[str, Any], place: Path, before: Files, after: Files) -> None:
         self.facts, self.place, self.before, self.after = facts, place, before, after
 
+    @abstractmethod
     def runs(self) -> Iterator[tuple[str, TreeRun]]:
         """Yield what has to be run, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def value(self, work: Path, mark: str) -> tuple[float, str]:
         """Return the value, and a reason. The folder of a run is `work` / (`mark` + its name)."""
-        raise NotImplementedError
 
 
 class TestsPart(Part):
@@ -160,18 +135,20 @@ class TestsPart(Part):
 
     def runs(self) -> Iterator[tuple[str, TreeRun]]:
         only, hidden = self.facts["only"], files_of(self.place / "hidden")
-        kept = put_back(without_shadows(self.after, self.before), self.before, (*self.facts["tests"], *STEERING))
+        kept = trees.put_back(
+            trees.without_shadows(self.after, self.before), self.before, (*self.facts["tests"], *trees.STEERING)
+        )
         tree = {**kept, **hidden}
-        named = sorted(path for path in tree if is_test_file(path) and fits(path, only)) if only else []
+        named = sorted(path for path in tree if trees.is_test_file(path) and trees.fits(path, only)) if only else []
         yield "tests", TreeRun(tree, named)
 
     def value(self, work: Path, mark: str) -> tuple[float, str]:
-        changed = differing(self.after, self.before, self.facts["unchanged"])
+        changed = trees.differing(self.after, self.before, self.facts["unchanged"])
         if changed:
             return 0.0, f"{changed[0]} was changed, and may not be"
-        found = tests_due({**self.before, **files_of(self.place / "hidden")}, self.facts["only"])
+        found = trees.tests_due({**self.before, **files_of(self.place / "hidden")}, self.facts["only"])
         due = [test for test in found if test not in self.facts["passed_over"]]
-        lost = lost_tests(tested(work / f"{mark}tests").tests, due)
+        lost = trees.lost_tests(tested(work / f"{mark}tests").tests, due)
         return (
             (0.0, f"{len(lost)} of {len(due)} did not pass, such as {lost[0]}") if lost else (1.0, f"{len(due)} passed")
         )
@@ -201,10 +178,13 @@ class MutantsPart(Part):
     """The share of mutants that the agent's tests find; 0 if one fails on the code itself."""
 
     def runs(self) -> Iterator[tuple[str, TreeRun]]:
-        written = written_tests(self.after, self.before, self.facts["tests"])
-        tested = {**self.before, **{path: text for path, text in written.items() if not fits(path, STEERING)}}
+        written = trees.written_tests(self.after, self.before, self.facts["tests"])
+        tested = {
+            **self.before,
+            **{path: text for path, text in written.items() if not trees.fits(path, trees.STEERING)},
+        }
         mutants = [files_of(self.place / str(number)) for number, _ in enumerate(self.facts["mutants"])]
-        code = remarked(self.before, [path for made in mutants for path in made])
+        code = trees.remarked(self.before, [path for made in mutants for path in made])
         if not written:
             return
         yield "code", TreeRun({**tested, **code}, list(written))
@@ -212,9 +192,9 @@ class MutantsPart(Part):
             yield str(number), TreeRun({**tested, **made}, list(written))
 
     def value(self, work: Path, mark: str) -> tuple[float, str]:
-        written = written_tests(self.after, self.before, self.facts["tests"])
+        written = trees.written_tests(self.after, self.before, self.facts["tests"])
         try:
-            new = [test for path, text in written.items() for test in test_functions(path, text)]
+            new = [test for path, text in written.items() for test in trees.test_functions(path, text)]
         except ValueError as error:
             return 0.0, str(error)
         if not new:

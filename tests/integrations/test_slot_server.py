@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def engine(source: Path, **options: Any) -> Any:
     from simtrain.integrations.train.slot_engine import SlotEngine
 
-    return SlotEngine(str(source), **({"slots": 3, "context": 200, "dtype": "float32", "threads": 1} | options))
+    return SlotEngine.load(str(source), **({"slots": 3, "context": 200, "dtype": "float32", "threads": 1} | options))
 
 
 def alone(source: Path, prompt: list[int], count: int) -> list[int]:
@@ -62,11 +62,12 @@ def alone(source: Path, prompt: list[int], count: int) -> list[int]:
     return ids[0, len(prompt) :].tolist()
 
 
+@pytest.mark.parametrize("batched", [False, True], ids=["rows", "batch"])
 @pytest.mark.parametrize("kind", ["plain", "windowed"])
-def test_slots_write_what_the_model_writes_alone(folder: Path, kind: str) -> None:
+def test_slots_write_what_the_model_writes_alone(folder: Path, kind: str, batched: bool) -> None:
     from simtrain.integrations.train.slot_engine import Generation
 
-    found = engine(folder / kind)
+    found = engine(folder / kind, batched=batched)
     prompts = [
         found.tokenizer(TEXT[begin:end])["input_ids"] for begin, end in ((0, 30), (10, 100), (40, 45), (0, 90), (7, 60))
     ]
@@ -75,7 +76,8 @@ def test_slots_write_what_the_model_writes_alone(folder: Path, kind: str) -> Non
     while waiting or found.busy:
         # They come at different times, so that rows of all lengths stand beside one another.
         if waiting and found.free:
-            found.begin(waiting.pop(0))
+            # Two at once where there is room, of unequal lengths.
+            found.begin([waiting.pop(0) for _ in range(min(2, found.free, len(waiting)))])
         ended += found.step()
     assert {id(work) for work in ended} == {id(work) for work in works}
     for prompt, work in zip(prompts, works, strict=True):
@@ -90,7 +92,7 @@ def test_a_conversation_that_goes_on_reads_only_what_is_new(folder: Path) -> Non
     prompt = found.tokenizer(TEXT[:50])["input_ids"]
     for turn in range(4):
         work = Generation(prompt, 6)
-        found.begin(work)
+        found.begin([work])
         while found.busy:
             found.step()
         assert work.ids == alone(folder / "plain", prompt, 6)
@@ -98,7 +100,7 @@ def test_a_conversation_that_goes_on_reads_only_what_is_new(folder: Path) -> Non
         prompt = [*prompt, *work.ids, *found.tokenizer(f" and {turn} more")["input_ids"]]
     # Another beginning, with the rest in common, is read anew.
     other = Generation([prompt[1], *prompt[1:]], 6)
-    found.begin(other)
+    found.begin([other])
     while found.busy:
         found.step()
     assert (other.cached, other.ids) == (0, alone(folder / "plain", list(other.prompt), 6))
@@ -114,7 +116,7 @@ def test_samples_follow_the_models_chances_and_the_seed(folder: Path) -> None:
 
     def first(seed: int, **how: Any) -> tuple[int, float]:
         work = Generation(prompt, 1, temperature=2.0, seed=seed, **how)
-        found.begin(work)
+        found.begin([work])
         found.step()
         return work.ids[0], work.logprobs[0]
 
@@ -143,7 +145,7 @@ def test_bfloat16_is_close_to_float32(folder: Path) -> None:
     differences: list[float] = []
     for begin in range(0, 60, 6):
         work = Generation(found.tokenizer(TEXT[begin:])["input_ids"], 1)
-        found.begin(work)
+        found.begin([work])
         found.step()
         with torch.inference_mode():
             exact = model(torch.tensor([work.prompt])).logits[0, -1].log_softmax(-1)

@@ -212,11 +212,13 @@ def test_a_curriculum_deals_samples_and_goes_on_after_a_server_that_failed(blank
     assert report.data()["models"][-1]["episodes"] >= 2
 
 
-def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sampler", ["generate", "slots"])
+def test_grpo_takes_a_step_from_what_the_model_played(blank: Path, tmp_path: Path, sampler: str) -> None:
     fit = {"epochs": 8, "learning_rate": 1e-3, "batch": 2, "micro_batch": 2, "precision": "fp32"}
     early = {"method": "sft", "data": {"scenarios": [GATE], "cases": None}, "with": fit}
     steps = {"steps": 2, "prompts": 2, "samples": 4, "micro_batch": 8, "learning_rate": 1e-4, "precision": "fp32"}
     grpo = {"method": "grpo", "data": {"scenarios": [GATE], "cases": None}, "with": {**steps, "longest": 300}}
+    grpo["with"] |= {"sampler": sampler, "context": 1024}
     train(Recipe.model_validate(recipe(blank, stages=[early, grpo])), tmp_path)
     (curve,) = tmp_path.glob("models/grpo-*/curve.jsonl")
     lines = [json.loads(line) for line in curve.read_text().splitlines()]

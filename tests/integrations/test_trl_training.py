@@ -17,7 +17,7 @@ from training import QUIET, Taught, changed, need_trainers, weights
 
 from simtrain import Sessions
 from simtrain.integrations.trl import Rollouts, Sampled, environment_factory, episode_reward, task_dataset
-from simtrain.integrations.trl.sampling import trainer_sampler
+from simtrain.integrations.trl.sampling import sample
 from simtrain.values.errors import InputError
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
@@ -153,15 +153,14 @@ class FirstBatch:
     def __call__(self, prompts: Any, trainer: Any) -> Any:
         if self.out:
             return Rollouts(listing=self.listing)(prompts, trainer)
-        own = trainer_sampler(trainer)
 
-        def sample(sequences: Any, most: int) -> list[Sampled]:
-            found = own(sequences, most)
+        def watched(trainer: Any, sequences: Any, most: int) -> list[Sampled]:
+            found = sample(trainer, sequences, most)
             self.sampled += [one.ids for one in found]
             return found
 
         self.prompts = prompts
-        self.out = Rollouts(listing=self.listing, sampler=sample)(prompts, trainer)
+        self.out = Rollouts(listing=self.listing, sampling=watched)(prompts, trainer)
         self.scored = [
             scores(trainer, *ids) for ids in zip(self.out["prompt_ids"], self.out["completion_ids"], strict=True)
         ]

@@ -189,7 +189,11 @@ class Reinforce(FileModel):
     )
     precision: Literal["bf16", "fp32"] = "bf16"
     longest: int = Field(default=2048, ge=16, description="Tokens behind the prompt, replies of tools included.")
-    vllm: bool = Field(default=False, description="Sample with vLLM in the trainer's process.")
+    sampler: Literal["generate", "slots", "vllm"] = Field(
+        default="generate",
+        description="transformers' own `generate`, slots that keep what they have read, or vLLM in the trainer's process.",
+    )
+    context: int = Field(default=4096, ge=256, description="For `slots`: tokens of one episode, its prompt included.")
     checkpoint_every: int = Field(default=20, ge=1, description="Updates.")
 
     @model_validator(mode="after")

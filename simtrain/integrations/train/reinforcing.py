@@ -9,11 +9,13 @@ from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.integrations.train.fitting import everywhere
 from simtrain.integrations.train.models import SavedModel
 from simtrain.integrations.train.playing import scenarios_of
-from simtrain.integrations.train.recipe import ChatSpec, Grpo
+from simtrain.integrations.train.recipe import ChatSpec, Grpo, Reinforce
+from simtrain.integrations.train.slot_sampling import SlotSampling
 from simtrain.integrations.train.trained_model import trained_model
 from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.integrations.trl.rewards import episode_reward
 from simtrain.integrations.trl.rollouts import Rollouts
+from simtrain.integrations.trl.sampling import Sampling, sample
 from simtrain.integrations.trl.tasks import Row, task_prompt
 from simtrain.llm.chat_template import ChatTemplate
 from simtrain.runs.schedule import Deal, grown
@@ -30,6 +32,7 @@ def reinforce(
     """
     trl: Any = import_module("trl")
     tasks = _Tasks(scenarios_of(stage.data), worlds, seed)
+    sampling = _sampling(stage.with_)
 
     def make_trainer(model: Any, tokenizer: Any, checkpoints: Path) -> Any:
         tokenizer.chat_template = ChatTemplate.load(chat.template).source
@@ -39,10 +42,18 @@ def reinforce(
             args=_config(trl, checkpoints, stage, seed),
             train_dataset=tasks.dataset(),
             processing_class=tokenizer,
-            rollout_func=Rollouts(listing=chat.listing, find=tasks.episode),
+            rollout_func=Rollouts(
+                listing=chat.listing, sampling=sampling, max_tokens=chat.max_tokens, find=tasks.episode
+            ),
         )
 
     return trained_model(start, out, make_trainer, watch=watch)
+
+
+def _sampling(how: Reinforce) -> Sampling:
+    if how.sampler == "slots":
+        return SlotSampling(slots=how.prompts * how.samples, context=how.context).sample
+    return sample
 
 
 class _Tasks:
@@ -82,8 +93,8 @@ def _config(trl: Any, out: Path, stage: Grpo, seed: int) -> Any:
         max_completion_length=how.longest,
         temperature=how.temperature,
         beta=how.beta,
-        use_vllm=how.vllm,
-        **({"vllm_mode": "colocate"} if how.vllm else {}),
+        use_vllm=how.sampler == "vllm",
+        **({"vllm_mode": "colocate"} if how.sampler == "vllm" else {}),
         save_steps=how.checkpoint_every,
         **everywhere(how.precision, seed),
     )

@@ -1,17 +1,20 @@
 """Continue many conversations at once with a model of transformers: each in a slot that keeps the keys and values of what it has read.
 
 A conversation that goes on from an earlier turn reads only what is new. On a CPU with AMX or AVX-512 for bfloat16 this is faster than
-llama.cpp, since PyTorch's matrix products are.
+llama.cpp, since PyTorch's matrix products are. On a GPU all slots take a step together, recorded as a CUDA graph.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import takewhile
+from operator import eq
 from typing import Any, Literal
 
 from simtrain.integrations.train.models import load, quiet
-
-ATTENTION = "simtrain_slots"
+from simtrain.integrations.train.next_tokens import sampled
+from simtrain.integrations.train.slot_attention import BATCH, ROWS, Batch, Cache, Rows, register
+from simtrain.integrations.train.slot_graphs import StepGraphs
 
 
 @dataclass(eq=False)
@@ -46,33 +49,44 @@ class _Slot:
 
 
 class SlotEngine:
-    """A model with `slots` places for `context` tokens each. Call it from one thread."""
+    """A model with `slots` places for `context` tokens each. Call it from one thread.
 
-    def __init__(self, source: str, *, slots: int, context: int, dtype: str, threads: int) -> None:
-        """Load the model. Raises InputError where transformers cannot load it."""
-        torch: Any = import_module("torch")
-        torch.set_num_threads(threads)
-        self._torch = torch
-        model, self.tokenizer = load(source, dtype=dtype)
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model = model.to(self._device).eval()
-        if self._device == "cpu" and dtype == "bfloat16":
-            _pack(torch, self._model, slots)
-        _register(torch)
+    `batched` reads all rows in one product, as a GPU wants it; unless given, it is so on a GPU.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, slots: int, context: int, batched: bool | None = None) -> None:
+        """Take a model where it is, and make it its own: its attention becomes the one over slots."""
+        self._torch: Any = import_module("torch")
+        self.tokenizer = tokenizer
+        self.model = model.eval()
+        self._device = model.device
+        on_gpu = self._device.type == "cuda"
+        self._batched = on_gpu if batched is None else batched
+        register()
         with quiet():
-            self._model.set_attn_implementation(ATTENTION)
-        config = model.config
-        self.vocabulary = int(config.vocab_size)
-        self.context = min(context, int(config.max_position_embeddings))
-        heads = int(config.num_key_value_heads)
-        size = int(getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
-        shape = (int(config.num_hidden_layers), slots, heads, self.context, size)
-        self._keys = torch.zeros(shape, dtype=model.dtype, device=self._device)
-        self._values = torch.zeros(shape, dtype=model.dtype, device=self._device)
+            model.set_attn_implementation(BATCH if self._batched else ROWS)
+        self.vocabulary = int(model.config.vocab_size)
+        self.context = min(context, int(model.config.max_position_embeddings))
+        self._cache = Cache.of(self._torch, model, slots, self.context)
+        self._graphs = StepGraphs(model, self._cache) if on_gpu and self._batched else None
         self._slots = [_Slot(index) for index in range(slots)]
         self._clock = 0
-        ends: Any = getattr(model.generation_config, "eos_token_id", None) or self.tokenizer.eos_token_id
-        self._ends: frozenset[int] = frozenset((ends,) if isinstance(ends, int) else ends)
+        ends: Any = getattr(model.generation_config, "eos_token_id", None) or tokenizer.eos_token_id
+        self.ends: frozenset[int] = frozenset((ends,) if isinstance(ends, int) else ends)
+
+    @classmethod
+    def load(
+        cls, source: str, *, slots: int, context: int, dtype: str, threads: int, batched: bool | None = None
+    ) -> "SlotEngine":
+        """Return the engine of a model in a folder, on the GPU if there is one. Raises InputError where it cannot be loaded."""
+        torch: Any = import_module("torch")
+        torch.set_num_threads(threads)
+        model, tokenizer = load(source, dtype=dtype)
+        if torch.cuda.is_available():
+            model = model.to("cuda")
+        elif dtype == "bfloat16" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            _pack(torch, model, slots)
+        return cls(model, tokenizer, slots=slots, context=context, batched=batched)
 
     @property
     def free(self) -> int:
@@ -84,8 +98,23 @@ class SlotEngine:
         """Return whether any slot generates."""
         return any(slot.work is not None for slot in self._slots)
 
-    def begin(self, work: Generation) -> None:
-        """Read a prompt in the free slot that holds the longest beginning of it, and sample the first token. One has to be free."""
+    def forget(self) -> None:
+        """Hold nothing of what was read: the weights have changed. No slot may be generating."""
+        for slot in self._slots:
+            slot.held = []
+
+    def begin(self, works: Sequence[Generation]) -> None:
+        """Read prompts, each in the free slot that holds the longest beginning of it, and sample their first tokens.
+
+        There have to be as many free slots.
+        """
+        slots = [self._slot_for(work) for work in works]
+        new = [list(work.prompt[work.cached :]) for work in works]
+        for some in [range(len(works))] if self._batched else [[number] for number in range(len(works))]:
+            logits = self._read([slots[at] for at in some], [new[at] for at in some], [works[at].cached for at in some])
+            self._take([slots[at] for at in some], logits)
+
+    def _slot_for(self, work: Generation) -> _Slot:
         self._clock += 1
         slot = max(
             (one for one in self._slots if one.work is None),
@@ -93,23 +122,24 @@ class SlotEngine:
         )
         # The last token is always read: what follows it is wanted.
         work.cached = min(_common(slot.held, work.prompt), len(work.prompt) - 1)
-        slot.work, slot.used = work, self._clock
+        slot.work, slot.used, slot.held = work, self._clock, list(work.prompt)
         if work.temperature > 0 and work.seed is not None:
             work.random = self._torch.Generator(device=self._device).manual_seed(work.seed % 2**63)
-        new = list(work.prompt[work.cached :])
-        logits = self._read([slot], [new], [work.cached])
-        slot.held = list(work.prompt)
-        self._take(slot, logits[0])
+        return slot
 
     def step(self) -> list[Generation]:
         """Sample the next token in every slot that generates; return what has come to its end."""
         slots = [slot for slot in self._slots if slot.work is not None and not slot.work.finish]
         if slots:
-            last = [[slot.work.ids[-1]] for slot in slots if slot.work is not None]
-            logits = self._read(slots, last, [len(slot.held) for slot in slots])
-            for number, slot in enumerate(slots):
-                slot.held += last[number]
-                self._take(slot, logits[number])
+            last = [slot.work.ids[-1] for slot in slots if slot.work is not None]
+            begins = [len(slot.held) for slot in slots]
+            if self._graphs:
+                logits = self._graphs.step([slot.index for slot in slots], last, begins)
+            else:
+                logits = self._read(slots, [[token] for token in last], begins)
+            for slot, token in zip(slots, last, strict=True):
+                slot.held.append(token)
+            self._take(slots, logits)
         return self._ended()
 
     def _ended(self) -> list[Generation]:
@@ -121,14 +151,27 @@ class SlotEngine:
         return found
 
     def _read(self, slots: Sequence[_Slot], ids: Sequence[Sequence[int]], begins: Sequence[int]) -> Any:
-        """Read equally many tokens in each slot, and return the logits after the last."""
+        """Read tokens in each slot, and return the logits after the last. Row by row, they are equally many in each."""
         torch = self._torch
-        length = len(ids[0])
-        place = _Place(self._keys, self._values, [slot.index for slot in slots], list(begins), length)
-        positions = torch.tensor([[*range(begin, begin + length)] for begin in begins], device=self._device)
+        length = max(map(len, ids))
+        # Before a shorter row stands the position that no conversation reaches.
+        spare = self.context - 1
+        lacking = [length - len(row) for row in ids]
+        padded = [[0] * less + list(row) for less, row in zip(lacking, ids, strict=True)]
+        places = [
+            [spare] * less + [*range(begin, begin + len(row))]
+            for less, row, begin in zip(lacking, ids, begins, strict=True)
+        ]
+        positions = torch.tensor(places, device=self._device)
+        indices = [slot.index for slot in slots]
+        if self._batched:
+            reach = max(begin + len(row) for row, begin in zip(ids, begins, strict=True))
+            place = Batch(self._cache, torch.tensor(indices, device=self._device), positions, reach, every=False)
+        else:
+            place = Rows(self._cache, indices, list(begins), length)
         with torch.inference_mode():
-            found = self._model(
-                input_ids=torch.tensor(ids, device=self._device),
+            found = self.model(
+                input_ids=torch.tensor(padded, device=self._device),
                 position_ids=positions,
                 use_cache=False,
                 logits_to_keep=1,
@@ -136,58 +179,36 @@ class SlotEngine:
             )
         return found.logits[:, -1].float()
 
-    def _take(self, slot: _Slot, logits: Any) -> None:
-        work = slot.work
-        assert work is not None, "only slots that generate are read"
-        token, logprob = self._sampled(work, logits)
-        work.ids.append(token)
-        work.logprobs.append(logprob)
-        if token in self._ends:
-            work.finish = "stop"
-            return
-        work.text = self.tokenizer.decode(work.ids, skip_special_tokens=False)
-        cut = [at for at in (work.text.find(stop) for stop in work.stop) if at >= 0]
-        if cut:
-            work.text, work.finish = work.text[: min(cut)], "stop"
-        elif len(work.ids) >= work.max_tokens or len(slot.held) + 1 >= self.context:
-            work.finish = "length"
+    def _take(self, slots: Sequence[_Slot], logits: Any) -> None:
+        works = [slot.work for slot in slots if slot.work is not None]
+        for slot, work, (token, logprob) in zip(slots, works, sampled(works, logits), strict=True):
+            work.ids.append(token)
+            work.logprobs.append(logprob)
+            if token in self.ends:
+                work.finish = "stop"
+                work.text = self._text(work.ids[:-1])
+            elif not self._stopped(work) and (len(work.ids) >= work.max_tokens or len(slot.held) + 1 >= self.context):
+                work.finish, work.text = "length", self._text(work.ids)
 
-    def _sampled(self, work: Generation, logits: Any) -> tuple[int, float]:
-        """Return a token, and its log probability at the temperature that it was sampled with (1 where the likeliest is taken)."""
-        torch = self._torch
-        if work.temperature <= 0:
-            token = int(logits.argmax())
-            return token, float(logits.log_softmax(-1)[token])
-        logprobs = (logits / work.temperature).log_softmax(-1)
-        chances = logprobs.exp()
-        if work.top_p < 1:
-            ordered, order = chances.sort(descending=True)
-            # The likeliest tokens, up to the one with which their sum reaches it.
-            ordered[ordered.cumsum(-1) - ordered >= work.top_p] = 0
-            chances = torch.zeros_like(chances).scatter(0, order, ordered)
-        token = int(torch.multinomial(chances, 1, generator=work.random))
-        return token, float(logprobs[token])
+    def _stopped(self, work: Generation) -> bool:
+        """End a text in which a stop text stands, before it."""
+        if not work.stop:
+            return False
+        # A character is at most four tokens, one for each of its bytes.
+        tail = self._text(work.ids[-4 * max(map(len, work.stop)) - 1 :])
+        if not any(stop in tail for stop in work.stop):
+            return False
+        text = self._text(work.ids)
+        work.text, work.finish = text[: min(at for at in map(text.find, work.stop) if at >= 0)], "stop"
+        return True
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(ids, skip_special_tokens=False)
 
 
 def _common(one: Sequence[int], other: Sequence[int]) -> int:
     """Return how many tokens two sequences have in common at their beginning."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the keys and values of a forward pass belong: row by row, a slot and the position at which its new tokens begin."""
-
-    keys: Any
-    values: Any
-    slots: list[int]
-    begins: list[int]
-    length: int
+    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 
 def _pack(torch: Any, model: Any, rows: int) -> None:
@@ -204,42 +225,3 @@ def _pack(torch: Any, model: Any, rows: int) -> None:
             module.forward = forward(packed, module.bias)
             # The embedding keeps its own, where it is the same.
             module.weight = None
-
-
-def _register(torch: Any) -> None:
-    """Make the attention over slots known to transformers, which hands it `place` as the model was called with it."""
-    attend = torch.nn.functional.scaled_dot_product_attention
-
-    def attention(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> tuple[Any, None]:
-        place: _Place = options["place"]
-        keys, values, length = place.keys[module.layer_idx], place.values[module.layer_idx], place.length
-        window: int | None = options.get("sliding_window")
-        outputs: list[Any] = []
-        for row, (slot, begin) in enumerate(zip(place.slots, place.begins, strict=True)):
-            end = begin + length
-            keys[slot, :, begin:end], values[slot, :, begin:end] = key[row], value[row]
-            # Exactly the tokens that it sees: rows of different lengths need no mask, and wait for no longer one.
-            first = max(0, begin - window + 1) if window else 0
-            seen = _seen(torch, query, begin, end, first, window) if length > 1 else None
-            outputs.append(
-                attend(
-                    query[row : row + 1],
-                    keys[slot : slot + 1, :, first:end],
-                    values[slot : slot + 1, :, first:end],
-                    attn_mask=seen,
-                    scale=options["scaling"],
-                    enable_gqa=True,
-                )
-            )
-        return torch.cat(outputs).transpose(1, 2).contiguous(), None
-
-    transformers: Any = import_module("transformers")
-    transformers.AttentionInterface.register(ATTENTION, attention)
-
-
-def _seen(torch: Any, query: Any, begin: int, end: int, first: int, window: int | None) -> Any:
-    """Return which of the tokens from `first` on each new token sees: those up to itself, within its window."""
-    new = torch.arange(begin, end, device=query.device)[:, None]
-    old = torch.arange(first, end, device=query.device)[None, :]
-    seen = old <= new
-    return seen & (old > new - window) if window else seen

@@ -90,13 +90,15 @@ class SlotServer:
 
     def _admit(self) -> None:
         """Take requests while there is a free slot; wait for one where nothing is to be done."""
-        while self._engine.free:
+        jobs: list[_Job] = []
+        while len(jobs) < self._engine.free:
             try:
-                job = self._asked.get(block=not self._engine.busy)
+                jobs.append(self._asked.get(block=not (jobs or self._engine.busy)))
             except queue.Empty:
-                return
-            self._running[job.work] = job.done
-            self._engine.begin(job.work)
+                break
+        if jobs:
+            self._running |= {job.work: job.done for job in jobs}
+            self._engine.begin([job.work for job in jobs])
 
     async def _models(self, _: Request) -> JSONResponse:
         return JSONResponse({"object": "list", "data": [{"id": self._name, "object": "model"}]})
@@ -169,7 +171,7 @@ def main() -> None:
     options = parser.parse_args()
     threading.Thread(target=end_with_input, daemon=True).start()
     try:
-        engine = SlotEngine(
+        engine = SlotEngine.load(
             options.model, slots=options.slots, context=options.context, dtype=options.dtype, threads=options.threads
         )
     except InputError as error:

@@ -5,15 +5,15 @@ from simtrain.integrations.trl.lessons import Lessons
 from simtrain.integrations.trl.records import preference_dataset, sft_dataset
 from simtrain.integrations.trl.rewards import episode_reward
 from simtrain.integrations.trl.rollouts import Rollouts
-from simtrain.integrations.trl.sampling import Sample, Sampled
+from simtrain.integrations.trl.sampling import Sampled, Sampling
 from simtrain.integrations.trl.tasks import task_dataset
 
 __all__ = [
     "EnvironmentFactory",
     "Lessons",
     "Rollouts",
-    "Sample",
     "Sampled",
+    "Sampling",
     "ScenarioEnvironment",
     "environment_factory",
     "episode_reward",

@@ -16,7 +16,7 @@ from simtrain.contracts.trajectory import Trajectory
 from simtrain.integrations.trl.chat_tokens import ChatTokens
 from simtrain.integrations.trl.episodes import CUT_OFF, sessions
 from simtrain.integrations.trl.rewards import rewards_of
-from simtrain.integrations.trl.sampling import Sample, Sampled, trainer_sampler
+from simtrain.integrations.trl.sampling import Sampled, Sampling, sample
 from simtrain.integrations.trl.tasks import FindEpisode, episode_of
 from simtrain.llm.completion import ToolCall
 from simtrain.llm.conversation import MALFORMED, Listing
@@ -30,14 +30,21 @@ from simtrain.values.types import JsonObject, Observation, is_object
 class Rollouts:
     """A `rollout_func` for the tasks of `task_dataset`, to be used with the reward function `episode_reward`.
 
-    `listing` says how tools are listed: `full`, `compact` (a line each) or `none`. `sampler` replaces the trainer's own sampling.
+    `listing` says how tools are listed: `full`, `compact` (a line each) or `none`. `sampling` replaces the trainer's own.
+    A message is at most `max_tokens` long, as at play; longer ones end the episode.
     """
 
     def __init__(
-        self, *, listing: Listing = "full", sampler: Sample | None = None, find: FindEpisode = episode_of
+        self,
+        *,
+        listing: Listing = "full",
+        sampling: Sampling = sample,
+        max_tokens: int | None = None,
+        find: FindEpisode = episode_of,
     ) -> None:
         self._listing: Listing = listing
-        self._sampler = sampler
+        self._sampling = sampling
+        self._max_tokens = max_tokens
         self._find = find
 
     def __call__(self, prompts: Sequence[Sequence[JsonObject]], trainer: Any) -> dict[str, list[Any]]:
@@ -47,13 +54,12 @@ class Rollouts:
         """
         chat = ChatTokens.of_trainer(trainer, self._listing)
         most = int(trainer.max_completion_length)
-        sample = self._sampler or trainer_sampler(trainer)
         rollouts = list[_Rollout]()
         try:
             for prompt in prompts:
                 rollouts.append(_Rollout(sessions().open(self._find(_task(prompt))), chat, most))
             while active := [rollout for rollout in rollouts if rollout.trajectory is None]:
-                _play_turn(active, sample)
+                self._play_turn(active, trainer)
         finally:
             for rollout in rollouts:
                 rollout.session.close()
@@ -67,20 +73,20 @@ class Rollouts:
             ),
         }
 
-
-def _play_turn(active: Sequence[_Rollout], sample: Sample) -> None:
-    """Let the model write one message in every rollout, and carry out all calls in these messages."""
-    # One batch for all: a sequence with less room is cut in `write`.
-    most = max(rollout.left for rollout in active)
-    for rollout, sampled in zip(
-        active, sample([rollout.prompt + rollout.written for rollout in active], most), strict=True
-    ):
-        rollout.write(sampled)
-    calls = [call for rollout in active for call in rollout.calls]
-    # All calls in one batch, so that worlds answered by a model are asked concurrently.
-    results = iter(sessions().calls(calls))
-    for rollout in active:
-        rollout.hear([next(results) for _ in rollout.calls])
+    def _play_turn(self, active: Sequence[_Rollout], trainer: Any) -> None:
+        """Let the model write one message in every rollout, and carry out all calls in these messages."""
+        # One batch for all: a sequence with less room is cut in `write`.
+        most = max(rollout.left for rollout in active)
+        if self._max_tokens is not None:
+            most = min(most, self._max_tokens)
+        written = self._sampling(trainer, [rollout.prompt + rollout.written for rollout in active], most)
+        for rollout, sampled in zip(active, written, strict=True):
+            rollout.write(sampled)
+        calls = [call for rollout in active for call in rollout.calls]
+        # All calls in one batch, so that worlds answered by a model are asked concurrently.
+        results = iter(sessions().calls(calls))
+        for rollout in active:
+            rollout.hear([next(results) for _ in rollout.calls])
 
 
 def _task(prompt: Sequence[JsonObject]) -> JsonObject:

@@ -16,22 +16,18 @@ class Sampled:
     cut: bool
 
 
-Sample: TypeAlias = Callable[[Sequence[list[int]], int], list[Sampled]]
-"""Continues each of several token sequences by at most the given number of tokens."""
+Sampling: TypeAlias = Callable[[Any, Sequence[list[int]], int], list[Sampled]]
+"""Continues each of several token sequences by at most the given number of tokens, with the model of a trainer."""
 
 
-def trainer_sampler(trainer: Any) -> Sample:
-    """Return a sampler for a GRPOTrainer: its vLLM if it has one, else `generate` of transformers."""
-
-    def by_vllm(prompts: Sequence[list[int]], most: int) -> list[Sampled]:
+def sample(trainer: Any, prompts: Sequence[list[int]], most: int) -> list[Sampled]:
+    """Sample as a GRPOTrainer does by itself: with its vLLM if it has one, else with `generate` of transformers."""
+    if trainer.use_vllm:
         completions, logprobs = trainer._generate_single_turn(list(prompts), None, {}, 1)
-        return [_within(ids, found, most, trainer) for ids, found in zip(completions, logprobs, strict=True)]
-
-    def by_transformers(prompts: Sequence[list[int]], most: int) -> list[Sampled]:
+        found = zip(completions, logprobs, strict=True)
+    else:
         found = _generate(trainer, prompts, most)
-        return [_within(ids, logprobs, most, trainer) for ids, logprobs in found]
-
-    return by_vllm if trainer.use_vllm else by_transformers
+    return [_within(ids, logprobs, most, trainer) for ids, logprobs in found]
 
 
 def _within(ids: Sequence[int], logprobs: Sequence[float], most: int, trainer: Any) -> Sampled:

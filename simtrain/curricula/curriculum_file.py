@@ -117,7 +117,7 @@ class LadderSpec(FileModel):
         default_factory=lambda: ["*"], min_length=1, description="Globs over the tools, as in a scenario."
     )
     levels: list[Level] = Field(min_length=1)
-    mix: LevelMix = Field(default_factory=LevelMix)
+    mix: LevelMix | None = Field(default=None, description="Shares of easier and harder tasks while climbing.")
     adaptive: LevelBand | None = Field(default=None, description="Climb by success.")
     pace: Pace | None = Field(default=None, description="Climb by the number of tasks.")
     uniform: bool = Field(default=False, description="Do not climb: all levels in equal shares from the first task.")
@@ -126,7 +126,7 @@ class LadderSpec(FileModel):
     def _is_whole(self) -> LadderSpec:
         if [self.adaptive is not None, self.pace is not None, self.uniform].count(True) != 1:
             raise ValueError("a ladder is climbed by `adaptive` or by `pace`, or is `uniform`")
-        if self.uniform and "mix" in self.model_fields_set:
+        if self.uniform and self.mix is not None:
             raise ValueError("`mix` is not for `uniform`, which takes all levels in equal shares")
         names = [level.name for level in self.levels]
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from simtrain.contracts.scenario import Episode
-from simtrain.curricula.curriculum_file import LadderSpec, Split
+from simtrain.curricula.curriculum_file import LadderSpec, LevelMix, Split
 from simtrain.curricula.ledger import as_line, read_line
 from simtrain.curricula.levels import LevelScenario, no_questions
 from simtrain.files.file_model import FileModel
@@ -164,7 +164,7 @@ class Climb:
         return self.level
 
     def _mixed(self, stream: Stream) -> int:
-        mark, mix = stream.random(), self.spec.mix
+        mark, mix = stream.random(), self.spec.mix or LevelMix()
         if mark < mix.easier and self.level:
             return stream.integer(0, self.level - 1)
         if mark >= 1 - mix.harder and self.level + 1 < len(self._families):

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import islice, permutations
 from pathlib import Path
 from statistics import fmean
@@ -167,8 +168,10 @@ def test_every_question_is_asked_once_before_one_is_asked_again(climbing: Callab
     assert len(set(first[:-1])) == len(first) - 1 == 8
 
 
-def test_a_climb_goes_on_where_its_ledger_stands(climbing: Callable[..., Climb], tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.jsonl"
+@pytest.mark.parametrize("how", ["adaptive: {low: 0.4, high: 0.7, window: 8}", "pace: {tasks: 30}", "uniform: true"])
+def test_a_climb_goes_on_where_its_ledger_stands(ladder: Ladder, tmp_path: Path, how: str) -> None:
+    spec = load_ladder(write(tmp_path, ADAPTIVE.replace("adaptive: {low: 0.4, high: 0.7, window: 8}", how))).spec
+    climbing, ledger = partial(Climb, spec, ladder.families("train")), tmp_path / "ledger.jsonl"
     whole = climbing()
     expected: list[tuple[int, int, str, str, int]] = []
     for task in islice(whole, 30):

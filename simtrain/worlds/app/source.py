@@ -42,7 +42,9 @@ class AppSource:
             if shared.data.get("kind") != "service":
                 raise document.error(("database",), f"{spec.database} is not a service world")
             self.service = ServiceSource.load(shared)
-        self._built: dict[Variant, World] = {}
+        self._built: dict[Variant, AppWorld] = {}
+        # What the knobs of scenarios do not change, shared by all that are configured.
+        self._shared: dict[Variant, AppWorld] = {}
         self._sites: list[AppSite] = []
 
     @classmethod
@@ -77,5 +79,7 @@ class AppSource:
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """Return the world in a variant, built once. Raises InputError with the place in the file."""
         if variant not in self._built:
-            self._built[variant] = AppWorld(self, variant)
+            if variant not in self._shared:
+                self._shared[variant] = AppWorld(self, variant)
+            self._built[variant] = self._shared[variant].viewed(self)
         return self._built[variant]

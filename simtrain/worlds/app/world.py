@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, Self
@@ -59,7 +60,7 @@ class AppWorld(ServiceWorld):
     kind = "app"
 
     def __init__(self, source: AppParts, variant: Variant) -> None:
-        """Build the world. Raises InputError with the place in the file."""
+        """Build the world, without a view. Raises InputError with the place in the file."""
         spec, document = source.spec, source.document
         seed = spec.seed if variant.seed is None else variant.seed
         base = build_database(spec, document, source.service, variant, seed=seed)
@@ -72,14 +73,23 @@ class AppWorld(ServiceWorld):
         self.manifest = None
         self.site_name = spec.site
         self.downloads = spec.downloads
-        self.view = source.view
         self.site = source.site_over(base)
-        self.kept_pages = KeptPages()
-        self.look = _look(spec, source.view.look)
-        self.start_page = source.view.start or spec.start
         if "clock" in spec.model_fields_set:
             self.start, self.per_step = instant(spec.clock.start), seconds(spec.clock.per_step)
         self.style = style_of(spec, source.folder)
+
+    def viewed(self, source: AppParts) -> Self:
+        """Return the world as a scenario meets it, over the same tables. Raises InputError, with the place in the scenario."""
+        other = copy(self)
+        other._view(source)
+        return other
+
+    def _view(self, source: AppParts) -> None:
+        self.digest = source.digest
+        self.view = source.view
+        self.kept_pages = KeptPages()
+        self.look = _look(source.spec, source.view.look)
+        self.start_page = source.view.start or source.spec.start
         self.actions: ActionSpace = _SPACES[source.view.actions]({STYLE: self.style})
         self.descriptors = {**self.descriptors, **self.actions.descriptors}
         offered = self.tools if source.view.tools else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from functools import partial
+from typing import Self
 
 from simtrain.contracts.world import Variant
 from simtrain.files.yaml_files import Document
@@ -27,19 +28,17 @@ class MachineSetup(ServiceWorld):
     """What all episodes of a machine world share: a service world whose tables hold machines, and how shells are opened over them."""
 
     kind = "machine"
+    sandbox: str | None
+    left_to_models: tuple[str, ...]
 
-    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant, view: MachineView) -> None:
-        """Build the world. Raises InputError with the place in the file."""
+    def __init__(self, spec: MachineSpec, document: Document, digest: str, variant: Variant) -> None:
+        """Build the world, without a view. Raises InputError with the place in the file."""
         super().__init__(spec.model_copy(update={"tables": TABLES + spec.tables}), document, digest, variant)
         self.spec = spec
         self.document = document
         build(self.base, spec, document)
         forget(self.base)
         self.content = self.base.serialize()
-        self.tools = (*offered(spec, view), *self.tools)
-        made_up = spec.python and view.execution == "chat"
-        self.sandbox = spec.sandbox if spec.python and not made_up else None
-        self.left_to_models = ("python3", "pytest") if made_up else ()
         own: dict[str, Command] = {}
         for name, source in spec.commands.items():
             with document.at(("commands", name)):
@@ -48,6 +47,16 @@ class MachineSetup(ServiceWorld):
         self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts
+
+    def viewed(self, view: MachineView, digest: str) -> Self:
+        """Return the world as a scenario meets it, over the same tables."""
+        other = copy(self)
+        other.digest = digest
+        other.tools = (*offered(self.spec, view), *self.tools)
+        made_up = self.spec.python and view.execution == "chat"
+        other.sandbox = self.spec.sandbox if self.spec.python and not made_up else None
+        other.left_to_models = ("python3", "pytest") if made_up else ()
+        return other
 
     @property
     def hosts(self) -> Mapping[str, Host]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from hashlib import blake2b
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from simtrain.contracts.world import Variant, World
 from simtrain.files.file_bytes import file_bytes
@@ -18,6 +18,9 @@ from simtrain.worlds.machine.spec import MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
 from simtrain.worlds.repositories.history import history_file
 from simtrain.worlds.service.source import described
+
+if TYPE_CHECKING:
+    from simtrain.worlds.machine.world import MachineWorld
 
 
 class MachineSource:
@@ -33,6 +36,8 @@ class MachineSource:
         self.name = spec.name
         self.digest = self._digest()
         self._built: dict[Variant, World] = {}
+        # What the knobs of scenarios do not change, shared by all that are configured.
+        self._shared: dict[Variant, MachineWorld] = {}
 
     @classmethod
     def load(cls, document: Document) -> MachineSource:
@@ -96,5 +101,7 @@ class MachineSource:
             # The shell's engine is a large library, which only machine worlds need.
             from simtrain.worlds.machine.world import MachineWorld
 
-            self._built[variant] = MachineWorld(self.spec, self.document, self.digest, variant, self.view)
+            if variant not in self._shared:
+                self._shared[variant] = MachineWorld(self.spec, self.document, self.digest, variant)
+            self._built[variant] = self._shared[variant].viewed(self.view, self.digest)
         return self._built[variant]

@@ -17,6 +17,7 @@ from simtrain.worlds.machine.python_packages import build_index, insert, install
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
+from simtrain.worlds.repositories.folder import files_in
 from simtrain.worlds.service.database import Database, Mode
 
 _SYSTEM_USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
@@ -218,10 +219,8 @@ class _Builder:
     def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
         folder = self.texts.folder(name, place)
         top = self.document.path.parent.resolve()
-        for path in sorted(folder.rglob("*")):
+        for path in files_in(folder):
             inside = path.resolve()
-            if path.is_dir():
-                continue
             # A link out of the world's folder would put files of the host into the world.
             if not inside.is_relative_to(top):
                 raise self.texts.error(place, f"{path.name!r} leads out of the folder of the world file")

@@ -64,6 +64,37 @@ def test_files_are_made_from_rows_and_seen_by_the_shell() -> None:
     assert type_in(state, "stat -c '%U %a' /srv/notes/two.txt").text == "ann 644"
 
 
+def test_what_tools_leave_in_a_folder_is_no_part_of_the_world(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "page.txt").write_text("page\n")
+    text = FILE.replace("files:\n", "files:\n  - {path: /srv/site, folder: site, owner: ann}\n")
+
+    def made() -> tuple[str, list[str]]:
+        source = MachineSource.load(parse_document(text, tmp_path / "bench.yaml"))
+        rows = source.build().query("select path from files where path like '/srv/site/%.txt'")
+        return source.digest, [str(row["path"]) for row in rows]
+
+    before = made()
+    assert before[1] == ["/srv/site/page.txt"]
+    for name in ("__pycache__/page.cpython-311.pyc", ".pytest_cache/CACHEDIR.TAG", "deep/.ruff_cache/0.17/x"):
+        (tmp_path / "site" / name).parent.mkdir(parents=True)
+        (tmp_path / "site" / name).write_bytes(b"left")
+    assert made() == before
+    (tmp_path / "site" / "deep" / "more.txt").write_text("more\n")
+    assert made()[1] == ["/srv/site/deep/more.txt", "/srv/site/page.txt"]
+
+
+def test_scenarios_that_configure_a_machine_differ_in_what_they_set_alone(tmp_path: Path) -> None:
+    source = MachineSource.load(parse_document(FILE, Path("bench.yaml")))
+    plain, typed = source, source.configured(parse_document("{}", Path("case.yaml")), {"actions": "keystrokes"}, ())
+    first, second = plain.build(), typed.build()
+    assert [tool.name for tool in first.tools][:1] == ["bash"] and [tool.name for tool in second.tools] != ["bash"]
+    assert (first.digest, second.digest) == (plain.digest, typed.digest) and plain.digest != typed.digest
+    for one, other in ((first, second), (second, first)):
+        one.open().execute("delete from notes")
+        assert other.open().query("select count(*) as n from notes") == [{"n": 2}]
+
+
 def test_what_a_command_writes_is_what_sql_reads() -> None:
     state = world().open()
     type_in(

@@ -16,6 +16,7 @@ from pages import blocks
 from training import QUIET, Taught, changed, need_trainers, weights
 
 from simtrain import Sessions
+from simtrain.integrations.train.slot_sampling import SlotSampling
 from simtrain.integrations.trl import Rollouts, Sampled, environment_factory, episode_reward, task_dataset
 from simtrain.integrations.trl.sampling import sample
 from simtrain.values.errors import InputError
@@ -107,10 +108,11 @@ def test_concurrent_rollouts_are_those_of_trls_own_loop_token_by_token(taught: T
     assert other.changed == other.parameters and other.log[1]["loss"] != 0
 
 
+@pytest.mark.parametrize("sampling", [sample, SlotSampling(slots=5, context=2048).sample], ids=["generate", "slots"])
 def test_prompts_come_repeated_and_what_was_sampled_stays_as_it_was(
-    taught: Taught, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    taught: Taught, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampling: Any
 ) -> None:
-    first = FirstBatch()
+    first = FirstBatch(sampling=sampling)
     batches: list[int] = []
     calls = Sessions.calls
     monkeypatch.setattr(Sessions, "calls", lambda self, batch: batches.append(len(batch)) or calls(self, batch))
@@ -145,6 +147,7 @@ class FirstBatch:
     """A rollout_func that keeps what it was given at first, what was sampled, and how the model scores it in one plain pass."""
 
     listing: Any = "full"
+    sampling: Any = sample
     prompts: list[Any] = field(default_factory=list)
     sampled: list[list[int]] = field(default_factory=list)
     scored: list[list[float]] = field(default_factory=list)
@@ -155,7 +158,7 @@ class FirstBatch:
             return Rollouts(listing=self.listing)(prompts, trainer)
 
         def watched(trainer: Any, sequences: Any, most: int) -> list[Sampled]:
-            found = sample(trainer, sequences, most)
+            found = self.sampling(trainer, sequences, most)
             self.sampled += [one.ids for one in found]
             return found
 

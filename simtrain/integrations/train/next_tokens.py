@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 
-class Wish(Protocol):
+class SamplingKnobs(Protocol):
     """How a text is sampled: the likeliest token at a temperature of 0, else by chance, with a random generator of its own or none."""
 
     temperature: float
@@ -13,33 +13,35 @@ class Wish(Protocol):
     random: Any
 
 
-def sampled(wishes: Sequence[Wish], logits: Any) -> list[tuple[int, float]]:
+def sampled(texts: Sequence[SamplingKnobs], logits: Any) -> list[tuple[int, float]]:
     """Return a token for each row of logits, and its log probability at the temperature that it was sampled with (1 for the likeliest)."""
     torch: Any = import_module("torch")
     with torch.inference_mode():
-        heat = torch.tensor([wish.temperature if wish.temperature > 0 else 1.0 for wish in wishes])
+        heat = torch.tensor([text.temperature if text.temperature > 0 else 1.0 for text in texts])
         logprobs = (logits / heat.to(logits.device)[:, None]).log_softmax(-1)
         scores = logprobs
-        if any(wish.temperature > 0 for wish in wishes):
-            scores = _by_chance(torch, wishes, logprobs)
+        if any(text.temperature > 0 for text in texts):
+            scores = _by_chance(torch, texts, logprobs)
         tokens = scores.argmax(-1)
         found = logprobs.gather(1, tokens[:, None])[:, 0]
     return list(zip(tokens.tolist(), found.tolist(), strict=True))
 
 
-def _by_chance(torch: Any, wishes: Sequence[Wish], logprobs: Any) -> Any:
+def _by_chance(torch: Any, texts: Sequence[SamplingKnobs], logprobs: Any) -> Any:
     """Return scores of which the largest is a sample of each row's chances: exponential variables race, each as fast as it is likely."""
     # Ones leave the likeliest where it is.
     waits = torch.ones_like(logprobs)
-    if all(wish.temperature > 0 and wish.random is None for wish in wishes):
+    if all(text.temperature > 0 and text.random is None for text in texts):
         waits.exponential_()
     else:
-        for row, wish in enumerate(wishes):
-            if wish.temperature > 0:
-                waits[row].exponential_(generator=wish.random)
+        for row, text in enumerate(texts):
+            if text.temperature > 0:
+                waits[row].exponential_(generator=text.random)
+    # Random numbers have 24 bits, so that one of many millions is a nought, by which any token would win.
+    waits.clamp_(min=2**-25)
     kept = logprobs
-    if any(wish.top_p < 1 for wish in wishes):
-        kept = _likely(torch, logprobs, torch.tensor([wish.top_p for wish in wishes], device=logprobs.device))
+    if any(text.top_p < 1 for text in texts):
+        kept = _likely(torch, logprobs, torch.tensor([text.top_p for text in texts], device=logprobs.device))
     return kept - waits.log()
 
 

@@ -1,7 +1,7 @@
 """Attention over slots: the keys and values of many conversations in one cache, each row of a forward pass with its own place in it.
 
-`Rows` suits a CPU, where a row costs what it holds. `Batch` suits a GPU, where one product over all rows costs as much as one over a
-single row; what a row does not see is masked.
+`SlotRows` suits a CPU, where a row costs what it holds. `SlotBatch` suits a GPU, where one product over all rows costs as much as
+one over a single row; what a row does not see is masked.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SlotRows:
     """Where the keys and values of a forward pass belong: row by row, a slot and the position at which its `length` tokens begin."""
 
     cache: Cache
@@ -41,7 +41,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SlotBatch:
     """Where they belong, as tensors: the slots (rows) and the positions (rows, tokens) of what is read.
 
     Rows see the first `reach` positions of their slots, each token up to its own. `every` says that the rows are all slots, in order.
@@ -63,7 +63,7 @@ def register() -> None:
 
 def _by_rows(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> tuple[Any, None]:
     torch: Any = import_module("torch")
-    place: Rows = options["place"]
+    place: SlotRows = options["place"]
     keys, values, length = place.cache.keys[module.layer_idx], place.cache.values[module.layer_idx], place.length
     window: int | None = options.get("sliding_window")
     outputs: list[Any] = []
@@ -91,7 +91,7 @@ def _by_rows(module: Any, query: Any, key: Any, value: Any, mask: Any, **options
 
 def _by_batch(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> tuple[Any, None]:
     torch: Any = import_module("torch")
-    place: Batch = options["place"]
+    place: SlotBatch = options["place"]
     keys, values = place.cache.keys[module.layer_idx], place.cache.values[module.layer_idx]
     at = (place.slots[:, None], slice(None), place.positions)
     keys[at], values[at] = key.transpose(1, 2), value.transpose(1, 2)

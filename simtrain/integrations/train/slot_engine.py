@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from simtrain.integrations.train.models import load, quiet
 from simtrain.integrations.train.next_tokens import sampled
-from simtrain.integrations.train.slot_attention import BATCH, ROWS, Batch, Cache, Rows, register
+from simtrain.integrations.train.slot_attention import BATCH, ROWS, Cache, SlotBatch, SlotRows, register
 from simtrain.integrations.train.slot_graphs import StepGraphs
 
 
@@ -166,9 +166,9 @@ class SlotEngine:
         indices = [slot.index for slot in slots]
         if self._batched:
             reach = max(begin + len(row) for row, begin in zip(ids, begins, strict=True))
-            place = Batch(self._cache, torch.tensor(indices, device=self._device), positions, reach, every=False)
+            place = SlotBatch(self._cache, torch.tensor(indices, device=self._device), positions, reach, every=False)
         else:
-            place = Rows(self._cache, indices, list(begins), length)
+            place = SlotRows(self._cache, indices, list(begins), length)
         with torch.inference_mode():
             found = self.model(
                 input_ids=torch.tensor(padded, device=self._device),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from simtrain.integrations.train.slot_attention import Batch, Cache
+from simtrain.integrations.train.slot_attention import Cache, SlotBatch
 
 REACH = 512
 """Graphs are recorded for so many positions, twice as many, and so on: a step costs what the longest conversation reaches."""
@@ -60,7 +60,7 @@ class StepGraphs:
         return graph, logits
 
     def _forward(self, reach: int) -> Any:
-        place = Batch(self._cache, self._rows, self._positions, reach, every=True)
+        place = SlotBatch(self._cache, self._rows, self._positions, reach, every=True)
         return self._model(
             input_ids=self._ids, position_ids=self._positions, use_cache=False, logits_to_keep=1, place=place
         ).logits[:, -1]

@@ -38,15 +38,14 @@ def apply_styles(page: HtmlDocument, stylesheets: Sequence[Stylesheet]) -> list[
     for element in page.elements:
         attributes, parent = element.attributes, element.parent
         above = parent.style if parent is not None else None
-        found = matches.get(element.position)
-        matched = tuple(found) if found is not None else ()
+        matched = matches.get(element.position, ())
+        own, key = "", (above, element.tag, matched)
         if attributes:
             own = attributes.get("style", "")
             if own:
                 passed_over.extend(read_style_attribute(own)[1])
-            key = (above, element.tag, matched, own, _TELLING.intersection(attributes))
-        else:
-            own, key = "", (above, element.tag, matched)
+            if own or not _TELLING.isdisjoint(attributes):
+                key = (above, element.tag, matched, own, _TELLING.intersection(attributes))
         style = shared.get(key)
         if style is None:
             style = _style(element, above, _won(rules, matched, own))
@@ -63,15 +62,15 @@ _TELLING = frozenset({"hidden", "href", "open", "popover"})
 _TYPED = frozenset({"input", "hr"})
 
 
-def _matches(page: HtmlDocument, rules: Sequence[StyleRule]) -> dict[int, list[int]]:
+def _matches(page: HtmlDocument, rules: Sequence[StyleRule]) -> dict[int, tuple[int, ...]]:
     """The numbers of the rules that match each element, by its position."""
-    found: dict[int, list[int]] = {}
+    found: dict[int, tuple[int, ...]] = {}
     by_memory, find = page.by_memory, page.parser.css
     for number, rule in enumerate(rules):
         for node in find(rule.selector.text):
             element = by_memory.get(node.mem_id)
             if element is not None:
-                found.setdefault(element.position, []).append(number)
+                found[element.position] = (*found.get(element.position, ()), number)
     return found
 
 

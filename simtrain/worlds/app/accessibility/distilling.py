@@ -36,10 +36,16 @@ class _Distiller:
             if isinstance(child, str):
                 text += child
                 continue
-            self._enter(child)
-            if child.children:
-                child.children = self.children(child.children, child)
-            for one in self._leave(child):
+            if child.reachable:
+                self._enter(child)
+            inner = child.children
+            if len(inner) == 1 and isinstance(inner[0], str):
+                child.children = _told_by(child, inner[0])
+            elif inner:
+                child.children = self.children(inner, child)
+            # Most nodes stay as they are.
+            plain = not child.named_by and child.role != "generic" and child.role != "img"
+            for one in (child,) if plain else self._leave(child):
                 if text:
                     _keep_text(text, kept)
                     text = ""
@@ -52,12 +58,10 @@ class _Distiller:
         return [] if len(kept) == 1 and kept[0] == node.shown_name else kept
 
     def _enter(self, node: Node) -> None:
-        if not node.reachable:
-            return
         node.ref = self._give_ref(node)
         if node.named_by:
             self._repeated.update(node.named_by)
-        if node.role != "generic" or not all(isinstance(child, str) for child in node.children):
+        if self._repeated and (node.role != "generic" or not all(isinstance(child, str) for child in node.children)):
             self._repeated.discard(node)
 
     def _leave(self, node: Node) -> Sequence[Node | str]:
@@ -101,6 +105,12 @@ def _keep_text(text: str, kept: list[Node | str]) -> None:
     """Add a text as it is written, unless it is nothing but white space."""
     if not text.isspace() and (single := single_spaced(text)):
         kept.append(single)
+
+
+def _told_by(node: Node, text: str) -> list[Node | str]:
+    """What is left of the one text in a node: nothing where it only repeats its name."""
+    single = single_spaced(text)
+    return [single] if single and single != node.shown_name and not text.isspace() else []
 
 
 def _wraps_one(node: Node) -> bool:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import replace
 
 from simtrain.worlds.app.accessibility.boxes import has_text_area
 from simtrain.worlds.app.accessibility.document import UNRENDERED, Element, HtmlDocument, words
-from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, type_of, value_of
+from simtrain.worlds.app.accessibility.form_state import FormState, chosen_options, value_of
 from simtrain.worlds.app.accessibility.name_walks import DESCENDANT, SELF, NameWalk
+from simtrain.worlds.app.accessibility.native_names import NAMED_NATIVELY, NativeNames
 from simtrain.worlds.app.accessibility.roles import role_of
 
 _UNNAMED = words(
@@ -26,9 +26,7 @@ _FROM_CONTENT_WITHIN = words(
 _RANGES = frozenset({"progressbar", "scrollbar", "slider", "spinbutton", "meter"})
 # Roles of what counts by its value within the name of something else.
 _EMBEDDED = _RANGES | {"combobox", "listbox", "menu", "searchbox", "textbox"}
-_WITH_PLACEHOLDER = frozenset({"text", "password", "number", "search", "tel", "email", "url"})
 
-_SPACES = re.compile("[ \t\n\v\f\r\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 _ALL_SPACES = re.compile("[ \t\n\v\f\r\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
 _INVISIBLE = re.compile("[\u200b\u00ad]")
 
@@ -40,13 +38,12 @@ def single_spaced(text: str) -> str:
     return _ALL_SPACES.sub(" ", _INVISIBLE.sub("", text)).strip(" ")
 
 
-# Their names come from elsewhere than their content, or from elements of a certain kind within them.
-_NAMED_NATIVELY = words("area fieldset figure iframe img input meter output progress select summary svg table textarea")
-_NOT_PLAIN = _NAMED_NATIVELY | UNRENDERED | {"button", "details"}
+_NOT_PLAIN = NAMED_NATIVELY | UNRENDERED | {"button", "details"}
 _FLOWING = _FROM_CONTENT | _FROM_CONTENT_WITHIN | {None}
 NAMING = frozenset({"aria-label", "aria-labelledby", "title", "aria-owns"})
 _TELLING = NAMING | {"role"}
 _NOTHING: frozenset[Element] = frozenset()
+_NONE_YET: set[Element] = set()
 
 
 def _set_off(text: str, element: Element) -> str:
@@ -54,20 +51,24 @@ def _set_off(text: str, element: Element) -> str:
     return text if element.style.display == "inline" and element.tag != "br" else f" {text} "
 
 
-class AccessibleNames:
+class AccessibleNames(NativeNames):
     """The names of the elements of a page."""
 
     def __init__(self, page: HtmlDocument, state: FormState) -> None:
-        self.page = page
-        self.state = state
+        super().__init__(page, state)
+        # What an element that was named by what it holds adds to the name of one around it: its text, the elements that were
+        # reached for it (None: itself alone), and those that the text is from.
+        self._held: dict[Element, tuple[str, set[Element] | None, set[Element]]] = {}
 
     def name_of(self, element: Element) -> tuple[str, Set[Element]]:
         """The name, with single spaces, and the elements within and elsewhere whose text it has; the empty text where it has none."""
-        role = role_of(element, self.page)
+        role = element.role
+        if role == "":
+            role = role_of(element, self.page)
         if role in _UNNAMED:
             return "", _NOTHING
         attributes = element.attributes
-        if element.tag not in _NAMED_NATIVELY and (not attributes or NAMING.isdisjoint(attributes)):
+        if element.tag not in NAMED_NATIVELY and (not attributes or NAMING.isdisjoint(attributes)):
             if role not in _FROM_CONTENT or self.is_hidden(element):
                 return "", _NOTHING
             children = element.children
@@ -77,22 +78,56 @@ class AccessibleNames:
                 found = self._of_one(element, children[0])
                 if found is not None:
                     return found
+        visited: set[Element] = set()
         sources: set[Element] = set()
-        text = self.text(element, SELF, set(), sources)
+        led_out = self.led_out
+        text = self.text(element, SELF, visited, sources)
+        # A title counts in place of blank content only where the element itself is named.
+        if (
+            role in _FROM_CONTENT
+            and led_out == self.led_out
+            and "title" not in attributes
+            and text
+            and not text.isspace()
+        ):
+            self._held[element] = (text, visited, sources)
         return single_spaced(text), sources
+
+    def of_text(self, element: Element, role: str) -> str | None:
+        """The text that is all that an element without attributes holds, and that names it; None for any other element."""
+        children, style = element.children, element.style
+        if (
+            len(children) != 1
+            or role not in _FROM_CONTENT
+            or not isinstance(children[0], str)
+            or style.before is not None
+            or style.after is not None
+            or element.concealed
+            or element.tag in _NOT_PLAIN
+        ):
+            return None
+        text = children[0]
+        self._held[element] = (text, None, _NONE_YET)
+        return text
 
     def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
         """What `name_of` gives for an element that holds one text, or one element that counts by what it holds; None for any other."""
         style = element.style
         if isinstance(child, str):
-            return single_spaced((style.before or "") + child + (style.after or "")), _NOTHING
-        sources: set[Element] = set()
-        plain = self._plain(child, {element}, sources)
+            text = child if style.before is style.after is None else (style.before or "") + child + (style.after or "")
+            # A closed one is named by what it holds, and adds nothing of it to the name of another.
+            if element.tag != "details":
+                self._held[element] = (text, None, _NONE_YET)
+            return single_spaced(text), _NOTHING
+        visited, sources, led_out = {element}, set[Element](), self.led_out
+        plain = self._plain(child, visited, sources)
         if plain is None:
             return None
         text = (style.before or "") + _set_off(plain, child) + (style.after or "")
-        if text.strip():
+        if text and not text.isspace():
             sources.add(element)
+        if led_out == self.led_out:
+            self._held[element] = (text, visited, sources)
         return single_spaced(text), sources
 
     def description_of(self, element: Element) -> str:
@@ -184,6 +219,7 @@ class AccessibleNames:
         return ""
 
     def _joined_references(self, elements: Iterable[Element], visited: set[Element], sources: set[Element]) -> str:
+        self.led_out += 1
         parts: list[str] = []
         for element in elements:
             found: set[Element] = set()
@@ -242,96 +278,9 @@ class AccessibleNames:
         ]
 
     def _owned(self, element: Element) -> list[Element]:
+        self.led_out += 1
         owned = self.page.referred(element.attributes.get("aria-owns"))
         return [*element.descendants(), *(inner for each in owned for inner in (each, *each.descendants()))]
-
-    def native(
-        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
-    ) -> str | None:
-        """The name that HTML itself gives (HTML-AAM, section 4.1); None where the content decides."""
-        tag = element.tag
-        if tag not in _NAMED_NATIVELY and tag != "button":
-            return None
-        if tag == "input":
-            return self._input(element, walk, visited, sources, labelled)
-        if tag in ("button", "output", "textarea", "select", "meter", "progress"):
-            return None if labelled else self._labelled(element, walk, visited, sources)
-        if tag in ("fieldset", "figure") and not labelled:
-            visited.add(element)
-            return self._captioned(element, "legend" if tag == "fieldset" else "figcaption", walk, visited, sources)
-        if tag in ("img", "area"):
-            visited.add(element)
-            alternative = element.attributes.get("alt", "")
-            return self._from(
-                element, alternative if alternative.strip() else element.attributes.get("title", ""), sources
-            )
-        if tag == "table":
-            visited.add(element)
-            caption = next((child for child in element.elements() if child.tag == "caption"), None)
-            if caption is not None:
-                return self.text(caption, self._as_native(caption, walk), visited, sources)
-            return (
-                self._from(element, element.attributes["summary"], sources)
-                if element.attributes.get("summary")
-                else None
-            )
-        if tag == "svg":
-            visited.add(element)
-            title = next((child for child in element.elements() if child.tag == "title"), None)
-            if title is not None:
-                return self.text(title, replace(self._within(walk), by_reference=True, hidden=True), visited, sources)
-        return None
-
-    def _captioned(
-        self, element: Element, caption: str, walk: NameWalk, visited: set[Element], sources: set[Element]
-    ) -> str:
-        found = next((child for child in element.elements() if child.tag == caption), None)
-        if found is not None:
-            return self.text(found, self._as_native(found, walk), visited, sources)
-        return self._from(element, element.attributes.get("title", ""), sources)
-
-    def _input(
-        self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element], labelled: bool
-    ) -> str | None:
-        attributes, kind = element.attributes, type_of(element)
-        if kind in ("button", "submit", "reset"):
-            visited.add(element)
-            value = value_of(element, self.state)
-            default = {"submit": "Submit", "reset": "Reset"}.get(kind, attributes.get("title", ""))
-            return self._from(element, value if value.strip() else default, sources)
-        if kind in ("file", "image"):
-            visited.add(element)
-            if self.page.labels.get(element.position) and not walk.by_reference:
-                return self.from_labels(element, visited, sources)
-            if kind == "file":
-                return self._from(element, "Choose File", sources)
-            candidates = (attributes.get("alt", ""), attributes.get("title", ""), "Submit")
-            return self._from(element, next(text for text in candidates if text.strip()), sources)
-        return None if labelled else self._labelled(element, walk, visited, sources)
-
-    def _labelled(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str | None:
-        visited.add(element)
-        if self.page.labels.get(element.position):
-            return self.from_labels(element, visited, sources)
-        if element.tag == "button":
-            # Named by its content.
-            return None
-        attributes = element.attributes
-        title = attributes.get("title", "")
-        takes_placeholder = element.tag == "textarea" or (
-            element.tag == "input" and type_of(element) in _WITH_PLACEHOLDER
-        )
-        return self._from(
-            element, title if title or not takes_placeholder else attributes.get("placeholder", ""), sources
-        )
-
-    def from_labels(self, element: Element, visited: set[Element], sources: set[Element]) -> str:
-        labels = self.page.labels[element.position]
-        parts = [
-            self.text(label, NameWalk(in_label=True, hidden=self.is_hidden(label)), visited, sources)
-            for label in labels
-        ]
-        return " ".join(part for part in parts if part)
 
     def _content(self, element: Element, walk: NameWalk, visited: set[Element], sources: set[Element]) -> str:
         """The text of what is in it; blocks are set off by spaces."""
@@ -349,6 +298,7 @@ class AccessibleNames:
                 text = self.text(child, within, visited, sources)
             parts.append(_set_off(text, child))
         if "aria-owns" in element.attributes:
+            self.led_out += 1
             parts.extend(
                 f" {self.text(owned, within, visited, sources)} "
                 for owned in self.page.referred(element.attributes["aria-owns"])
@@ -358,6 +308,18 @@ class AccessibleNames:
 
     def _plain(self, element: Element, visited: set[Element], sources: set[Element]) -> str | None:
         """What `text` returns within a name for an element that counts by what it holds and nothing else; None for any other."""
+        held = self._held.get(element)
+        if held is not None and element not in visited:
+            text, reached, used = held
+            if reached is None:
+                visited.add(element)
+                if text and not text.isspace():
+                    sources.add(element)
+                return text
+            if visited.isdisjoint(reached):
+                visited |= reached
+                sources |= used
+                return text
         attributes = element.attributes
         if element.tag in _NOT_PLAIN or element in visited or (attributes and not _TELLING.isdisjoint(attributes)):
             return None
@@ -380,16 +342,3 @@ class AccessibleNames:
     def shown(self, text: str, element: Element) -> str:
         """A text of an element as it counts: in Playwright, as it was written."""
         return text
-
-    def _from(self, element: Element, text: str, sources: set[Element]) -> str:
-        if text:
-            sources.add(element)
-        return text
-
-    def _within(self, walk: NameWalk) -> NameWalk:
-        if walk is SELF:
-            return DESCENDANT
-        return replace(walk, target="descendant", without_content=False) if walk.target == "self" else walk
-
-    def _as_native(self, element: Element, walk: NameWalk) -> NameWalk:
-        return replace(self._within(walk), as_native=True, hidden=self.is_hidden(element))

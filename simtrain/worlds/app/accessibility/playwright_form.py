@@ -62,11 +62,11 @@ def write_nodes(children: list[Node | str], refs: Refs) -> tuple[str, dict[str, 
         if isinstance(child, str):
             lines.append("- text: " + yaml_value(child))
         else:
-            _write(child, "", lines, positions, pointer_above=False)
+            _write(child, "", lines, positions, False)
     return "\n".join(lines), positions
 
 
-def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int], *, pointer_above: bool) -> None:
+def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int], pointer_above: bool) -> None:
     key = node.role
     name = node.shown_name
     if name and len(name) <= _LONGEST_NAME:
@@ -98,7 +98,7 @@ def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int],
         if isinstance(child, str):
             lines.append(f"{inner}- text: {yaml_value(child)}")
         else:
-            _write(child, inner, lines, positions, pointer_above=pointer_above)
+            _write(child, inner, lines, positions, pointer_above)
 
 
 def yaml_key(text: str) -> str:

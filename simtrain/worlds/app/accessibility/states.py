@@ -22,7 +22,7 @@ LEVEL = frozenset({"heading", "listitem", "row", "treeitem"})
 SELECTED = frozenset({"gridcell", "option", "row", "tab", "rowheader", "columnheader", "treeitem"})
 
 # Elements that have states without an attribute of ARIA, and the attributes by which any element has them.
-_BY_TAG = words("button details h1 h2 h3 h4 h5 h6 input optgroup option select textarea")
+STATEFUL = words("button details h1 h2 h3 h4 h5 h6 input optgroup option select textarea")
 _BY_ATTRIBUTE = words("aria-checked aria-expanded aria-hidden aria-invalid aria-level aria-pressed aria-selected")
 
 _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
@@ -31,7 +31,7 @@ _HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 def written_states(element: Element, role: str, page: HtmlDocument, state: FormState, *, focused: bool) -> str:
     """The states in square brackets, in Playwright's order and wording, each after a space."""
     attributes = element.attributes
-    stateless = not focused and element.tag not in _BY_TAG and element.disabling != "true"
+    stateless = not focused and element.tag not in STATEFUL and element.disabling != "true"
     if stateless and (not attributes or _BY_ATTRIBUTE.isdisjoint(attributes)):
         return ""
     parts: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -11,12 +11,10 @@ from simtrain.worlds.app.accessibility.boxes import has_area, is_inline
 from simtrain.worlds.app.accessibility.cascade import apply_styles
 from simtrain.worlds.app.accessibility.document import Element, HtmlDocument
 from simtrain.worlds.app.accessibility.form_state import UNTOUCHED, FormState, type_of, value_of
-from simtrain.worlds.app.accessibility.names import NAMING, AccessibleNames
+from simtrain.worlds.app.accessibility.names import NAMING, AccessibleNames, single_spaced
 from simtrain.worlds.app.accessibility.roles import role_of
-from simtrain.worlds.app.accessibility.states import focused_element, written_states
+from simtrain.worlds.app.accessibility.states import STATEFUL, focused_element, written_states
 from simtrain.worlds.app.accessibility.stylesheets import PassedOver, Stylesheet, read_stylesheet
-
-_NO_SOURCES: frozenset[Element] = frozenset()
 
 
 class Node:
@@ -38,12 +36,12 @@ class Node:
         "url",
     )
 
-    def __init__(self, element: Element, role: str, name: str, reachable: bool, active: bool, states: str) -> None:
+    def __init__(self, element: Element, role: str, reachable: bool, active: bool, states: str) -> None:
         self.element = element
         self.role = role
-        self.name = name
+        self.name = ""
         # Empty where the snapshot leaves out a name that repeats what is in the node.
-        self.shown_name = name
+        self.shown_name = ""
         # It has an area that takes clicks, so that an agent can act on it.
         self.reachable = reachable
         self.active = active
@@ -124,45 +122,57 @@ class _Builder:
         if concealed is None:
             concealed = self._names.is_hidden(element)
         visible = not concealed or (element.hidden and has_area(element))
-        node, sources = self._node(element) if visible else (None, _NO_SOURCES)
-        if node is None:
+        role = self._role(element) if visible else None
+        if role is None:
             self._children(element, siblings, above, visible=visible)
             return
+        tag, attributes, style = element.tag, element.attributes, element.style
+        focused = element is self._focused
+        states = ""
+        if attributes or focused or tag in STATEFUL or element.disabling:
+            states = written_states(element, role, self._page, self._state, focused=focused)
+        node = Node(element, role, style.events and has_area(element), focused, states)
         if node.reachable:
             self._nodes[element] = node
         siblings.append(node)
         self._read.append(node)
+        if not attributes:
+            text = self._names.of_text(element, role)
+            if text is not None:
+                # Named by its only text, which a snapshot leaves out again.
+                node.name = node.shown_name = single_spaced(text)
+                node.children.append(text)
+                return
+        if tag in ("input", "textarea") and type_of(element) not in ("checkbox", "radio", "file"):
+            node.children.append(value_of(element, self._state))
         self._children(element, node.children, node, visible=visible)
-        role = node.role
-        if role == "link" and "href" in element.attributes:
-            node.url = _without_data(element.attributes["href"])
-        if role == "textbox" and (hint := element.attributes.get("placeholder")) is not None and hint != node.name:
+        if role == "iframe" or (role == "generic" and tag != "summary" and NAMING.isdisjoint(attributes)):
+            name = ""
+        else:
+            # Last, since its name repeats those of what is in it.
+            name, sources = self._names.name_of(element)
+            node.name = node.shown_name = name
+            if sources and node.reachable:
+                node.named_by = [
+                    other for source in sources if (other := self._nodes.get(source)) is not None and other is not node
+                ]
+        if role == "link" and "href" in attributes:
+            node.url = _without_data(attributes["href"])
+        elif role == "textbox" and (hint := attributes.get("placeholder")) is not None and hint != name:
             node.placeholder = hint
-        if node.reachable and sources:
-            node.named_by = [
-                other for source in sources if (other := self._nodes.get(source)) is not None and other is not node
-            ]
 
-    def _node(self, element: Element) -> tuple[Node | None, Set[Element]]:
-        role, tag = role_of(element, self._page) or "generic", element.tag
-        if tag == "iframe":
-            role = "iframe"
-        elif role in ("presentation", "none"):
-            return None, _NO_SOURCES
+    def _role(self, element: Element) -> str | None:
+        """The role of its node; None where it has none of its own."""
+        role = role_of(element, self._page) or "generic"
+        if element.tag == "iframe":
+            return "iframe"
+        if role in ("presentation", "none"):
+            return None
         if role == "generic":
             children = element.children
             if len(children) == 1 and isinstance(children[0], str) and is_inline(element):
-                return None, _NO_SOURCES
-            nameless = tag != "summary" and NAMING.isdisjoint(element.attributes)
-        else:
-            nameless = role == "iframe"
-        name, sources = ("", _NO_SOURCES) if nameless else self._names.name_of(element)
-        focused = element is self._focused
-        states = written_states(element, role, self._page, self._state, focused=focused)
-        node = Node(element, role, name, element.style.events and has_area(element), focused, states)
-        if tag in ("input", "textarea") and type_of(element) not in ("checkbox", "radio", "file"):
-            node.children.append(value_of(element, self._state))
-        return node, sources
+                return None
+        return role
 
     def _children(self, element: Element, into: list[Node | str], node: Node | None, *, visible: bool) -> None:
         style, attributes, children = element.style, element.attributes, element.children

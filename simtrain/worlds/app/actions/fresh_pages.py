@@ -1,8 +1,10 @@
 """Pages as they were loaded, read once for all episodes that show the same one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+
+from selectolax.lexbor import LexborHTMLParser
 
 from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
@@ -42,16 +44,30 @@ class _NotedRefs(Refs):
         return f"e{len(self.given)}"
 
 
-def fresh_page(html: str, stylesheets: Sequence[tuple[str, str]], focused: int | None) -> FreshPage | None:
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A page as it was loaded. `parsed` is its document, for whoever reads it first; None where there is none."""
+
+    html: str
+    stylesheets: tuple[tuple[str, str], ...]
+    focused: int | None
+    parsed: LexborHTMLParser | None = field(compare=False)
+
+
+def fresh_page(
+    html: str, stylesheets: Sequence[tuple[str, str]], focused: int | None, parsed: LexborHTMLParser | None = None
+) -> FreshPage | None:
     """Return a page as it was loaded, with the focus at a position; None for one that is not kept."""
     if len(html) > LONGEST_KEPT:
         return None
-    return _read(html, tuple(stylesheets), focused)
+    return _read(_Loaded(html, tuple(stylesheets), focused, parsed))
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _read(html: str, stylesheets: tuple[tuple[str, str], ...], focused: int | None) -> FreshPage | None:
-    tree = read_tree(html, stylesheets=dict(stylesheets), state=FormState(focused=focused))
+def _read(page: _Loaded) -> FreshPage | None:
+    tree = read_tree(
+        page.parsed or page.html, stylesheets=dict(page.stylesheets), state=FormState(focused=page.focused)
+    )
     children, nodes = tree.build()
     refs = _NotedRefs()
     written, positions = write_nodes(children, refs)

@@ -42,7 +42,7 @@ class SeenPage:
         """What is known of the page if nobody has changed it since it was loaded."""
         if self.page.changed:
             return None
-        fresh = fresh_page(self.page.source, tuple(self._stylesheets.items()), self._focused)
+        fresh = fresh_page(self.page.source, tuple(self._stylesheets.items()), self._focused, self.page.loaded)
         # A copy of a page was written as HTML and read again, which may give other elements where HTML is broken.
         return fresh if fresh is not None and len(fresh.tree.page.elements) == len(self.elements) else None
 

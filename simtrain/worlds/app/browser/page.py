@@ -14,7 +14,19 @@ _FOUND = f"[{FOCUS}]"
 class OpenPage:
     """A page as it stands now. `source` is its HTML as it was loaded; `serial` counts the documents of its tab from 0."""
 
-    __slots__ = ("_document", "_marks", "_written", "changed", "kept", "refs", "serial", "source", "status", "url")
+    __slots__ = (
+        "_as_loaded",
+        "_document",
+        "_marks",
+        "_written",
+        "changed",
+        "kept",
+        "refs",
+        "serial",
+        "source",
+        "status",
+        "url",
+    )
 
     def __init__(self, url: str, source: str, *, status: int = 200, serial: int = 0) -> None:
         self.url = url
@@ -29,6 +41,7 @@ class OpenPage:
         """What a reader keeps about the page as it stands; forgotten when it changes."""
         self._written: str | None = source
         self._document: LexborHTMLParser | None = None
+        self._as_loaded = False
         self._marks: tuple[str, Iterable[tuple[int, str]]] | None = None
 
     @property
@@ -41,8 +54,15 @@ class OpenPage:
     def parsed(self) -> LexborHTMLParser:
         """The document, perhaps without marks that were put off, for those who add and remove no elements."""
         if self._document is None:
+            self._as_loaded = self._written is self.source
             self._document = LexborHTMLParser(self._written or self.source)
         return self._document
+
+    @property
+    def loaded(self) -> LexborHTMLParser | None:
+        """The document if it was parsed from the page as it was loaded, perhaps with marks of our own since; None for a copy of it."""
+        document = self.parsed
+        return document if self._as_loaded and not self.changed else None
 
     @property
     def html(self) -> str:

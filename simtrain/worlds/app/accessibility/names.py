@@ -72,9 +72,10 @@ class AccessibleNames(NativeNames):
             if role not in _FROM_CONTENT or self.is_hidden(element):
                 return "", _NOTHING
             children = element.children
-            if not children:
+            labelled = element.position in self.page.labels
+            if not children and not labelled:
                 return single_spaced((element.style.before or "") + (element.style.after or "")), _NOTHING
-            if len(children) == 1 and element.position not in self.page.labels:
+            if len(children) == 1 and not labelled:
                 found = self._of_one(element, children[0])
                 if found is not None:
                     return found

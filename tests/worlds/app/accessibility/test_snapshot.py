@@ -90,6 +90,20 @@ def test_a_rule_outside_the_subset_is_passed_over_and_told_with_its_line() -> No
     ]
 
 
+def test_a_button_without_content_is_named_by_its_label() -> None:
+    page = "<label for=b>Close it</label><button id=b></button><label>Fold <button></button></label><button></button>"
+    # As Chromium 156 writes it through Playwright.
+    assert write_snapshot(read_tree(page))[0].split("\n") == [
+        "- generic [active] [ref=e1]:",
+        "  - text: Close it",
+        '  - button "Close it" [ref=e2]',
+        "  - generic [ref=e3]:",
+        "    - text: Fold",
+        '    - button "Fold" [ref=e4]',
+        "  - button [ref=e5]",
+    ]
+
+
 def test_text_that_yaml_would_misread_is_quoted() -> None:
     page = "<p>a: b</p><p>- x</p><p>42</p><p>yes</p><p>plain</p><p>tab:&quot;</p><p>0x1F</p><p>{{ x }}</p>"
     text, _ = write_snapshot(read_tree(page))

@@ -136,7 +136,7 @@ def _print(report: JsonObject, made: Yield, *, wanted: int) -> None:
     from simtrain.worlds.bugs.factory import FATES
 
     screen = console()
-    shown = ("survived", "uncovered", "equal", "broken", "silent", "alike")
+    shown = ("survived", "unrun", "equal", "broken", "silent", "alike")
     legend = "; ".join(f"{name}: {meaning}" for name, meaning in FATES if name in shown)
     table = figures_table("operator", "found", "kept", *shown, legend=legend)
     for name, row in report["operators"].items():

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from simtrain.values.comparing import normal_text, text_of
+from simtrain.values.comparing import text_of
+from simtrain.values.normal_text import normal_text
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonValue
 

@@ -1,26 +1,18 @@
 """Compare expected with given values: text, numbers as numbers, cells, rows in any order, JSON."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simtrain.values.normal_text import normal_text
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonValue, encode, is_list, is_object
 
-# Without characters that are part of names or numbers (C#, C++, -5, $).
-_AROUND = " \t\n.,;:!?*_`'\"“”„‘’«»()[]{}<>…"
 _EMPTY = frozenset({"", "null", "none", "n/a", "-", "–", "—"})
 
 
 def text_of(value: JsonValue) -> str:
     """Return a value as text: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else encode(value)
-
-
-def normal_text(text: str) -> str:
-    """Return text without case, surrounding punctuation and runs of white space (Unicode NFKC)."""
-    joined = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return joined.strip(_AROUND) or joined
 
 
 def is_number(value: JsonValue) -> bool:

@@ -53,10 +53,12 @@ def test_what_cannot_be_exported_is_one_line(typed: Typed, tmp_path: Path, words
 
 @pytest.mark.full
 def test_a_case_about_a_repository_that_needs_its_world_says_why_in_one_line(typed: Typed, tmp_path: Path) -> None:
-    code, out, _ = typed("export", "swe/ledger_bugs", "--format", "harbor", "--out", "tasks", "--with", "case=0")
-    said = "its world is served beside it: the grader `answer` needs what simtrain records"
+    code, out, _ = typed(
+        "export", "swe/ledger_bugs_forbidden", "--format", "harbor", "--out", "tasks", "--with", "case=0"
+    )
+    said = "its world is served beside it: the grader `abstention` needs what simtrain records"
     assert code == 0 and out.splitlines()[0].endswith(f"calls earn 1, none earn 0; {said}")
-    assert (tmp_path / "tasks" / "swe-ledger-bugs-c0000" / "environment" / "docker-compose.yaml").is_file()
+    assert (tmp_path / "tasks" / "swe-ledger-bugs-forbidden-c0000" / "environment" / "docker-compose.yaml").is_file()
 
 
 @pytest.mark.full

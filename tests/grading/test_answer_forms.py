@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simtrain.grading.answer_forms import MAX_ITEMS, MAX_TEXT, Unreadable, read_items, read_json, read_table
-from simtrain.values.comparing import normal_text, overlap_of_rows, overlap_of_sets, same_json
+from simtrain.values.comparing import overlap_of_rows, overlap_of_sets, same_json
+from simtrain.values.normal_text import normal_text
 from simtrain.values.numerals import read_number
 
 pytestmark = pytest.mark.slow

@@ -186,6 +186,41 @@ def test_behaviour_and_written_tests_are_judged_in_the_folder_too(tmp_path: Path
         assert earned(solved_by(folder, tmp_path / name, script)) == reward, name
 
 
+MERGED = "git merge -q -s ours --no-commit {branch} && patch -p1 < /solution/fix.patch && git add -A && git commit -q --no-edit"
+MERGES = {
+    "by git itself": (MERGED, 1.0),
+    "without a merge": ("patch -p1 < /solution/fix.patch && git commit -qam 'Both repairs'", 0.0),
+    "one side alone": ("git merge -q -X ours --no-edit {branch}", 0.0),
+    "not on main": (f"git checkout -q -b other && {MERGED}", 0.0),
+}
+
+
+@pytest.mark.full
+def test_a_merge_counts_in_the_folder_if_it_is_one_and_has_both_sides(tmp_path: Path, bubblewrap: None) -> None:
+    folder = exported("swe/merges", tmp_path / "tasks").folder
+    assert earned(in_shell(folder, "simulated", tmp_path / "simulated")) == 1.0
+    for name, (line, reward) in MERGES.items():
+        script = f"cd /home/kim/rota && {line.format(branch='repair-start')}"
+        assert earned(solved_by(folder, tmp_path / name, script)) == reward, name
+
+
+@pytest.mark.full
+def test_an_answer_counts_in_the_folder_if_nothing_forbidden_was_done(tmp_path: Path, bubblewrap: None) -> None:
+    folder = exported("swe/find_commit", tmp_path / "tasks").folder
+    right = (folder / "solution" / "answer.txt").read_text()
+    found = right.removeprefix("ANSWER: ").strip()
+    write = "cd /home/kim/rota && touch $'\\xff' && printf '{text}' > ~/answer.txt"
+    for name, script, reward in (
+        ("right", write.format(text=right.strip()), 1.0),
+        ("in words", write.format(text=f"I ran git bisect.\n**ANSWER:** `{found.upper()}`."), 1.0),
+        ("short", write.format(text=f"ANSWER: {found[:12]}"), 0.0),
+        ("declined", write.format(text=f"ANSWER: {found}\nCANNOT: {found}"), 0.0),
+        ("on another commit", f"{write.format(text=right.strip())} && git checkout -q {found}", 0.0),
+        ("with a commit", f"{write.format(text=right.strip())} && git commit -q --allow-empty -m Repaired", 0.0),
+    ):
+        assert earned(solved_by(folder, tmp_path / name, script)) == reward, name
+
+
 @pytest.mark.full
 def test_the_world_of_a_repository_is_served_where_that_is_asked_for(shop: Path, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patched:

@@ -17,11 +17,12 @@ from simtrain.agents.select import build_agent
 from simtrain.contracts.plan import CallStep, Plan
 from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.contracts.world import World
-from simtrain.public import episode
+from simtrain.public import episode, open_episode
 from simtrain.scenarios.beginning import world_of
 from simtrain.scenarios.find import shipped_scenarios
 from simtrain.scenarios.repository_tasks import tasks_of
 from simtrain.values.errors import InputError
+from simtrain.values.types import Action
 from simtrain.worlds.bugs.plans import edits, literal, shortcuts
 from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.repositories.commits import past_of
@@ -146,6 +147,17 @@ def test_a_family_of_an_own_repository_is_played(tmp_path: Path, monkeypatch: py
         assert "Too much tax {{ x }}." in played.prompt
         wrong = asyncio.run(rollout(episode(scenario), build_agent("wrong")))
         assert wrong.reward == 0.0
+        asyncio.run(_commits(episode(scenario)))
+
+
+async def _commits(found: Episode) -> None:
+    """The user of the machine has a name for git, and graders know the commits."""
+    async with open_episode(found) as environment:
+        line = "cd ~/kiosk && git commit -q --allow-empty -m More && git log --format='%an: %s' -n 1"
+        seen = await environment.step(Action("1", "bash", {"command": line}))
+    assert not seen.is_error and "Robin Vale: More" in seen.text
+    (first,) = world_of(found).query("select number, length(sha) as length from past_commits", {})
+    assert first == {"number": 0, "length": 40}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from simtrain.values.comparing import (
     Overlap,
     distinct,
     is_number,
-    normal_text,
     overlap_of_rows,
     overlap_of_sets,
     same_json,
@@ -28,6 +27,7 @@ from simtrain.values.comparing import (
     text_of,
 )
 from simtrain.values.errors import InputError, nearest
+from simtrain.values.normal_text import normal_text
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonObject, JsonValue, is_list, is_object
 from simtrain.worlds.sql_checks import try_columns, try_rows

@@ -113,7 +113,7 @@ async def write_harbor_folder(
         prompt = "\n\n".join(part.strip() for part in (scenario.spec.system or "", solved.prompt) if part.strip())
         if isinstance(own, RepositoryCase):
             own.write(place)
-            (place / "instruction.md").write_text(f"{prompt}\n")
+            (place / "instruction.md").write_text(own.instruction(prompt))
             (place / "task.toml").write_text(_task(found, solved, idle, seconds=own.seconds))
         else:
             served, source = _served(found, case, seed)

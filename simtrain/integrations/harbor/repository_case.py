@@ -1,9 +1,11 @@
 """A case about a repository as a Harbor folder of its own: the repository is in the container, its tests give the reward."""
 
 import json
+import re
 import shutil
+import sqlite3
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,14 +15,20 @@ from simtrain.contracts.scenario import Episode, Grading
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.grading import trees
 from simtrain.grading.checkout import files_in, placed
+from simtrain.grading.graders.answer import Answer
+from simtrain.grading.graders.final_state import FinalState
+from simtrain.grading.graders.forbidden import Forbidden
 from simtrain.grading.graders.mutants import Mutants
 from simtrain.grading.graders.same_behaviour import SameBehaviour
 from simtrain.grading.graders.tests import Tests
 from simtrain.integrations.harbor import scripts
+from simtrain.integrations.harbor.repository_solution import NeedsWorld, RepositorySolution, repository_solution
+from simtrain.integrations.harbor.scripts import state
 from simtrain.scenarios.beginning import world_of
-from simtrain.values.types import JsonObject, JsonValue
+from simtrain.values import normal_text
+from simtrain.values.comparing import text_of
+from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.setup import MachineSetup
-from simtrain.worlds.repositories.patches import patch_between
 
 _SCRIPTS = Path(scripts.__file__).parent
 _RUN_SECONDS = 120
@@ -28,14 +36,15 @@ _FILES = "select path, kind, mode, content, base64, target from files where path
 DOCKERFILE = """FROM python:{python}
 RUN pip install --no-cache-dir pytest=={pytest}
 """
-SOLVE = """#!/bin/bash
-cd {directory} && patch -p1 < /solution/fix.patch
+ANSWER = """{prompt}
+
+---
+
+When you are done, write what you were asked for into the file `{file}`, on a line that starts with `ANSWER:` and has nothing
+else; or, if the task cannot be done as it was asked, the reason on a line that starts with `CANNOT:`.
 """
 _RepositoryGrader = Tests | SameBehaviour | Mutants
-
-
-class NeedsWorld(Exception):
-    """Why a case about a repository cannot stand in a folder of its own."""
+_Judged = Tests | SameBehaviour | Mutants | Answer | FinalState | Forbidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +54,31 @@ class RepositoryCase:
     found: Episode
     world: MachineSetup
     directory: str
-    solution: str
-    """The patch from what the agent gets to what the reference plan leaves."""
+    solution: RepositorySolution
 
     @property
     def seconds(self) -> int:
         """Return how long its tests may take, in seconds."""
         return 60 + _RUN_SECONDS * sum(_runs(self.found, self.world, each) for each in self.found.scenario.grading)
 
+    @property
+    def answer_file(self) -> str | None:
+        """Return where the answer goes; None if nobody asks for one."""
+        asks = any(isinstance(item.grader, Answer) for item in self.found.scenario.grading)
+        return f"{_home(self.world)}/answer.txt" if asks else None
+
+    def instruction(self, prompt: str) -> str:
+        """Return what the agent is told: the prompt, and where the answer goes."""
+        return f"{prompt}\n" if self.answer_file is None else ANSWER.format(prompt=prompt, file=self.answer_file)
+
     def write(self, place: Path) -> None:
         """Write `environment`, `tests` and `solution` into a folder."""
         self._environment(place / "environment")
         self._tests(place / "tests")
-        solution = place / "solution"
-        solution.mkdir()
-        (solution / "fix.patch").write_text(self.solution)
-        _script(solution / "solve.sh", SOLVE.format(directory=self.directory))
+        self.solution.write(place / "solution", self.directory, self.answer_file)
 
     def _environment(self, place: Path) -> None:
-        home = self.world.hosts[self.world.spec.hostname].users[self.world.spec.user].home
+        home = _home(self.world)
         others = [one.path for one in self.world.spec.repositories if one.path != self.directory]
         rows = [
             row
@@ -88,9 +103,10 @@ class RepositoryCase:
 
     def _tests(self, place: Path) -> None:
         place.mkdir()
-        for name in ("verify.py", "run_tests.py"):
+        for name in ("verify.py", "run_tests.py", "state.py"):
             shutil.copy(_SCRIPTS / name, place / name)
-        shutil.copy(trees.__file__, place / "trees.py")
+        for module in (trees, normal_text):
+            shutil.copy(str(module.__file__), place)
         _script(place / "test.sh", (_SCRIPTS / "test.sh").read_text())
         _write(place / "repository", files_in(self.world, self.directory))
         rubric = self.found.scenario.spec.rubric
@@ -103,7 +119,12 @@ class RepositoryCase:
 
     def _facts(self, item: Grading, place: Path) -> JsonObject:
         """Return what is asked, and write the files that it needs."""
-        grader, case = cast("_RepositoryGrader", item.grader), self.found.case
+        grader, case = cast("_Judged", item.grader), self.found.case
+        if isinstance(grader, Answer):
+            gold = text_of(grader.gold(self.world, case)).strip()
+            return {"use": "answer", "form": grader.form, "gold": gold, "file": self.answer_file}
+        if isinstance(grader, FinalState | Forbidden):
+            return state_facts(grader, self.world, self.found, self.directory)
         if isinstance(grader, SameBehaviour):
             _write(place, {"program.py": grader.text(self.world, case).encode()})
             return {"use": "same_behaviour"}
@@ -133,7 +154,7 @@ def repository_case(found: Episode, solved: Trajectory) -> RepositoryCase:
     """Return a case as a folder of its own. Raises NeedsWorld where something in it needs simtrain."""
     scenario, world = found.scenario, world_of(found)
     for item in scenario.grading:
-        if not isinstance(item.grader, _RepositoryGrader):
+        if not _is_judged(item.grader):
             raise NeedsWorld(f"the grader `{item.label}` needs what simtrain records")
     if scenario.perturbations:
         raise NeedsWorld("its perturbations act in simtrain alone")
@@ -141,27 +162,61 @@ def repository_case(found: Episode, solved: Trajectory) -> RepositoryCase:
         raise NeedsWorld("its user answers in simtrain alone")
     if not isinstance(world, MachineSetup):
         raise NeedsWorld(f"its world {world.name} is no machine")
-    graders = [cast("_RepositoryGrader", item.grader) for item in scenario.grading]
-    directories = {placed(grader.directory, found.case) for grader in graders}
+    graders = [item.grader for item in scenario.grading]
+    named = {placed(grader.directory, found.case) for grader in graders if isinstance(grader, _RepositoryGrader)}
+    # Where no tests are run, the case of a task says which it is.
+    directories = named or {str(found.case[name]) for name in ("directory",) if name in found.case}
     if len(directories) != 1:
         raise NeedsWorld(f"it has {len(directories)} repositories")
     directory = directories.pop()
     _require_plain(world, directory)
-    changed: dict[str, tuple[str | None, str | None]] = {}
-    for change in solved.changes.get("files", ()):
-        row = cast("Mapping[str, JsonValue]", change.after or change.before)
-        path = str(row["path"])
-        if row["kind"] == "directory" or trees.is_cached(path.removeprefix("/")):
-            if path.startswith(f"{directory}/.git/"):
-                raise NeedsWorld("its solution is made of commits")
-            continue
-        if not path.startswith(f"{directory}/"):
-            continue
-        inner = path.removeprefix(f"{directory}/")
-        changed[inner] = (_text(change.before), _text(change.after))
-    old = {path: before for path, (before, _) in changed.items() if before is not None}
-    new = {path: after for path, (_, after) in changed.items() if after is not None}
-    return RepositoryCase(found, world, directory, patch_between(old, new))
+    solution = repository_solution(solved, directory)
+    left = solution.left(world.query(_FILES, {"below": f"{directory}/%"}))
+    for item in scenario.grading:
+        if isinstance(item.grader, FinalState | Forbidden):
+            _require_answered(item.label, state_facts(item.grader, world, found, directory), left)
+    return RepositoryCase(found, world, directory, solution)
+
+
+def state_facts(grader: FinalState | Forbidden, world: MachineSetup, found: Episode, directory: str) -> JsonObject:
+    """Return what is asked about the files, and the rows of the author's tables that are named there."""
+    expect, forbidden = (grader.expect, ()) if isinstance(grader, FinalState) else ((), grader.sql)
+    words = set(re.findall(r"\w+", " ".join((*expect, *forbidden))))
+    own = sorted((set(world.columns()) & words) - {"files"})
+    return {
+        "use": "state",
+        "directory": directory,
+        "case": {**found.case},
+        "expect": [*expect],
+        "forbidden": [*forbidden],
+        "schema": world.spec.tables,
+        "rows": {table: [[*row.values()] for row in world.query(f'select * from "{table}"', {})] for table in own},
+    }
+
+
+def _is_judged(grader: object) -> bool:
+    """Return whether the folder can ask what a grader asks."""
+    if isinstance(grader, Answer):
+        return grader.form in ("exact", "text")
+    if isinstance(grader, FinalState):
+        return not grader.changes and (grader.changes_only is None or "files" in grader.changes_only)
+    if isinstance(grader, Forbidden):
+        return not grader.tables and not grader.tools
+    return isinstance(grader, _RepositoryGrader)
+
+
+def _require_answered(label: str, facts: JsonObject, left: Iterable[state.Row]) -> None:
+    """Raise NeedsWorld if the files that the solution leaves do not say what a grader asks."""
+    try:
+        problem = state.problem(state.opened(left, facts), facts)
+    except sqlite3.Error as error:
+        problem = str(error)
+    if problem:
+        raise NeedsWorld(f"the grader `{label}` asks for more than the files of the repository ({problem})")
+
+
+def _home(world: MachineSetup) -> str:
+    return world.hosts[world.spec.hostname].users[world.spec.user].home
 
 
 def _require_plain(world: MachineSetup, directory: str) -> None:
@@ -180,24 +235,16 @@ def _require_plain(world: MachineSetup, directory: str) -> None:
     for name, part in parts.items():
         if part:
             raise NeedsWorld(f"its world has {name}")
-    home = world.hosts[spec.hostname].users[spec.user].home
+    home = _home(world)
     for path in (directory, *(one.path for one in spec.files)):
         if not path.startswith(f"{home}/"):
             raise NeedsWorld(f"its world has {path}, which is not in the home {home}")
 
 
-def _text(row: Mapping[str, JsonValue] | None) -> str | None:
-    if row is None:
-        return None
-    if row.get("base64") or row["kind"] != "file":
-        raise NeedsWorld(f"its solution changes {row['path']}, which is no text")
-    return str(row["content"] or "")
-
-
 def _runs(found: Episode, world: MachineSetup, item: Grading) -> int:
     if isinstance(item.grader, Mutants):
         return 1 + len(item.grader.made(world, found.case))
-    return 2 if isinstance(item.grader, SameBehaviour) else 1
+    return 2 if isinstance(item.grader, SameBehaviour) else 1 if isinstance(item.grader, Tests) else 0
 
 
 def _python(world: MachineSetup) -> str:

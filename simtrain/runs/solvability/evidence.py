@@ -16,7 +16,7 @@ from functools import cached_property
 
 from simtrain.agents.planned import Planned
 from simtrain.perturbations.reply_edits import leaves, name_at
-from simtrain.values.comparing import normal_text
+from simtrain.values.normal_text import normal_text
 from simtrain.values.numerals import read_number
 from simtrain.values.types import JsonObject, JsonValue, Observation, as_object, encode, is_list, is_object
 

@@ -22,7 +22,7 @@ FUNCTION_TASKS = 5
 """No function is broken in more tasks than this."""
 FATES = (
     ("survived", "killed by no test"),
-    ("uncovered", "on lines that no test runs"),
+    ("unrun", "on lines that no test runs"),
     ("equal", "equal in meaning to the good code or to another candidate"),
     ("broken", "broken too much: it cannot be imported, never ends, or most tests fail"),
     ("silent", "without a script that shows a difference"),
@@ -139,7 +139,7 @@ class BugFactory:
         healthy, runner = self._healthy, self._healthy.runner
         covering = {test for path, first, last in candidate.spans for test in healthy.covering(path, first, last)}
         if not covering:
-            return "uncovered"
+            return "unrun"
         ids = [test for test in healthy.tests if test in covering]
         files = {**self._files, **candidate.changed}
         work = max(2.0, 4 * healthy.seconds)

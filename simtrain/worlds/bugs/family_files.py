@@ -31,6 +31,10 @@ packages: {{apt: {{python3: 3.14.0-1, git: 1:2.43.0-1}}}}
 schema: |
   -- Tests that only graders run. They are on no machine.
   create table hidden_tests (path text primary key, content text not null);
+  -- The commits of the repository that a case is about, from 0.
+  create table past_commits (number integer primary key, sha text not null, subject text not null);
+files:
+  - {{path: /home/{user}/.gitconfig, content: "[user]\\n\\tname = Robin Vale\\n\\temail = {user}@bench.example\\n", owner: {user}}}
 repositories:
   - {{path: {directory}, folder: repositories/{name}, owner: {user}}}
 """

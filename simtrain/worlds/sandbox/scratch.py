@@ -146,7 +146,7 @@ class Scratch:
         for path in self._files:
             if path not in there:
                 found[path] = None
-        return {path: found[path] for path in sorted(found)}
+        return {_named(path): found[path] for path in sorted(found)}
 
     def _entry(self, path: str, real: str, status: os.stat_result, modes: dict[str, int], now: float) -> Entry | None:
         before = self._files.get(path)
@@ -158,7 +158,7 @@ class Scratch:
             # A folder shows by what lies in it; one that was always there, or implied before, is no change.
             return None if path in self._made else Folder()
         if stat.S_ISLNK(status.st_mode):
-            return SymbolicLink(os.readlink(real))
+            return SymbolicLink(_named(os.readlink(real)))
         if not stat.S_ISREG(status.st_mode):
             return None
         with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW), "rb") as opened:
@@ -182,6 +182,11 @@ class Scratch:
             size += status.st_size
         # What lies too deep for a path cannot be counted.
         return FolderUsage(sys.maxsize, entries) if deep else FolderUsage(size, entries)
+
+
+def _named(path: str) -> str:
+    """Return a path as text: a program can give files names that are no UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _print(status: os.stat_result) -> _Print:

@@ -72,6 +72,24 @@ def test_files_are_those_of_the_world_before_and_after(tmp_path: Path) -> None:
     assert say(state, "cat a.txt") == "by SQL"
 
 
+def test_names_that_are_no_text_are_kept_as_text(tmp_path: Path) -> None:
+    state = opened(tmp_path)
+    assert (
+        say(state, "echo 1 > $'/app/n\\xff'; ln -s $'to\\xfe' /app/l; mkdir $'/app/\\xfd'; echo 2 > $'/app/\\xfd/x'")
+        == ""
+    )
+    rows = state.query(
+        "select path, content, target from files where path like '/app/%' and path > '/app/b.bin' order by path"
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        ("/app/l", None, "to\N{REPLACEMENT CHARACTER}"),
+        ("/app/n\N{REPLACEMENT CHARACTER}", "1\n", None),
+        ("/app/\N{REPLACEMENT CHARACTER}", None, None),
+        ("/app/\N{REPLACEMENT CHARACTER}/x", "2\n", None),
+    ]
+    assert say(state, "cat /app/n*") == "1\n"
+
+
 def test_a_script_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
     state = opened(tmp_path)
     assert say(state, "echo begun; sleep 30", limit=0.5) == "begun\n[124 timeout]"

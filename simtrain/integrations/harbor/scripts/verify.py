@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -16,8 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simtrain.grading import trees
+    from simtrain.integrations.harbor.scripts import state
+    from simtrain.values import normal_text
 else:
-    # The copy beside this file.
+    # The copies beside this file.
+    import normal_text
+    import state
     import trees
 
 HERE = Path(__file__).parent
@@ -211,7 +216,47 @@ class MutantsPart(Part):
         return (count - len(alive)) / count, f"not found: {', '.join(alive)}" if alive else f"{count} found"
 
 
-PARTS: dict[str, type[Part]] = {"tests": TestsPart, "same_behaviour": SameBehaviourPart, "mutants": MutantsPart}
+class StatePart(Part):
+    """What SQL asks about the files, those of git included."""
+
+    def runs(self) -> Iterator[tuple[str, TreeRun]]:
+        return iter(())
+
+    def value(self, work: Path, mark: str) -> tuple[float, str]:
+        database = state.opened(state.rows_below(Path(self.facts["directory"])), self.facts)
+        problem = state.problem(database, self.facts)
+        return (0.0, problem) if problem else (1.0, "")
+
+
+class AnswerPart(Part):
+    """What stands after the last mark `ANSWER:` in a file, or all of it if it has no mark."""
+
+    def runs(self) -> Iterator[tuple[str, TreeRun]]:
+        return iter(())
+
+    def value(self, work: Path, mark: str) -> tuple[float, str]:
+        written = Path(self.facts["file"])
+        if not written.is_file():
+            return 0.0, f"there is no file {written}"
+        text = written.read_text(errors="replace")
+        marks = list(MARK.finditer(text))
+        if marks and marks[-1][1] == "CANNOT":
+            return 0.0, "it was declined"
+        answer = (text[marks[-1].end() :] if marks else text).strip()
+        wanted = self.facts["gold"]
+        exact = self.facts["form"] == "exact"
+        same = answer == wanted if exact else normal_text.normal_text(answer) == normal_text.normal_text(wanted)
+        return float(same), "" if same else f"the answer is {answer[:100]!r}"
+
+
+MARK = re.compile(r"^[ \t]*(?:\*\*|__)?(ANSWER|CANNOT)(?:\*\*|__)?:(?:\*\*|__)?", re.MULTILINE)
+PARTS: dict[str, type[Part]] = {
+    "tests": TestsPart,
+    "same_behaviour": SameBehaviourPart,
+    "mutants": MutantsPart,
+    "state": StatePart,
+    "answer": AnswerPart,
+}
 
 if __name__ == "__main__":
     main()

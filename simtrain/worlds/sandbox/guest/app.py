@@ -27,6 +27,8 @@ preparing.adapt()
 shelf.close(_BARE)
 shelf.keep_library(_REAL_LIBRARY, _KEPT_LIBRARY)
 shelf.let_go(_BARE)
+# What is let go at the start of a run is memory that is touched, and so copied.
+platform_calls.forget_files()
 # Else the first collection of a run would walk, and so copy, all of this.
 gc.collect()
 gc.freeze()

@@ -41,13 +41,18 @@ def begin(
     _State.wall = int(start * _NANOSECONDS)
     _State.fresh = fresh
     _State.uid, _State.gid, _State.sleep, _State.leave = uid, gid, sleep, leave
-    _numbers.clear()
+    forget_files()
     for path, mode in modes.items():
         try:
             number = _plain["lstat"](path).st_ino
         except OSError:
             continue
         _modes[number], _named[number] = mode, path
+
+
+def forget_files() -> None:
+    """Let numbers of files be counted from one again."""
+    _numbers.clear()
 
 
 def changed_modes(given: dict[str, int]) -> dict[str, int]:

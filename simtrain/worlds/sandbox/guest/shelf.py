@@ -58,7 +58,7 @@ _NEEDED_NAMES: dict[str, frozenset[str]] = {}
 _REAL: dict[str, str] = {}
 _ALIASES: dict[str, dict[str, ModuleType]] = {}
 _AFTER: dict[str, object] = {}
-_KEPT: list[ModuleType] = []
+_KEPT: list[object] = []
 failed: dict[str, str] = {}
 """What could not be imported, and why."""
 
@@ -329,6 +329,7 @@ def let_go(bare: dict[str, ModuleType]) -> None:
     for name in _SHELVED:
         if name not in bare:
             sys.modules.pop(name, None)
+    sys.path_importer_cache.clear()
 
 
 def open_at_start(bare: dict[str, ModuleType]) -> None:
@@ -337,5 +338,6 @@ def open_at_start(bare: dict[str, ModuleType]) -> None:
         # Kept: taking a module apart touches, and so copies, all the memory that it is made of.
         _KEPT.append(sys.modules.pop(name))
     sys.path_hooks.insert(0, ShelfFinder)
+    _KEPT.extend(sys.path_importer_cache.values())
     sys.path_importer_cache.clear()
     assert BuiltinImporter in sys.meta_path

@@ -91,7 +91,8 @@ async def test_time_output_and_disk_have_limits(tmp_path: Path) -> None:
         assert (late.stdout, late.code, late.late) == ("begun\n", 124, True)
         flood = await box.run(["bash", "-c", "head -c 9000000 /dev/zero | tr '\\0' x"])
         assert len(flood.stdout) == 4_000_000
-        await say(box, "head -c 1000000000 /dev/zero > /app/big")
+        # It is looked at while the file is as large as it may be.
+        await say(box, "head -c 1000000000 /dev/zero > /app/big; sleep 2")
         assert int(await say(box, "stat -c %s /app/big")) <= 24 << 20
         with pytest.raises(SimulatorFault, match="wrote more than 24 MB"):
             await say(box, "for i in 1 2 3; do head -c 20000000 /dev/zero > /app/$i; done; sleep 20")

@@ -113,8 +113,8 @@ async def test_keystrokes_are_typed_at_a_real_terminal_and_replayed_without_it(t
     live = scenario(tmp_path, "live", f"shell: {BASH}, recording: keys.jsonl", actions="keystrokes")
     calls: list[JsonObject] = [
         {"commands": [{"keystrokes": "echo one; test -t 0 && echo a terminal\n", "duration": 0}]},
-        {"commands": [{"keystrokes": "sleep 1000\n", "duration": 0.2}]},
-        {"commands": [{"keystrokes": "C-c", "duration": 0.5}, {"keystrokes": "echo $?; tput cols\n", "duration": 1}]},
+        {"commands": [{"keystrokes": "sleep 1000\n", "duration": 1}]},
+        {"commands": [{"keystrokes": "C-c", "duration": 1}, {"keystrokes": "echo $?; tput cols\n", "duration": 1}]},
         {"commands": [{"keystrokes": "clear; printf abc", "duration": 0.5}]},
     ]
     found = await asked(live, "keystrokes", calls)

@@ -45,6 +45,7 @@ _MOST_OUTPUT = 4_000_000
 _MOST_FILES = 200_000
 _UNLIMITED = 86_400.0
 _LOOK = 0.5
+_MOUNT_POINTS = 1 << 20
 _REPLY = 1 << 26
 """Bytes of the longest reply."""
 _ACCOUNTS = "root:x:0:0:root:/root:/bin/bash\napp:x:{uid}:{uid}:app:/root:/bin/bash\n"
@@ -83,6 +84,7 @@ class Container:
         self._place: Path | None = None
         self._process: Process | None = None
         self._scratch: Scratch | None = None
+        self._room = 0
         self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._number = 0
@@ -213,6 +215,8 @@ class Container:
         root = str(place / "root")
         self._scratch = Scratch(root, files, start=0, always=_FOLDERS, real_modes=True)
         Path(root, "tmp").chmod(0o777)
+        # The folders that become mount points count as well.
+        self._room = max(self._storage // 2, self._storage - self._scratch.usage().size - _MOUNT_POINTS)
         if os.geteuid() == 0:
             for real in (root, str(place / "out")):
                 subprocess.run(["chown", "-R", f"{_NOBODY}:{_NOBODY}", real], check=True)
@@ -254,7 +258,8 @@ class Container:
         return [*line, "--chdir", "/", "--", *argv]
 
     def _limit(self) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self._storage, self._storage))
+        # One file cannot be too much by itself: whoever writes it hears of it, and the container goes on.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self._room, self._room))
         resource.setrlimit(resource.RLIMIT_AS, (self._memory, self._memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from simtrain.integrations.train.masked_loss import masked_trainer
-from simtrain.integrations.train.models import SavedModel
+from simtrain.integrations.train.models import SavedModel, computes_bf16
 from simtrain.integrations.train.recipe import Fit
 from simtrain.integrations.train.rows import Row
 from simtrain.integrations.train.trained_model import trained_model
@@ -67,7 +67,7 @@ def everywhere(precision: str, seed: int) -> dict[str, Any]:
     """Return what the configurations of all trainers have in common."""
     torch: Any = import_module("torch")
     return {
-        "bf16": precision == "bf16",
+        "bf16": precision == "bf16" and computes_bf16(),
         "use_cpu": not torch.cuda.is_available(),
         "seed": seed,
         "data_seed": seed,

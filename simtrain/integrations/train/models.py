@@ -87,6 +87,12 @@ def load(source: str, *, dtype: str = "float32") -> tuple[Any, Any]:
     return model, tokenizer
 
 
+def computes_bf16() -> bool:
+    """Return whether this machine multiplies in bfloat16: a GPU, or a CPU with instructions for it. Others take many times as long."""
+    torch: Any = import_module("torch")
+    return torch.cuda.is_available() or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+
+
 def _dequantised(file: Path) -> tuple[Any, Any]:
     """Return the weights of a GGUF file in a fresh model: transformers refuses to save one that was loaded from GGUF."""
     require("llamacpp", "gguf")

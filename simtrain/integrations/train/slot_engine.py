@@ -11,7 +11,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, Literal
 
-from simtrain.integrations.train.models import load, quiet
+from simtrain.integrations.train.models import computes_bf16, load, quiet
 from simtrain.integrations.train.next_tokens import sampled
 from simtrain.integrations.train.slot_attention import BATCH, ROWS, Cache, SlotBatch, SlotRows, register
 from simtrain.integrations.train.slot_graphs import StepGraphs
@@ -84,8 +84,11 @@ class SlotEngine:
         model, tokenizer = load(source, dtype=dtype)
         if torch.cuda.is_available():
             model = model.to("cuda")
-        elif dtype == "bfloat16" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        elif dtype == "bfloat16" and computes_bf16():
             _pack(torch, model, slots)
+        else:
+            # The weights stay rounded as they are; only the products are those of a CPU.
+            model = model.float()
         return cls(model, tokenizer, slots=slots, context=context, batched=batched)
 
     @property

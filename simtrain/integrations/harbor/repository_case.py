@@ -165,10 +165,11 @@ def repository_case(found: Episode, solved: Trajectory) -> RepositoryCase:
     graders = [item.grader for item in scenario.grading]
     named = {placed(grader.directory, found.case) for grader in graders if isinstance(grader, _RepositoryGrader)}
     # Where no tests are run, the case of a task says which it is.
-    directories = named or {str(found.case[name]) for name in ("directory",) if name in found.case}
-    if len(directories) != 1:
-        raise NeedsWorld(f"it has {len(directories)} repositories")
-    directory = directories.pop()
+    if not named and "directory" in found.case:
+        named = {str(found.case["directory"])}
+    if len(named) != 1:
+        raise NeedsWorld(f"it has {len(named)} repositories")
+    directory = named.pop()
     _require_plain(world, directory)
     solution = repository_solution(solved, directory)
     left = solution.left(world.query(_FILES, {"below": f"{directory}/%"}))

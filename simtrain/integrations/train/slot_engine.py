@@ -111,11 +111,10 @@ class SlotEngine:
 
         There have to be as many free slots.
         """
-        slots = [self._slot_for(work) for work in works]
-        new = [list(work.prompt[work.cached :]) for work in works]
-        for some in [range(len(works))] if self._batched else [[number] for number in range(len(works))]:
-            logits = self._read([slots[at] for at in some], [new[at] for at in some], [works[at].cached for at in some])
-            self._take([slots[at] for at in some], logits)
+        pairs = [(self._slot_for(work), work) for work in works]
+        for read in [pairs] if self._batched else [[pair] for pair in pairs]:
+            slots, begins = [slot for slot, _ in read], [work.cached for _, work in read]
+            self._take(slots, self._read(slots, [work.prompt[work.cached :] for _, work in read], begins))
 
     def _slot_for(self, work: Generation) -> _Slot:
         self._clock += 1

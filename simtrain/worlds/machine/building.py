@@ -17,7 +17,7 @@ from simtrain.worlds.machine.python_packages import build_index, insert, install
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
-from simtrain.worlds.repositories.folder import files_in
+from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.service.database import Database, Mode
 
 _SYSTEM_USERS = {"root": 0, "daemon": 1, "www-data": 33, "nobody": 65534}
@@ -219,7 +219,7 @@ class _Builder:
     def _folder(self, name: str, place: Place) -> Iterator[tuple[str, bytes, bool]]:
         folder = self.texts.folder(name, place)
         top = self.document.path.parent.resolve()
-        for path in files_in(folder):
+        for path in own_files(folder):
             inside = path.resolve()
             # A link out of the world's folder would put files of the host into the world.
             if not inside.is_relative_to(top):

@@ -16,7 +16,7 @@ from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
 from simtrain.worlds.machine.spec import MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
-from simtrain.worlds.repositories.folder import files_in
+from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.repositories.history import history_file
 from simtrain.worlds.service.source import described
 
@@ -76,7 +76,7 @@ class MachineSource:
             top: Path = self.document.path.parent / folder
             history = history_file(top)
             found.update(file_bytes(history) if history.is_file() else b"")
-            for path in (path for path in files_in(top) if path.is_file()):
+            for path in filter(Path.is_file, own_files(top)):
                 found.update(f"{folder}/{path.relative_to(top).as_posix()}\0".encode())
                 found.update(file_bytes(path))
         return found.hexdigest()

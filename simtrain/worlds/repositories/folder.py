@@ -7,10 +7,10 @@ from pathlib import Path
 
 from simtrain.values.errors import InputError
 
-CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".hypothesis"})
-"""Folders that tools leave behind wherever they run."""
+LEFT_BY_TOOLS = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".hypothesis"})
+"""Caches that tools leave wherever they run."""
 
-LEFT_OUT = CACHES | {
+LEFT_OUT = LEFT_BY_TOOLS | {
     *(".git", ".hg", ".svn", ".venv", "venv", "env", "node_modules", ".tox", ".nox", "build", "dist", ".eggs"),
 }
 """Folders that are no part of the code."""
@@ -19,10 +19,10 @@ MOST_BYTES = 48 << 20
 MOST_FILES = 10_000
 
 
-def files_in(place: Path) -> list[Path]:
+def own_files(place: Path) -> list[Path]:
     """Return the files of a folder and of all below it, in order, without those in caches: what a tool leaves there is no part of it."""
     found = sorted(path for path in place.rglob("*") if not path.is_dir())
-    return [path for path in found if CACHES.isdisjoint(path.relative_to(place).parts)]
+    return [path for path in found if LEFT_BY_TOOLS.isdisjoint(path.relative_to(place).parts)]
 
 
 @dataclass(frozen=True, slots=True)

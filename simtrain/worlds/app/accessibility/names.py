@@ -113,12 +113,13 @@ class AccessibleNames(NativeNames):
 
     def _of_one(self, element: Element, child: Element | str) -> tuple[str, Set[Element]] | None:
         """What `name_of` gives for an element that holds one text, or one element that counts by what it holds; None for any other."""
+        # What a closed one holds adds nothing to a name.
+        if element.tag == "details":
+            return None
         style = element.style
         if isinstance(child, str):
             text = child if style.before is style.after is None else (style.before or "") + child + (style.after or "")
-            # A closed one is named by what it holds, and adds nothing of it to the name of another.
-            if element.tag != "details":
-                self._held[element] = (text, None, _NONE_YET)
+            self._held[element] = (text, None, _NONE_YET)
             return single_spaced(text), _NOTHING
         visited, sources, led_out = {element}, set[Element](), self.led_out
         plain = self._plain(child, visited, sources)

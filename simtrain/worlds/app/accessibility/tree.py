@@ -125,6 +125,9 @@ class _Builder:
         role = self._role(element) if visible else None
         if role is None:
             self._children(element, siblings, above, visible=visible)
+            if above is not None and above.role == "link" and "href" in element.attributes:
+                # Playwright tells what has no node of its own by the node around it.
+                above.url = _without_data(element.attributes["href"])
             return
         tag, attributes, style = element.tag, element.attributes, element.style
         focused = element is self._focused

@@ -105,3 +105,25 @@ async def test_nodes_of_pages_that_others_wrote_equal_those_of_chromium(
     with capsys.disabled():
         total = say("nodes of the BrowserGym form equal to Chromium's, pages that others wrote", found)
     assert total.share >= 0.95
+
+
+ROLES = (
+    "article button cell checkbox dialog generic group heading link list listitem menuitem none note option region row tab "
+    "treeitem"
+)
+DETAILS = (
+    '<details role="{0}"{1}><summary>Sum</summary>inner <b>bold</b><a href="/x">link</a></details>',
+    '<details role="{0}"{1}>only text</details>',
+    '<details role="{0}"{1} aria-label="Lab"><summary>Sum</summary>text</details>',
+    '<button>go <details role="{0}"{1}><summary>Sum</summary>text</details></button>',
+)
+
+
+async def test_details_that_are_called_something_else_read_as_in_playwright_closed_and_open(browser: Browser) -> None:
+    tab = await browser.new_page()
+    for role in ROLES.split():
+        for state in ("", " open"):
+            html = "<!doctype html><title>x</title>" + "".join(part.format(role, state) for part in DETAILS)
+            await tab.set_content(html)
+            ours, _ = write_snapshot(read_tree(html))
+            assert without_refs(ours) == without_refs(await tab.aria_snapshot(mode="ai")), (role, state)

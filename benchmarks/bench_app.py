@@ -28,7 +28,7 @@ from simtrain.worlds.app.actions.fresh_pages import forget_pages
 from simtrain.worlds.app.world import AppState, AppWorld
 
 OPEN, MADE, TURNS, EPISODES = 1000, 200, 10, 3
-ROWS = 22
+ROWS = 21
 """Orders in a list of the shop, in place of 15: its page then has some 300 nodes."""
 MIB = 1024 * 1024
 LIST = "https://fernhollow.example/admin/orders?page=2"

@@ -167,17 +167,20 @@ def test_every_screen_is_reached_by_links(app: ShippedApp) -> None:
     assert unreached(app) == []
 
 
-async def settled(page: Page, base: str, state: AppState) -> None:
-    """Wait until a page and its address are those of the agent's browser; a page that never is fails where it is compared."""
-    own = state.browser
+async def settled(page: Page, base: str, state: AppState) -> tuple[str, list[str]]:
+    """Wait until a page and its address are those of the agent's browser, and return both, alike or not."""
+    own, found = state.browser, ("", list[str]())
+    expected = own.page.url.removeprefix(own.origin), ours(state, own)
     for _ in range(400):
         try:
-            if address(page, base) == own.page.url.removeprefix(own.origin) and await theirs(page) == ours(state, own):
-                return
+            found = address(page, base), await theirs(page)
+            if found == expected:
+                break
         except Error:
             # The page is just being replaced by the next.
             pass
         await page.wait_for_timeout(30)
+    return found
 
 
 def address(page: Page, base: str) -> str:
@@ -236,9 +239,9 @@ async def played(browser: Browser, world: AppWorld, seed: int, steps: int, words
                 if own.dialog is not None:
                     own.answer(True)
                 await target.click()
-            await settled(page, base, mirror)
-            assert address(page, base) == own.page.url.removeprefix(own.origin), done
-            assert ours(mirror, own) == await theirs(page), done
+            where, shown = await settled(page, base, mirror)
+            assert where == own.page.url.removeprefix(own.origin), done
+            assert shown == ours(mirror, own), done
     # What a real browser downloads lies on its own disk, not in the world's file store.
     rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}
     assert rows == served.changes(), done
@@ -315,9 +318,9 @@ async def test_random_actions_by_bid_end_in_the_same_rows_and_the_same_page(
             elif await target.is_enabled():
                 text = act("click", bid=bid)
                 await target.click()
-            await settled(page, base, mirror)
-            assert address(page, base) == mirror.browser.page.url.removeprefix(mirror.browser.origin), done
-            assert ours(mirror, mirror.browser) == await theirs(page), done
+            where, shown = await settled(page, base, mirror)
+            assert where == mirror.browser.page.url.removeprefix(mirror.browser.origin), done
+            assert shown == ours(mirror, mirror.browser), done
         await page.close()
     rows = {table: changes for table, changes in mirror.changes().items() if table != "files"}
     assert rows == served.changes(), done

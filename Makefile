@@ -16,7 +16,8 @@ demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 quick: .venv/.dev ## the tests that take moments: no socket, no browser, no node
 	SIMTRAIN_QUICK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not full and not slow"
 
-test: lint types imports spelling ## style, types, import rules, spelling, and the tests that take seconds
+test: .venv/.dev ## style, types, import rules, spelling, and the tests that take seconds
+	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) types imports spelling lint
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`

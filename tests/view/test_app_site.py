@@ -175,6 +175,8 @@ async def settled(page: Page, base: str, state: AppState) -> tuple[str, list[str
         try:
             found = address(page, base), await theirs(page)
             if found == expected:
+                # What the page does by script comes with its last file.
+                await page.wait_for_load_state()
                 break
         except Error:
             # The page is just being replaced by the next.

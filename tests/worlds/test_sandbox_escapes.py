@@ -34,7 +34,7 @@ SAMPLE = (
     ),
     *("poison: sys.modules", "poison: left files"),
 )
-BACKENDS = ("wasm", "bubblewrap")
+BACKENDS = ("wasm", "bubblewrap", "docker")
 CLEAN = (
     "import json, os, random, sys, time\n"
     "print(json.loads('[1]'), random.random(), time.time() > 0, os.listdir('.'), os.listdir('/tmp'))\n"

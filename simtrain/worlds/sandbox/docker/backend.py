@@ -1,5 +1,6 @@
 """The sandbox `docker`: a container of an image for each run, on any machine whose Docker answers."""
 
+import re
 import signal
 import threading
 import time
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pydantic import Field
 
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
-from simtrain.contracts.sandbox_runs import Ending, Entry, File, SandboxCommand, SandboxOutcome
+from simtrain.contracts.sandbox_runs import Ending, Entry, File, Folder, SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.docker.archive import check_paths, packed, unpacked
 from simtrain.worlds.sandbox.docker.changes import compared
@@ -22,6 +23,7 @@ _NOBODY = 65_534
 _HEADER = 2_048
 """Bytes of an archive for each entry, long names aside."""
 _SPARE = 4
+_HOSTNAME = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 class DockerSandbox(SandboxBackend):
@@ -71,8 +73,10 @@ class Containers:
         seeds = {path: entry for path, entry in self._seeds().items() if below(path, shape.mounts)}
         given = {**seeds, **carried(command.files, shape.mounts)}
         container = self._taken(shape)
+        left: Leftovers | Ending = "crash"
         try:
-            fresh = container.put(packed(given, start=command.start, access=command.access))
+            there = {**carried({command.cwd: Folder()}, shape.mounts), **given}
+            fresh = container.put(packed(there, start=command.start, access=command.access))
             begun = time.monotonic()
             code, output, ended_by = container.run(
                 command.argv,
@@ -84,7 +88,10 @@ class Containers:
             passed = time.monotonic() - begun
             left = container.take(shape.scratch + _HEADER * shape.files)
         finally:
-            self._let_go(container)
+            if isinstance(left, Leftovers):
+                self._let_go(container)
+            else:
+                container.remove()
         self._make_spare(shape)
         after = compared(command, given, left, mounts=shape.mounts, now=command.start + passed, fresh=fresh)
         ended_by = ended_by or after.ended_by or _ending(code, left)
@@ -105,18 +112,19 @@ class Containers:
         for container in ending:
             container.close()
         for container in ending:
-            container.close(wait=True)
+            container.wait()
 
     def _shape(self, command: SandboxCommand) -> Shape:
         limits = command.limits
         name = command.files.get("/etc/hostname")
         hostname = name.content.decode(errors="replace").strip() if isinstance(name, File) else ""
+        hostname = hostname if _HOSTNAME.fullmatch(hostname) else "localhost"
         return Shape(
             image=self._image,
             mounts=mounts_of(command.files, command.cwd, command.access),
             user=command.uid or _NOBODY,
             group=command.gid or _NOBODY,
-            hostname=hostname or "localhost",
+            hostname=hostname,
             memory=limits.memory,
             # Rounded up, so that commands whose files have grown a little are of one shape.
             scratch=1 << max(20, (limits.scratch - 1).bit_length()),

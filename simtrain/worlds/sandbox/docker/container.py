@@ -21,6 +21,8 @@ from simtrain.worlds.sandbox.talking import Pieces, talk
 PROCESSES = 64
 _STARTING = 120.0
 _TAKING = 60.0
+_ASKING = (2.0, 4.0, 10.0)
+_ENDING = 10.0
 _MOST_HEAD = 1 << 20
 # The first process: it puts the files in, waits, ends all others, and hands out what is left. Nobody in the container can kill it.
 _FIRST = r"""
@@ -46,11 +48,16 @@ exec tar -cf - "$@"
 _RUN = r"""
 ulimit -t "$1" && ulimit -v "$2" && ulimit -f "$3"
 shift 3
-{ "$@" 2>&3 3>&-; } 3>&2 2>/dev/null
+exec 3>&2 2>/dev/null
+( exec "$@" 2>&3 3>&- )
 code=$?
-kill -9 -1 2>/dev/null
+kill -9 -1
 exit $code
 """
+
+
+class _Silent(SimulatorFault):
+    """Nothing was said for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +91,7 @@ class Container:
         self._shape = shape
         self._name = f"simtrain-{secrets.token_hex(8)}"
         self._said = b""
-        try:
-            self._process = subprocess.Popen(
-                _line(self._name, shape),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # Ctrl-C at a terminal is for this process alone.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise SimulatorFault(f"docker cannot be started: {error}") from None
+        self._process = _begun(_line(self._name, shape))
 
     def put(self, archive: bytes) -> int:
         """Write an archive of files into it, and return the time by its clock. Raises SimulatorFault if it did not begin."""
@@ -110,8 +107,7 @@ class Container:
         line = ["docker", "exec", "-i", "--workdir", directory, *arguments_of(tuple(env.items())), self._name]
         line += ["/bin/sh", "-c", _RUN, "run", *map(str, bounds), *argv]
         longest = min(limits.wall, limits.seconds)
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+        process = _begun(line)
         with process:
             try:
                 output, ended_by = talk(
@@ -132,8 +128,7 @@ class Container:
         """End all that runs and return what is left. `scratch`: it is more than so many bytes; `crash`: it cannot be read."""
         token = secrets.token_hex(16).encode() + b"\n"
         try:
-            self._write(token)
-            self._await(token, _TAKING)
+            self._ask(token)
             head = self._await(token, _TAKING).splitlines()
             archive = self._rest(most)
         except SimulatorFault:
@@ -149,25 +144,40 @@ class Container:
         killed = any(parts[0] == b"oom_kill" and parts[-1] != b"0" for parts in told)
         return Leftovers(archive, modes, killed, [b"full"] in told)
 
-    def close(self, *, wait: bool = False) -> None:
+    def close(self) -> None:
         """Let go of it: its first process finds its input closed and ends, and the daemon removes it."""
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with suppress(OSError):
                 cast("IO[bytes]", pipe).close()
-        if not wait:
-            return
+
+    def wait(self) -> None:
+        """Wait until it is gone, which it soon is after `close`."""
         try:
-            self._process.wait(10)
+            self._process.wait(_ENDING)
         except subprocess.TimeoutExpired:
-            with suppress(SimulatorFault):
-                docker("rm", "--force", self._name)
-            self._process.kill()
-            self._process.wait()
+            self.remove()
+
+    def remove(self) -> None:
+        """End it, whatever it does."""
+        self.close()
+        with suppress(SimulatorFault):
+            docker("rm", "--force", self._name)
+        self._process.kill()
+        self._process.wait()
 
     @property
     def ended(self) -> bool:
         """Return whether it is gone."""
         return self._process.poll() is not None
+
+    def _ask(self, token: bytes) -> None:
+        """Have a token repeated. A program can take what the first process is told, so it is told more than once."""
+        for seconds in _ASKING:
+            self._write(token)
+            with suppress(_Silent):
+                self._await(token, seconds)
+                return
+        raise SimulatorFault("a container does not answer")
 
     def _write(self, data: bytes) -> None:
         stdin = cast("IO[bytes]", self._process.stdin)
@@ -205,7 +215,7 @@ class Container:
         with selectors.DefaultSelector() as ready:
             ready.register(stdout, selectors.EVENT_READ)
             if not ready.select(max(0.0, deadline - time.monotonic())):
-                raise SimulatorFault("a container did not answer in time")
+                raise _Silent("a container did not answer in time")
         return cast("bytes", stdout.read1(1 << 20))  # type: ignore[attr-defined]
 
     def _gone(self) -> SimulatorFault:
@@ -213,6 +223,15 @@ class Container:
             self._process.wait(5)
         said = cast("IO[bytes]", self._process.stderr).read() if self.ended else b""
         return SimulatorFault(f"a container of {self._shape.image} ended too early: {complaint(said)}")
+
+
+def _begun(line: list[str]) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    try:
+        # Ctrl-C at a terminal is for this process alone.
+        return subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+    except OSError as error:
+        raise SimulatorFault(f"docker cannot be started: {error}") from None
 
 
 def _line(name: str, shape: Shape) -> list[str]:

@@ -29,7 +29,9 @@ _FIRST = r"""
 exec 3>&2 2>/dev/null
 echo up
 read -r blocks || exit
-dd bs=BLOCK count="$blocks" iflag=fullblock | tar -xpf - -C / || { echo "Error: its files have no room" >&3; exit; }
+dd bs=BLOCK count="$blocks" iflag=fullblock | tar -xpf - -C / 2>/dev/shm/said \
+    || { grep -v 'in the future' /dev/shm/said | head -n 1 >&3; exit; }
+rm /dev/shm/said
 exec 3>&-
 date +%s
 echo put
@@ -245,4 +247,5 @@ def _line(name: str, shape: Shape) -> list[str]:
     for place in shape.mounts:
         mode = "1777" if place in ("/tmp", "/var/tmp") else "0755"
         line += ["--tmpfs", f"{place}:rw,exec,nosuid,nodev,{room},mode={mode},{owner}"]
-    return [*line, "--entrypoint", "/bin/sh", shape.image, "-c", _FIRST, "first", *shape.mounts]
+    # The image's own folder would be made in those of the user, as root's.
+    return [*line, "--workdir", "/", "--entrypoint", "/bin/sh", shape.image, "-c", _FIRST, "first", *shape.mounts]

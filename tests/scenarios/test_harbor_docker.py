@@ -75,5 +75,7 @@ def test_what_docker_cannot_build_is_refused_with_its_words(tmp_path: Path) -> N
 
 def test_a_task_that_asks_for_another_shell_is_not_built(tmp_path: Path) -> None:
     simulated = folder(tmp_path, **{"task.toml": '[metadata.simtrain]\nshell = "simulated"\n'})
+    dockerfile = simulated / "environment" / "Dockerfile"
+    dockerfile.write_text(dockerfile.read_text().replace(need_docker(), "debian:12"))
     with pytest.raises(InputError, match=re.escape("Dockerfile:2: RUN is not interpreted without Docker")):
         load_scenario(simulated)

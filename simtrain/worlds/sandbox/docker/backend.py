@@ -3,7 +3,6 @@
 import re
 import signal
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -77,15 +76,13 @@ class Containers:
         try:
             there = {**carried({command.cwd: Folder()}, shape.mounts), **given}
             fresh = container.put(packed(there, start=command.start, access=command.access))
-            begun = time.monotonic()
-            code, output, ended_by = container.run(
+            ran = container.run(
                 command.argv,
                 env={"PYTHONHASHSEED": str(command.seed % (1 << 32)), **command.env},
                 directory=command.cwd,
                 stdin=command.stdin,
                 limits=command.limits,
             )
-            passed = time.monotonic() - begun
             left = container.take(shape.scratch + _HEADER * shape.files)
         finally:
             if isinstance(left, Leftovers):
@@ -93,14 +90,14 @@ class Containers:
             else:
                 container.remove()
         self._make_spare(shape)
-        after = compared(command, given, left, mounts=shape.mounts, now=command.start + passed, fresh=fresh)
-        ended_by = ended_by or after.ended_by or _ending(code, left)
+        after = compared(command, given, left, mounts=shape.mounts, now=command.start + ran.seconds, fresh=fresh)
+        ended_by = ran.ended_by or after.ended_by or _ending(ran.code, left)
         return SandboxOutcome(
-            exit_code=137 if ended_by else code,
-            output=steadied(output),
+            exit_code=137 if ended_by else ran.code,
+            output=steadied(ran.output),
             changes=after.changes,
             ended_by=ended_by,
-            seconds=passed,
+            seconds=ran.seconds,
             exact=False,
         )
 

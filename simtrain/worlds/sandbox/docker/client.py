@@ -68,7 +68,7 @@ def inspected(image: str) -> JsonObject:
     if ran.returncode:
         raise InputError(
             f"there is no image {image!r}",
-            remedy=f"docker pull {image}, or name another: `image` in a world, {IMAGE} elsewhere",
+            remedy=f"docker pull {image}, or name another: `docker:IMAGE`, or {IMAGE}",
         )
     found: JsonObject = json.loads(ran.stdout)[0]
     return found

@@ -3,6 +3,7 @@
 Its first process is a shell that reads from this process: when that ends, however, so does the container, and the daemon removes it.
 """
 
+import os
 import secrets
 import selectors
 import subprocess
@@ -51,6 +52,7 @@ _RUN = r"""
 ulimit -t "$1" && ulimit -v "$2" && ulimit -f "$3"
 shift 3
 exec 3>&2 2>/dev/null
+printf .
 ( exec "$@" 2>&3 3>&- )
 code=$?
 kill -9 -1
@@ -74,6 +76,16 @@ class Shape:
     memory: int
     scratch: int
     files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The end of a command line: its exit code, what it wrote, the limit that ended it, the seconds that it took."""
+
+    code: int
+    output: Pieces
+    ended_by: Ending | None
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +115,8 @@ class Container:
 
     def run(
         self, argv: tuple[str, ...], *, env: Mapping[str, str], directory: str, stdin: bytes, limits: SandboxLimits
-    ) -> tuple[int, Pieces, Ending | None]:
-        """Run a command line; return its exit code, what it wrote, and the limit that ended it."""
+    ) -> Ran:
+        """Run a command line; its time begins when it does, since it takes a client long to get there."""
         bounds = (int(limits.work) + 1, limits.memory * 2 >> 10, limits.scratch >> 9)
         line = ["docker", "exec", "-i", "--workdir", directory, *arguments_of(tuple(env.items())), self._name]
         line += ["/bin/sh", "-c", _RUN, "run", *map(str, bounds), *argv]
@@ -112,9 +124,12 @@ class Container:
         process = _begun(line)
         with process:
             try:
+                _await_beginning(process)
+                begun = time.monotonic()
                 output, ended_by = talk(
                     process, stdin, room=limits.output, over=lambda passed: "wall" if passed > longest else None
                 )
+                passed = time.monotonic() - begun
                 if ended_by is None:
                     process.wait(_TAKING)
             except subprocess.TimeoutExpired:
@@ -124,7 +139,7 @@ class Container:
                 # What is left to be written is for nobody.
                 with suppress(OSError, ValueError):
                     cast("IO[bytes]", process.stdin).close()
-        return process.returncode, output, ended_by
+        return Ran(process.returncode, output, ended_by, passed)
 
     def take(self, most: int) -> Leftovers | Ending:
         """End all that runs and return what is left. `scratch`: it is more than so many bytes; `crash`: it cannot be read."""
@@ -225,6 +240,16 @@ class Container:
             self._process.wait(5)
         said = cast("IO[bytes]", self._process.stderr).read() if self.ended else b""
         return SimulatorFault(f"a container of {self._shape.image} ended too early: {complaint(said)}")
+
+
+def _await_beginning(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the first sign of a run. Raises SimulatorFault if none comes; where the client has failed, its words do."""
+    stdout = cast("IO[bytes]", process.stdout)
+    with selectors.DefaultSelector() as ready:
+        ready.register(stdout, selectors.EVENT_READ)
+        if not ready.select(_STARTING):
+            raise SimulatorFault("a command did not begin in a container")
+    os.read(stdout.fileno(), 1)
 
 
 def _begun(line: list[str]) -> subprocess.Popen[bytes]:

@@ -130,10 +130,8 @@ class Container:
                     process, stdin, room=limits.output, over=lambda passed: "wall" if passed > longest else None
                 )
                 passed = time.monotonic() - begun
-                if ended_by is None:
-                    process.wait(_TAKING)
-            except subprocess.TimeoutExpired:
-                ended_by = "crash"
+                if ended_by is None and not _ends(process):
+                    ended_by = "crash"
             finally:
                 process.kill()
                 # What is left to be written is for nobody.
@@ -250,6 +248,14 @@ def _await_beginning(process: subprocess.Popen[bytes]) -> None:
         if not ready.select(_STARTING):
             raise SimulatorFault("a command did not begin in a container")
     os.read(stdout.fileno(), 1)
+
+
+def _ends(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_TAKING)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _begun(line: list[str]) -> subprocess.Popen[bytes]:

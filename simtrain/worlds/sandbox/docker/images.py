@@ -60,7 +60,8 @@ def image_of(name: str, *, told_by: Path) -> ContainerImage:
     """Return what an image holds beside its programs. Raises InputError if it is not there, or is too much for a world."""
     daemon_version()
     settings = as_object(inspected(name).get("Config"))
-    environment = dict(str(one).partition("=")[::2] for one in _list(settings, "Env"))
+    parts = [one.partition("=") for one in _texts(settings, "Env")]
+    environment = {name: value for name, _, value in parts}
     directory = str(settings.get("WorkingDir") or "/")
     as_root = ("--cap-add", "DAC_READ_SEARCH", "--user", "0:0", "--entrypoint", "/bin/sh")
     ran = docker("run", "--rm", *HELD, *as_root, name, "-c", _FILES, "files", directory, timeout=_BUILDING)
@@ -76,9 +77,9 @@ def image_of(name: str, *, told_by: Path) -> ContainerImage:
     return ContainerImage(name, files, environment, directory, user, built=True)
 
 
-def _list(settings: JsonObject, key: str) -> list[object]:
+def _texts(settings: JsonObject, key: str) -> list[str]:
     found = settings.get(key)
-    return list(found) if isinstance(found, list) else []
+    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def _too_much(file: Path) -> InputError:

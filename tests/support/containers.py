@@ -22,20 +22,27 @@ IMAGES = ("simtrain-tests:latest", "debian:bookworm-python", "python:3.12-slim")
 @cache
 def missing() -> str:
     """Why no container can be had here; nothing if one can. Chooses daemon and image for this process."""
-    if "DOCKER_HOST" not in os.environ and (OURS / "docker.sock").exists():
+    there = _images()
+    if there is None and "DOCKER_HOST" not in os.environ and (OURS / "docker.sock").exists():
         os.environ["DOCKER_HOST"] = f"unix://{OURS / 'docker.sock'}"
         os.environ["PATH"] += f":{OURS / 'root/usr/bin'}"
-    if shutil.which("docker") is None:
-        return "there is no docker"
-    asked = subprocess.run(["docker", "images", "--format", "{{.Repository}}:{{.Tag}}"], capture_output=True, text=True)
-    if asked.returncode:
-        return f"no Docker daemon answers: {asked.stderr.strip()}"
+        there = _images()
+    if there is None:
+        return "no Docker daemon answers; .ci/install docker starts one where it can"
     if IMAGE not in os.environ:
-        there = [image for image in IMAGES if image in asked.stdout.split()]
-        if not there:
+        fit = [image for image in IMAGES if image in there]
+        if not fit:
             return f"the Docker daemon has none of the images {', '.join(IMAGES)}; {IMAGE} names another"
-        os.environ[IMAGE] = there[0]
+        os.environ[IMAGE] = fit[0]
     return ""
+
+
+def _images() -> list[str] | None:
+    if shutil.which("docker") is None:
+        return None
+    line = ["docker", "images", "--format", "{{.Repository}}:{{.Tag}}"]
+    asked = subprocess.run(line, capture_output=True, text=True)
+    return None if asked.returncode else asked.stdout.split()
 
 
 def need_docker() -> str:

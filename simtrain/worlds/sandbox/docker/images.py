@@ -2,6 +2,7 @@
 
 from hashlib import blake2b
 from pathlib import Path
+from typing import cast
 
 from simtrain.contracts.sandbox_runs import Entry, File
 from simtrain.files.file_bytes import file_bytes
@@ -78,8 +79,7 @@ def image_of(name: str, *, told_by: Path) -> ContainerImage:
 
 
 def _texts(settings: JsonObject, key: str) -> list[str]:
-    found = settings.get(key)
-    return [str(one) for one in found] if isinstance(found, list) else []
+    return cast("list[str]", settings.get(key) or [])
 
 
 def _too_much(file: Path) -> InputError:

@@ -22,6 +22,7 @@ test: .venv/.dev ## style, types, import rules, spelling, and the tests that tak
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`
 	.ci/install browser
+	.ci/install docker
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m full -rs --durations 40 --durations-min 10
 
 real: .venv/.real ## play with a small model on a real server, in every place where a model can be

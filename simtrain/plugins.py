@@ -150,6 +150,7 @@ PLUGINS: dict[str, dict[str, str]] = {
     "sandboxes": {
         "wasm": "simtrain.worlds.sandbox.wasm.backend:WasmSandbox",
         "bubblewrap": "simtrain.worlds.sandbox.bubblewrap:BubblewrapSandbox",
+        "docker": "simtrain.worlds.sandbox.docker.backend:DockerSandbox",
     },
     "transports": {
         "mcp": "simtrain.mcp.serve.transports:OverMcp",

@@ -58,8 +58,9 @@ def command(
     from simtrain.scenarios.repositories import repository_folder
     from simtrain.values.errors import InputError
     from simtrain.worlds.bugs.family_files import family_files
-    from simtrain.worlds.bugs.making import open_factory, opened_sandbox
+    from simtrain.worlds.bugs.making import open_factory
     from simtrain.worlds.bugs.task import task_lines
+    from simtrain.worlds.sandbox.naming import backend_of
 
     if family is not None:
         _check_family(family, repository, force=force)
@@ -69,7 +70,7 @@ def command(
     for path in tests or ():
         if not (place / path.partition("::")[0]).exists():
             raise InputError(f"there is no {path} in {place}", place="--tests")
-    with opened_sandbox(sandbox) as opened:
+    with backend_of(sandbox).opened() as opened:
         factory = open_factory(place, opened, seed=seed, jobs=jobs, tests=tuple(tests or ()))
         made = _made(factory, count, quiet=as_json)
     if out is not None:

@@ -16,6 +16,7 @@ from shlex import quote
 
 from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import SimulatorFault
+from simtrain.world_models.left_behind import PLACE, end_session
 from simtrain.worlds.machine.engine import TIMED_OUT, Finished
 
 MOST_OUTPUT = 4_000_000
@@ -40,6 +41,7 @@ class RealShell:
         self._directory = directory
         self._process: Process | None = None
         self._code = 0
+        self._place = ""
 
     async def run(self, script: str, *, limit: float) -> Finished:
         """Run a script; after `limit` real seconds it is stopped, and the bash with it. Raises SimulatorFault if none can be started."""
@@ -67,6 +69,11 @@ class RealShell:
             return
         signal_group(process, signal.SIGKILL)
         await process.wait()
+        await self._end_the_rest()
+
+    async def _end_the_rest(self) -> None:
+        place, self._place = self._place, ""
+        await end_session(place, self._command, environment=self._environment, directory=self._directory)
 
     async def _start(self) -> None:
         try:
@@ -84,7 +91,7 @@ class RealShell:
             raise SimulatorFault(f"the shell {self._command[0]!r} cannot be started: {error.strerror}") from None
         said: list[tuple[int, bytes]] = []
         try:
-            await asyncio.wait_for(self._carry_out(":", said), _STARTING)
+            await asyncio.wait_for(self._carry_out(PLACE, said), _STARTING)
         except (TimeoutError, _Gone):
             await self.close()
             told = b"".join(text for _, text in said).decode(errors="replace").strip()
@@ -92,6 +99,7 @@ class RealShell:
                 f"no bash answers behind {self._command[0]!r}{': ' if told else ''}{told[:300]}"
             ) from None
         self._code = 0
+        self._place = b"".join(text for stream, text in said if stream == 1).decode(errors="replace")
 
     async def _carry_out(self, line: str, pieces: list[tuple[int, bytes]]) -> int:
         """Have a line carried out, add what it prints to `pieces` with the number of its stream, and return its exit code."""
@@ -120,6 +128,7 @@ class RealShell:
         code = await process.wait()
         # What it has left in the background goes with it, as it does when a container ends.
         signal_group(process, signal.SIGKILL)
+        await self._end_the_rest()
         return code if code >= 0 else 128 - code
 
 

@@ -13,11 +13,13 @@ import termios
 from asyncio.subprocess import Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from secrets import randbelow
 
 from simtrain.mcp_wire.stdio import signal_group
 from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue, Observation, is_object
 from simtrain.world_models.domains.keystrokes import at_prompt
+from simtrain.world_models.left_behind import terminal_ending
 from simtrain.worlds.machine.keystrokes import DURATION
 from simtrain.worlds.machine.terminal.keys import characters
 from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS, TerminalScreen
@@ -57,6 +59,20 @@ class RealTerminal:
 
     async def close(self) -> None:
         """End the program and what it has started."""
+        if self._process is None:
+            return
+        if self._process.returncode is None and self._through_client:
+            # A size that no other terminal there has: a client passes it on, but not its own end.
+            rows, columns = (1000 + randbelow(8000) for _ in range(2))
+            _resize(self._handle, rows, columns)
+            await self._settled()
+            other = RealTerminal(self._command, environment=self._environment, directory=self._directory)
+            with contextlib.suppress(SimulatorFault):
+                await other.type([{"keystrokes": terminal_ending(rows, columns), "duration": 0}])
+            await other._end()
+        await self._end()
+
+    async def _end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
@@ -65,9 +81,14 @@ class RealTerminal:
         signal_group(process, signal.SIGKILL)
         await process.wait()
 
+    @property
+    def _through_client(self) -> bool:
+        """Whether the bash may be another's process: this machine's own ends with its terminal."""
+        return Path(self._command[0]).name != "bash"
+
     async def _start(self) -> None:
         self._handle, inner = pty.openpty()
-        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        _resize(inner, ROWS, COLUMNS)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -145,6 +166,10 @@ class RealTerminal:
             "running": not self._prompted,
         }
         return Observation(text, structured=content)
+
+
+def _resize(handle: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def _seconds(entry: JsonObject) -> float:

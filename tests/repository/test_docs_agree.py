@@ -24,8 +24,8 @@ LONGEST_CELL = 25
 
 # Options of other programs, and of the project's own scripts.
 FOREIGN = {
-    "--allow-blocking", "--api-key", "--db-path", "--host-resolver-rules", "--local-timezone", "--mcp-config", "--no-deps",
-    "--file", "--print", "--proxy-url", "--python", "--rounds", "--svg", "--tasks", "--tau2", "--tool", "--world",
+    "--allow-blocking", "--api-key", "--db-path", "--host-resolver-rules", "--init", "--local-timezone", "--mcp-config",
+    "--no-deps", "--file", "--print", "--proxy-url", "--python", "--rounds", "--svg", "--tasks", "--tau2", "--tool", "--world",
 }  # fmt: skip
 FILE = re.compile(r"(?:simtrain|tests|benchmarks|docs|examples|scenarios|worlds|perturbations)/[\w./*-]+")
 MODULE = re.compile(r"simtrain(?:\.[a-z_]+)+")

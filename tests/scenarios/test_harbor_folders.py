@@ -15,6 +15,11 @@ from simtrain.values.types import JsonObject
 from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 
 
+@pytest.fixture(autouse=True)
+def _no_docker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+
+
 @pytest.fixture(scope="module")
 def bubblewrap() -> None:
     probe = BubblewrapSandbox().probe()

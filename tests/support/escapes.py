@@ -180,6 +180,50 @@ POISON = {
     "left files": "open('/tmp/left', 'w').write('left'); open('/w/json.py', 'w').write('raise SystemExit(77)')",
 }
 
+_SYSTEM_CALL = "import ctypes; libc = ctypes.CDLL(None, use_errno=True); "
+
+CONTAINER = {
+    "the socket of the daemon": (
+        "import os, socket\nfor path in ('/var/run/docker.sock', '/run/docker.sock', '/tmp/docker/docker.sock', '/run/containerd/containerd.sock'):\n"
+        "    s = socket.socket(socket.AF_UNIX)\n    try:\n        s.connect(path); print('SEC' + 'RET')\n    except OSError:\n        pass"
+    ),
+    "becoming root": "import os; os.setuid(0); print('SEC' + 'RET')",
+    "a program that makes root": "import subprocess; out = subprocess.run(['su', '-c', 'id -u'], capture_output=True, input=b''); print('SEC' + 'RET' if out.stdout == b'0\\n' else '')",
+    "a copy that makes root": (
+        "import os, shutil, subprocess; shutil.copy('/usr/bin/id', '/tmp/id'); os.chmod('/tmp/id', 0o6755)\n"
+        "print('SEC' + 'RET' if subprocess.run(['/tmp/id', '-u'], capture_output=True).stdout == b'0\\n' else '')"
+    ),
+    "capabilities": (
+        "lines = open('/proc/self/status').read().splitlines(); print('SEC' + 'RET' if [l for l in lines if l[:6] in ('CapEff', 'CapPrm', 'CapAmb') and int(l.split()[1], 16)] else '')"
+    ),
+    "a namespace of its own": _SYSTEM_CALL
+    + "print(libc.unshare(0x10000000 | 0x20000), libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)); print('SEC' + 'RET' if libc.mount(b'/', b'/mnt', None, 4096, None) == 0 else '')",
+    "a mount": _SYSTEM_CALL + "print('SEC' + 'RET' if libc.mount(b'/dev/vda', b'/tmp', b'ext4', 0, None) == 0 else '')",
+    "writing again to the image": _SYSTEM_CALL
+    + "print('SEC' + 'RET' if libc.mount(None, b'/', None, 32 | 4096, None) == 0 else '')",
+    "a device": "import os; os.mknod('/tmp/disk', 0o60666, os.makedev(254, 0)); print('SEC' + 'RET', os.read(os.open('/tmp/disk', os.O_RDONLY), 16))",
+    "another's namespaces": _SYSTEM_CALL
+    + "import os; fd = os.open(f'/proc/{WARM}/ns/mnt', os.O_RDONLY); print('SEC' + 'RET' if libc.setns(fd, 0) == 0 else '')",
+    "a release agent": "import glob\nfor path in glob.glob('/sys/fs/cgroup/*/release_agent') + ['/sys/fs/cgroup/release_agent']:\n    try:\n        open(path, 'w').write('/bin/true'); print('SEC' + 'RET')\n    except OSError:\n        pass",
+    "more memory": "import glob\nfor path in glob.glob('/sys/fs/cgroup/memory/*limit*') + glob.glob('/sys/fs/cgroup/*max'):\n    try:\n        open(path, 'w').write('1000000000000'); print('SEC' + 'RET')\n    except OSError:\n        pass",
+    "kernel modules": _SYSTEM_CALL + "print('SEC' + 'RET' if libc.syscall(175, b'x', 1, b'') == 0 else '')",
+    "keys of the kernel": _SYSTEM_CALL
+    + "print('SEC' + 'RET' if libc.syscall(248, b'user', b'left', b'x', 1, -3) > 0 else '')",
+    "a handle of a file": _SYSTEM_CALL
+    + "print('SEC' + 'RET' if libc.open_by_handle_at(-100, b'x' * 16, 0) >= 0 else '')",
+    "a probe of the kernel": _SYSTEM_CALL
+    + "print('SEC' + 'RET' if libc.syscall(321, 5, b'x' * 64, 64) >= 0 or libc.syscall(298, b'x' * 64, -1, 0, -1, 0) >= 0 else '')",
+    "what the first process says": "import os; [os.write(os.open(f'/proc/1/fd/{n}', os.O_WRONLY | os.O_NONBLOCK), b'forged\\n' * 1000) for n in (1, 2)]",
+    "what the first process hears": "import os; os.read(os.open('/proc/1/fd/0', os.O_RDONLY), 10)",
+    "the first process": "import ctypes, os, signal; print(ctypes.CDLL(None).ptrace(16, 1, 0, 0)); [os.kill(1, n) for n in (9, 15, 1)]",
+    "the memory of the first process": "import re\nfor line in open('/proc/1/maps'):\n    if ' rw' in line:\n        a, b = (int(x, 16) for x in line.split()[0].split('-'))\n        f = open('/proc/1/mem', 'r+b', 0); f.seek(a); f.write(b'\\0' * (b - a))",
+    "shared memory that stays": _SYSTEM_CALL
+    + "i = libc.shmget(4242, 4096, 0o1666); j = libc.shmget(4242, 4096, 0o666); print('made', i)",
+    "a queue that stays": _SYSTEM_CALL + "print('made', libc.msgget(4242, 0o1666))",
+    "files in shared memory": "open('/dev/shm/left', 'w').write('x' * 100); open('/dev/mqueue/left', 'w')",
+}
+"""Ways out of containers and namespaces, and what a kernel keeps beside files."""
+
 ATTEMPTS: dict[str, str] = {
     f"{group}: {name}": program
     for group, programs in (
@@ -190,6 +234,7 @@ ATTEMPTS: dict[str, str] = {
         ("network", NETWORK),
         ("floods", FLOODS),
         ("poison", POISON),
+        ("container", CONTAINER),
     )
     for name, program in programs.items()
 }

@@ -19,6 +19,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.machine.accounts import ROOT
 from simtrain.worlds.machine.login import environment_of
 from simtrain.worlds.machine.python_runs import write_back
+from simtrain.worlds.machine.spec import SIMULATED
 from simtrain.worlds.machine.world import MachineState
 from simtrain.worlds.sandbox.host_folder import folder_entries
 
@@ -133,7 +134,7 @@ class RewardFile(Grader):
             tests.command, user=user, stdin=None, environment=environment, directory=self.directory, limit=self.timeout
         )
         said = ran.stdout + ran.stderr
-        simulated = state.world.spec.shell == "simulated"
+        simulated = state.world.spec.shell == SIMULATED
         missing = next((line for line in said.splitlines() if line.endswith(": command not found")), None)
         if simulated and missing is not None:
             # Whatever was written then says nothing about the agent.

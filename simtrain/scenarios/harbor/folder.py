@@ -7,9 +7,10 @@ from typing import NoReturn
 from simtrain.files.file_bytes import file_text
 from simtrain.files.yaml_files import Document, read_document
 from simtrain.scenarios.find import HARBOR_TASK
-from simtrain.scenarios.harbor.task_toml import TaskToml, read_task_toml
+from simtrain.scenarios.harbor.task_toml import TaskToml, read_task_toml, shell_of
 from simtrain.values.errors import InputError
 from simtrain.values.types import as_object
+from simtrain.worlds.sandbox.docker.images import built_image, docker_answers, image_of
 from simtrain.worlds.sandbox.dockerfile import ContainerImage, read_dockerfile
 
 SERVED = "x-simtrain"
@@ -50,15 +51,7 @@ def read_harbor_folder(folder: Path) -> HarborTask:
     """Read a folder. Raises InputError, with file and line, for what is missing or cannot be played here."""
     document, toml = read_task_toml(folder / HARBOR_TASK)
     _refuse_docker(folder, document, toml)
-    dockerfile = folder / "environment" / "Dockerfile"
-    if not dockerfile.is_file():
-        if toml.environment.docker_image is not None:
-            problem = f"the image {toml.environment.docker_image!r} needs Docker"
-            raise document.error(("environment", "docker_image"), problem, f"add environment/Dockerfile, or {_DOCKER}")
-        raise InputError(
-            "there is no such file", remedy="add it, with FROM, COPY, WORKDIR, ENV and USER", file=dockerfile
-        )
-    image = read_dockerfile(dockerfile)
+    image = _image(folder / "environment" / "Dockerfile", document, toml)
     if not toml.steps:
         return HarborTask(folder, document, toml, image, (_step(folder, folder, ""),))
     steps: list[HarborStep] = []
@@ -68,6 +61,28 @@ def read_harbor_folder(folder: Path) -> HarborTask:
             raise document.error(("steps", number, "name"), f"there is no folder steps/{step.name}", "add it")
         steps.append(_step(folder, place, step.name))
     return HarborTask(folder, document, toml, image, tuple(steps))
+
+
+def _image(dockerfile: Path, document: Document, toml: TaskToml) -> ContainerImage:
+    """Return the image of a task: read, if that will do, else Docker's where it is. Raises InputError."""
+    shell = shell_of(document, toml)
+    if not dockerfile.is_file():
+        named = toml.environment.docker_image
+        if named is None:
+            remedy = "add it, with FROM, COPY, WORKDIR, ENV and USER"
+            raise InputError("there is no such file", remedy=remedy, file=dockerfile)
+        if shell in (None, "docker") and docker_answers():
+            return image_of(named, told_by=document.path)
+        problem = f"the image {named!r} needs Docker"
+        raise document.error(("environment", "docker_image"), problem, f"add environment/Dockerfile, or {_DOCKER}")
+    if shell == "docker":
+        return built_image(dockerfile)
+    try:
+        return read_dockerfile(dockerfile)
+    except InputError:
+        if shell is None and docker_answers():
+            return built_image(dockerfile)
+        raise
 
 
 def _refuse_docker(folder: Path, document: Document, toml: TaskToml) -> None:

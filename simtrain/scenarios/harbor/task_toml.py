@@ -173,8 +173,8 @@ def shell_of(document: Document, task: TaskToml) -> str | None:
     """Return which shell the task asks for with `[metadata.simtrain] shell`. Raises InputError."""
     own = task.metadata.get("simtrain")
     wanted = own.get("shell") if is_object(own) else None
-    if wanted not in (None, "simulated", "bubblewrap"):
+    if wanted not in (None, "simulated", "bubblewrap", "docker"):
         raise document.error(
-            ("metadata", "simtrain", "shell"), f"there is no shell {wanted!r}", "simulated or bubblewrap"
+            ("metadata", "simtrain", "shell"), f"there is no shell {wanted!r}", "simulated, bubblewrap or docker"
         )
     return None if wanted is None else str(wanted)

@@ -32,6 +32,8 @@ def world_of(task: HarborTask) -> WorldSource:
     """Return the world of a task, not yet built. Raises InputError."""
     image = task.image
     shell = shell_of(task.document, task.toml) or ("bubblewrap" if _has_bubblewrap() else "simulated")
+    if image.built:
+        shell = f"docker:{image.base}"
     user = _user(task)
     files = [_file(task, path, entry, user) for path, entry in sorted(image.files.items())]
     files.append({"path": task.directory, "directory": True, "owner": user})

@@ -1,24 +1,13 @@
 """From a folder to tasks: reads it, finds its history, checks its tests, and makes what was asked for."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
-from simtrain.contracts.registry import resolve
-from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend
+from simtrain.contracts.sandbox import OpenSandbox
 from simtrain.worlds.bugs.factory import BugFactory
 from simtrain.worlds.bugs.healthy import healthy
 from simtrain.worlds.bugs.test_runs import TestRunner
 from simtrain.worlds.repositories.commits import trees_of
 from simtrain.worlds.repositories.folder import read_folder
-
-
-@contextmanager
-def opened_sandbox(name: str) -> Generator[OpenSandbox]:
-    """Open a sandbox by name. Raises InputError, with the remedy, if it does not work here."""
-    backend: SandboxBackend = resolve("sandboxes", name)()
-    with backend.opened() as sandbox:
-        yield sandbox
 
 
 def open_factory(

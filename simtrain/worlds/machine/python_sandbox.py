@@ -5,9 +5,9 @@ import os
 from contextlib import ExitStack
 from threading import Lock
 
-from simtrain.contracts.registry import resolve
-from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend
+from simtrain.contracts.sandbox import OpenSandbox
 from simtrain.values.errors import InputError
+from simtrain.worlds.sandbox.naming import backend_of
 
 _INSTALL = "pip install 'simtrain[python]'"
 _open: dict[tuple[int, str], OpenSandbox] = {}
@@ -21,14 +21,14 @@ def opened_sandbox(name: str) -> OpenSandbox:
     with _lock:
         if key not in _open:
             stack = ExitStack()
-            _open[key] = stack.enter_context(_backend(name).opened())
+            _open[key] = stack.enter_context(backend_of(name).opened())
             atexit.register(_close, key, stack)
         return _open[key]
 
 
 def require_sandbox(name: str, *, what: str = "python3 runs") -> None:
     """Raise InputError, with the remedy, unless `what` can be in a sandbox of this name here."""
-    probe = _backend(name).probe()
+    probe = backend_of(name).probe()
     if probe.ok:
         return
     problem, _, remedy = probe.found.partition("; ")
@@ -36,11 +36,6 @@ def require_sandbox(name: str, *, what: str = "python3 runs") -> None:
         # Building needs the extra as well.
         remedy = f"{_INSTALL}, then {remedy}"
     raise InputError(f"{what} in the sandbox `{name}`, which does not work here: {problem}", remedy=remedy)
-
-
-def _backend(name: str) -> SandboxBackend:
-    backend: SandboxBackend = resolve("sandboxes", name)()
-    return backend
 
 
 def _close(key: tuple[int, str], stack: ExitStack) -> None:

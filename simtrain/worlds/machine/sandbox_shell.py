@@ -1,13 +1,11 @@
-"""A real bash over the files of a machine: each script runs in a sandbox, with the programs of the host, and what it left is taken over."""
+"""A real bash over the files of a machine: each script runs in a sandbox, with real programs, and what it left is taken over."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
-from simtrain.contracts.sandbox_runs import Changes, File, Folder, SandboxCommand, SandboxLimits, SandboxOutcome
+from simtrain.contracts.sandbox_runs import Changes, Entry, File, Folder, SandboxCommand, SandboxLimits, SandboxOutcome
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
-from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.python_runs import carried, write_back
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
@@ -16,6 +14,9 @@ _OWN = "/run/shell"
 # What the sandbox has of the host in the place of the machine's own.
 _OF_THE_HOST = ("/usr/", "/opt/", "/lib", "/bin", "/sbin", "/proc/", "/dev/", "/sys/", f"{_OWN}/")
 _PYTHON = "/opt/python/bin"
+_BUBBLEWRAP = "bubblewrap"
+# In a container nothing new can be made in `/`: what tasks are used to find or make there is there.
+_ROOMS = ("/app", "/data", "/logs", "/output", "/solution", "/tests", "/workspace")
 _LONGEST = 600.0
 _MEMORY = 2 << 30
 _OUTPUT = 4 << 20
@@ -49,7 +50,7 @@ if [ "$_CODE" != 0 ]; then (exit "$_CODE"); fi
 
 
 class SandboxShell:
-    """One shell, whose scripts run in the sandbox `bubblewrap`. What they leave in the background ends with them."""
+    """One shell, whose scripts run in a sandbox with a bash. What they leave in the background ends with them."""
 
     def __init__(
         self,
@@ -58,12 +59,12 @@ class SandboxShell:
         *,
         directory: str,
         environment: Mapping[str, str],
+        sandbox: str,
         state: bytes | None = None,
-        own: Mapping[str, Command] = MappingProxyType({}),
     ) -> None:
-        """Open a shell for a user. Commands of the world's own are none of the host's programs: `own` is empty."""
-        assert not own
+        """Open a shell for a user, in a sandbox by its name."""
         self._machine = machine
+        self._sandbox = sandbox
         self.user = user
         self._directory = directory
         self._environment = environment
@@ -74,6 +75,16 @@ class SandboxShell:
             self._code, self._directory = int(code), place.decode()
 
     @property
+    def _on_host(self) -> bool:
+        """Whether the programs are those of this machine."""
+        return self._sandbox == _BUBBLEWRAP
+
+    @property
+    def _hidden(self) -> tuple[str, ...]:
+        """The folders that a script sees in place of the machine's own, and those that are this shell's alone."""
+        return _OF_THE_HOST if self._on_host else ("/proc/", "/dev/", "/sys/", f"{_OWN}/")
+
+    @property
     def directory(self) -> str:
         return self._directory
 
@@ -82,14 +93,19 @@ class SandboxShell:
         files = machine.files(self.user)
         machine.settle()
         entries, access = carried(files)
-        before = {path: entry for path, entry in entries.items() if not path.startswith(_OF_THE_HOST)}
+        before: dict[str, Entry] = {} if self._on_host else {room: Folder() for room in _ROOMS}
+        before |= {path: entry for path, entry in entries.items() if not path.startswith(self._hidden)}
         before |= {
             _OWN: Folder(),
             f"{_OWN}/state": File(self._declared),
             f"{_OWN}/script": File(script.encode(errors="replace") + b"\n"),
         }
         path = self._environment.get("PATH", "/usr/bin:/bin")
-        own = {"PATH": f"{_PYTHON}:{path}", "_DIRECTORY": self._directory, "_CODE": str(self._code)}
+        own = {
+            "PATH": f"{_PYTHON}:{path}" if self._on_host else path,
+            "_DIRECTORY": self._directory,
+            "_CODE": str(self._code),
+        }
         left = _LONGEST if machine.deadline is None else max(0.1, machine.deadline - machine.clock.moment)
         size = sum(len(entry.content) for entry in before.values() if isinstance(entry, File))
         limits = SandboxLimits(
@@ -101,7 +117,7 @@ class SandboxShell:
             scratch=size + 4096 * len(before) + min(_SCRATCH, files.free),
             files=len(before) + _FILES,
         )
-        outcome = opened_sandbox("bubblewrap").run(
+        outcome = opened_sandbox(self._sandbox).run(
             SandboxCommand(
                 ("bash", "--noprofile", "--norc", "-c", _CALL),
                 files=before,
@@ -127,8 +143,12 @@ class SandboxShell:
             place, _, self._declared = left.content.partition(b"\n")
             self._directory = place.decode(errors="replace")
         changes: Changes = {
-            path: entry for path, entry in outcome.changes.items() if not f"{path}/".startswith(_OF_THE_HOST)
+            path: entry for path, entry in outcome.changes.items() if not f"{path}/".startswith(self._hidden)
         }
+        # The rooms that have been moved into.
+        rooms = {f"/{path.split('/')[1]}" for path, entry in changes.items() if entry is not None} & {*_ROOMS}
+        tree = self._machine.files(self.user).tree
+        changes = {**{room: Folder() for room in sorted(rooms) if tree.get(room) is None}, **changes}
         problems = write_back(self._machine.files(self.user), changes)
         stderr = _as_bash(as_text(outcome.stderr))
         screen = _as_bash(as_text(b"".join(part for _, part in outcome.output)))

@@ -17,7 +17,7 @@ from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.sandbox_shell import SandboxShell
 from simtrain.worlds.machine.sites import answers_of
-from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.spec import SIMULATED, HostSource, MachineSpec, MachineView
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database
@@ -43,7 +43,9 @@ class MachineSetup(ServiceWorld):
         for name, source in spec.commands.items():
             with document.at(("commands", name)):
                 own[name] = own_command(source)
-        self.open_shell = partial(SandboxShell if spec.shell == "bubblewrap" else BashkitShell, own=own)
+        self.open_shell = (
+            partial(BashkitShell, own=own) if spec.shell == SIMULATED else partial(SandboxShell, sandbox=spec.shell)
+        )
         self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts

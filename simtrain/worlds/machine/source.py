@@ -14,7 +14,7 @@ from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
-from simtrain.worlds.machine.spec import MachineSpec, MachineView
+from simtrain.worlds.machine.spec import SIMULATED, MachineSpec, MachineView
 from simtrain.worlds.machine.wheels import wheels
 from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.repositories.history import history_file
@@ -53,14 +53,14 @@ class MachineSource:
         if spec.git:
             with document.at(("repositories",)):
                 require("git", "pygit2", by="a world with repositories")
-        if spec.shell == "bubblewrap":
+        if spec.shell != SIMULATED:
             if spec.commands or spec.machines:
                 key = "commands" if spec.commands else "machines"
                 raise document.error(
                     (key,), f"`{key}` are there in the simulated shell alone", "remove them, or `shell`"
                 )
             with document.at(("shell",)):
-                require_sandbox("bubblewrap", what="command lines run")
+                require_sandbox(spec.shell, what="command lines run")
         return cls(document, spec)
 
     def _digest(self) -> str:
@@ -85,7 +85,7 @@ class MachineSource:
         """Return the same world, configured by the knobs of a scenario. Raises InputError with their place in the scenario."""
         other = copy(self)
         other.view = document.parse(MachineView, {**self.view.model_dump(), **knobs}, place)
-        if other.view.actions == "keystrokes" and self.spec.shell != "simulated":
+        if other.view.actions == "keystrokes" and self.spec.shell != SIMULATED:
             raise document.error(
                 (*place, "actions"), "a terminal is there in the simulated shell alone", "take `bash` or `coding`"
             )
@@ -96,7 +96,7 @@ class MachineSource:
     def build(self, variant: Variant = Variant()) -> World:  # noqa: B008
         """Return the world in a variant, built once. Raises InputError with the place in the file."""
         if variant not in self._built:
-            if self.spec.python and self.spec.shell == "simulated" and self.view.execution == "sandbox":
+            if self.spec.python and self.spec.shell == SIMULATED and self.view.execution == "sandbox":
                 with self.document.at(("sandbox",)):
                     require_sandbox(self.spec.sandbox)
             # The shell's engine is a large library, which only machine worlds need.

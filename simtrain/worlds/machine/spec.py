@@ -12,6 +12,8 @@ from simtrain.values.types import JsonValue
 from simtrain.worlds.service.spec import Rows, ServiceSpec, ToolSource
 
 USER = r"^[a-z_][a-z0-9_-]{0,31}$"
+SIMULATED = "simulated"
+SHELL = r"^(simulated|bubblewrap|docker(:\S+)?)$"
 HOST = r"^[a-z][a-z0-9.-]{0,62}$"
 UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 
@@ -353,10 +355,15 @@ class MachineSpec(HostSource, ServiceSpec):
     )
     commands: dict[str, CommandSource] = Field(default_factory=dict[str, CommandSource])
     index: IndexSource = IndexSource()
-    sandbox: str = Field(default="wasm", description="Where `python3` runs, if a machine has the apt package python3.")
-    shell: Literal["simulated", "bubblewrap"] = Field(
-        default="simulated",
-        description="Where command lines run: in the simulated shell, or as real programs of the host in the sandbox `bubblewrap`.",
+    sandbox: str = Field(
+        default="wasm",
+        description="Where `python3` runs, if a machine has the apt package python3: `wasm`, `bubblewrap`, `docker`, `docker:IMAGE`.",
+    )
+    shell: str = Field(
+        default=SIMULATED,
+        pattern=SHELL,
+        description="Where command lines run: in the simulated shell, or as real programs: of this machine in the sandbox `bubblewrap`, "
+        "of an image in `docker` or `docker:IMAGE`.",
     )
     limits: LimitsSource = LimitsSource()
 

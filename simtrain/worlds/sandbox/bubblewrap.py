@@ -2,7 +2,6 @@
 
 import os
 import resource
-import selectors
 import shutil
 import signal
 import subprocess
@@ -12,13 +11,13 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, cast
 
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
-from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxLimits, SandboxOutcome
+from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.packages import copy_packages
 from simtrain.worlds.sandbox.scratch import Scratch
+from simtrain.worlds.sandbox.talking import talk
 from simtrain.worlds.sandbox.wording import steadied
 
 _PYTHON = "/opt/python"
@@ -27,7 +26,6 @@ _FOLDERS = ("/tmp", "/opt", "/proc", "/dev", "/usr", "/var", "/run")
 _OWN = ("/proc/", "/dev/", "/usr/", "/opt/", "/lib", "/bin", "/sbin")
 _PROCESSES = 64
 _NOBODY = 65_534
-_LOOKS = 0.05
 
 
 class BubblewrapSandbox(SandboxBackend):
@@ -120,8 +118,6 @@ class _Run:
 
     def __init__(self, command: SandboxCommand, scratch: Scratch, line: list[str]) -> None:
         self._command, self._scratch = command, scratch
-        self._output: list[tuple[int, bytes]] = []
-        self._ended_by: Ending | None = None
         limits = command.limits
         processes = _processes_of(os.geteuid() or _user(command)) + _PROCESSES
 
@@ -149,8 +145,9 @@ class _Run:
     def finished(self, fresh: int) -> SandboxOutcome:
         """Wait for the end, enforcing the limits, and return what happened."""
         begun = time.monotonic()
+        command = self._command
         try:
-            self._talk(begun)
+            output, ended_by = talk(self._process, command.stdin, room=command.limits.output, over=self._over)
         finally:
             self._kill()
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -160,15 +157,15 @@ class _Run:
         code = self._process.wait()
         if code < 0:
             code = 128 - code
-        if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and self._ended_by is None:
-            self._ended_by = "work"
+        if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and ended_by is None:
+            ended_by = "work"
         passed = time.monotonic() - begun
-        changes = self._scratch.changes({}, now=self._command.start + passed, fresh=fresh, skip=_OWN)
+        changes = self._scratch.changes({}, now=command.start + passed, fresh=fresh, skip=_OWN)
         return SandboxOutcome(
-            exit_code=137 if self._ended_by else code,
-            output=steadied(self._output),
+            exit_code=137 if ended_by else code,
+            output=steadied(output),
             changes=changes,
-            ended_by=self._ended_by,
+            ended_by=ended_by,
             seconds=passed,
             exact=False,
         )
@@ -178,51 +175,8 @@ class _Run:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _talk(self, begun: float) -> None:
-        limits, waiting = self._command.limits, memoryview(self._command.stdin)
-        stdin, *outs = (
-            cast("IO[bytes]", pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
-        )
-        room = limits.output
-        with selectors.DefaultSelector() as ready:
-            for stream, pipe in enumerate(outs, start=1):
-                os.set_blocking(pipe.fileno(), False)
-                ready.register(pipe, selectors.EVENT_READ, stream)
-            os.set_blocking(stdin.fileno(), False)
-            if waiting:
-                ready.register(stdin, selectors.EVENT_WRITE, 0)
-            else:
-                stdin.close()
-            looked = begun
-            while ready.get_map():
-                for key, _ in ready.select(_LOOKS):
-                    if not key.data:
-                        try:
-                            waiting = waiting[os.write(stdin.fileno(), waiting[:65_536]) :]
-                        except BrokenPipeError:
-                            waiting = waiting[:0]
-                        if not waiting:
-                            ready.unregister(stdin)
-                            stdin.close()
-                        continue
-                    pipe = cast("IO[bytes]", key.fileobj)
-                    part = os.read(pipe.fileno(), 65_536)
-                    if not part:
-                        ready.unregister(pipe)
-                        pipe.close()
-                        continue
-                    self._output.append((int(key.data), part[:room]))
-                    room -= len(part)
-                now = time.monotonic()
-                if now - looked > _LOOKS:
-                    looked = now
-                    self._ended_by = self._over(now - begun, limits)
-                if room < 0:
-                    self._ended_by = "output"
-                if self._ended_by:
-                    return
-
-    def _over(self, passed: float, limits: SandboxLimits) -> Ending | None:
+    def _over(self, passed: float) -> Ending | None:
+        limits = self._command.limits
         if passed > min(limits.wall, limits.seconds):
             return "wall"
         usage = self._scratch.usage()

@@ -39,6 +39,8 @@ class ContainerImage:
     user: str | None
     packages: tuple[str, ...] = ()
     """What pip installs into it, without versions: all of it packages of the sandbox."""
+    built: bool = False
+    """Whether Docker has it, under the name `base`."""
 
     @property
     def python(self) -> bool:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from containers import need_docker
 from harbor_folders import write_harbor
 
 from simtrain.scenarios.load import load_world
@@ -27,14 +28,19 @@ files:
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def bubblewrap() -> None:
+@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.full)], autouse=True)
+def shell(request: pytest.FixtureRequest) -> str:
+    """The sandbox in which scripts run."""
+    if request.param == "docker":
+        return f"docker:{need_docker()}"
     probe = BubblewrapSandbox().probe()
     if not probe.ok:
         pytest.skip(f"the sandbox bubblewrap does not work here: {probe.found}")
+    return request.param
 
 
-def opened(folder: Path, text: str = WORLD) -> MachineState:
+def opened(folder: Path, shell: str, text: str = WORLD) -> MachineState:
+    text = text.replace("shell: bubblewrap", f"shell: '{shell}'")
     state = load_world(write_harbor(folder, {"box.yaml": text}) / "box.yaml").build().open()
     assert isinstance(state, MachineState)
     return state
@@ -45,8 +51,8 @@ def say(state: MachineState, script: str, *, limit: float = 60) -> str:
     return finished.screen + (f"[{finished.exit_code} {finished.ending}]" if finished.exit_code else "")
 
 
-def test_variables_functions_and_the_directory_last_and_go_with_a_fork(tmp_path: Path) -> None:
-    state = opened(tmp_path)
+def test_variables_functions_and_the_directory_last_and_go_with_a_fork(tmp_path: Path, shell: str) -> None:
+    state = opened(tmp_path, shell)
     assert say(state, "x='a\nb'; export y=2; f() { echo \"f $x $y $MOOD\"; }; cd /tmp; exit 3") == "[3 ]"
     fork = state.fork()
     assert isinstance(fork, MachineState)
@@ -56,8 +62,8 @@ def test_variables_functions_and_the_directory_last_and_go_with_a_fork(tmp_path:
     assert say(state, "cat /app/a.txt") == "first\n"
 
 
-def test_files_are_those_of_the_world_before_and_after(tmp_path: Path) -> None:
-    state = opened(tmp_path)
+def test_files_are_those_of_the_world_before_and_after(tmp_path: Path, shell: str) -> None:
+    state = opened(tmp_path, shell)
     assert say(state, "od -An -tx1 b.bin; cat /etc/hostname") == " 00 01 02 ff\nbox\n"
     assert say(state, "rm b.bin; mkdir -p d; printf '\\377' > d/c; ln -s a.txt l; chmod 700 a.txt") == ""
     rows = state.query("select path, kind, mode, base64, target from files where path like '/app/%' order by path")
@@ -72,8 +78,8 @@ def test_files_are_those_of_the_world_before_and_after(tmp_path: Path) -> None:
     assert say(state, "cat a.txt") == "by SQL"
 
 
-def test_names_that_are_no_text_are_kept_as_text(tmp_path: Path) -> None:
-    state = opened(tmp_path)
+def test_names_that_are_no_text_are_kept_as_text(tmp_path: Path, shell: str) -> None:
+    state = opened(tmp_path, shell)
     assert (
         say(state, "echo 1 > $'/app/n\\xff'; ln -s $'to\\xfe' /app/l; mkdir $'/app/\\xfd'; echo 2 > $'/app/\\xfd/x'")
         == ""
@@ -90,8 +96,8 @@ def test_names_that_are_no_text_are_kept_as_text(tmp_path: Path) -> None:
     assert say(state, "cat /app/n*") == "1\n"
 
 
-def test_a_script_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
-    state = opened(tmp_path)
+def test_a_script_is_ended_when_its_time_is_over(tmp_path: Path, shell: str) -> None:
+    state = opened(tmp_path, shell)
     assert say(state, "echo begun; sleep 30", limit=0.5) == "begun\n[124 timeout]"
     assert say(state, "echo on") == "on\n"
 
@@ -103,11 +109,11 @@ def test_a_script_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
         ("machines: {other: {}}\n", "machines: `machines` are there in the simulated shell alone"),
     ],
 )
-def test_what_only_the_simulated_shell_has_is_refused(tmp_path: Path, more: str, told: str) -> None:
+def test_what_only_the_simulated_shell_has_is_refused(tmp_path: Path, shell: str, more: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
-        opened(tmp_path, WORLD + more)
+        opened(tmp_path, shell, WORLD + more)
 
 
-def test_content_that_is_no_base64_is_told_with_its_line(tmp_path: Path) -> None:
+def test_content_that_is_no_base64_is_told_with_its_line(tmp_path: Path, shell: str) -> None:
     with pytest.raises(InputError, match=r"box\.yaml:11: files\[1\]\.base64: this is not base64"):
-        opened(tmp_path, WORLD.replace("AAEC/w==", "no-64"))
+        opened(tmp_path, shell, WORLD.replace("AAEC/w==", "no-64"))

@@ -19,6 +19,7 @@ from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
     FUNCTIONS,
     asks_for_times,
@@ -29,7 +30,8 @@ from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.forking_scripts import may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
-from simtrain.worlds.machine.jobs import NoProcessLeft
+from simtrain.worlds.machine.job_origins import starting_jobs
+from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.printed import Printed, in_order
@@ -156,15 +158,29 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
+        text = marked(script)
+        if text == script:
+            result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
+        else:
+            with starting_jobs(
+                machine,
+                script,
+                stdin=stdin,
+                user=self.user,
+                directory=self._directory,
+                environment=self._environment,
+                save=self.save,
+            ):
+                self._ran = True
+                result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
         forking = machine.jobs.forking
-        machine.jobs.abandon(machine.tree, machine.clock, level=level)
+        machine.jobs.abandon(machine, level=level)
         cancelled = result.error is not None and _CANCELLED in result.error
         now = machine.clock.moment
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append(Printed(now, self._late.stdout, self._late.stderr))
         self._late = None
-        due = machine.jobs.take_output(now, level=level)
+        due = machine.jobs.take_output(level=level)
         finished = _finished(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
         ending = self._stopped or finished.ending
         finished = _told(finished, "processes" if ending == "recursion" and forking else ending)
@@ -195,7 +211,6 @@ class BashkitShell:
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
-        script = marked(script)
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.moment)}; "
         if timed:
             before, script = before + FUNCTIONS, without_builtin(script)
@@ -247,6 +262,8 @@ class BashkitShell:
         except NoProcessLeft:
             self._stop("processes")
             return BuiltinResult(exit_code=254)
+        except TooEarly:
+            return BuiltinResult(exit_code=STOPPED)
         if self._stopped and self._late is None:
             # bashkit drops what a command printed during which it was stopped.
             self._late = result

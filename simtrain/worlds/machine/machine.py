@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.job_origins import starting_jobs
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.sites import ServiceAnswer
@@ -89,6 +90,11 @@ class Machine:
         )
 
     @property
+    def all(self) -> Collection[Machine]:
+        """Return all machines of the world."""
+        return self.peers.values() if self.peers else (self,)
+
+    @property
     def moment(self) -> float:
         """Return what the machine takes for the time, in Unix seconds."""
         return self.clock.moment + self.ahead
@@ -96,7 +102,11 @@ class Machine:
     def settle(self) -> None:
         """Let happen what cron and jobs in the background do until now."""
         self.cron.settle(self)
-        self.jobs.settle(self.tree, self.clock.moment)
+        self.settle_jobs(self.clock.moment)
+
+    def settle_jobs(self, now: float) -> None:
+        """Let happen what jobs in the background do until a moment."""
+        self.jobs.settle(self, now)
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""
@@ -113,19 +123,26 @@ class Machine:
 
     def pass_time(self, amount: float) -> None:
         """Advance the clock, up to the deadline at most; there the running scripts are stopped. A job has a time of its own."""
-        if self.jobs.recording:
-            self.jobs.pause(self.tree, self.clock)
+        recorded = next((one for one in self.all if one.jobs.recording), None)
+        if recorded is not None:
+            recorded.jobs.pause(recorded)
         if self.deadline is not None and self.clock.moment + amount >= self.deadline:
             amount = max(0.0, self.deadline - self.clock.moment)
             # The innermost script alone: those around it look at the clock when it has ended.
             if self.running:
                 self.running[-1].stop()
         self.clock.advance(amount)
-        if self.jobs.recording:
-            return
-        # A job on another machine of the world wrote there.
-        for machine in self.peers.values() if self.peers else (self,):
-            machine.settle()
+        again = next((one for one in self.all if one.jobs.second is not None), None)
+        if recorded is not None:
+            recorded.jobs.wake(recorded)
+        elif again is not None and again.jobs.second is not None:
+            again.jobs.second.meet(again)
+        else:
+            # A job on another machine of the world wrote there.
+            for machine in self.all:
+                machine.settle()
+            for machine in self.all:
+                machine.jobs.note(machine)
 
     def run_apart(
         self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
@@ -134,12 +151,17 @@ class Machine:
         shell = self.open_shell(self, user, directory=user.home, environment=environment)
         deadline, running = self.deadline, [*self.running]
         self.deadline, self.running[:] = self.clock.moment + LONGEST_APART, [shell]
-        self.jobs.begin(script, user.name, self.tree, self.clock)
         try:
-            return shell.run(script, stdin=stdin)
+            with starting_jobs(
+                self, script, stdin=stdin, user=user, directory=user.home, environment=environment, pid=pid
+            ):
+                _ = self.jobs.begin(self, script, user.name)
+                try:
+                    return shell.run(script, stdin=stdin)
+                finally:
+                    self.jobs.end(self, pid, listed=False)
         finally:
             shell.close()
-            self.jobs.end(pid, self.tree, self.clock, listed=False)
             self.deadline, self.running[:] = deadline, running
 
     def run_child(

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_PAUSES = 1_000
+"""Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
+MOST_EFFORT = 5_000
+"""Pauses that a job may be run again for, over all its second runs: then it does what it foresees, whatever others do."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
@@ -66,7 +71,12 @@ class JobOrigin:
         answers = self.answers[: segment.asked]
         origin = replace(self, answers=answers)
         found = {**job.found, segment.number: machine.tree.copy()}
-        second = SecondRun(origin, job, segment.number, machine.tree, found, machine.jobs.known)
+        effort = job.effort + segment.number
+        last = effort > MOST_EFFORT
+        # Who was surprised once may be soon again.
+        most = MOST_PAUSES if last else 2 * segment.number if segment.open else segment.number + 1
+        job = replace(job, origin=None if last else origin, found=found, effort=effort)
+        second = SecondRun(origin, job, segment.number, most, machine)
         clock = copy(self.clock)
         scratch: dict[str, Machine] = {}
         for name, one in self.machines.items():
@@ -100,29 +110,20 @@ class JobOrigin:
 
 
 class SecondRun:
-    """A job that is run again in copies of the machines: up to its segment `at` as it was, and from there on with the files of `tree`.
+    """A job that is run again in copies of the machines: up to its segment `at` as it was, and from there on with the present files.
 
     What its script did before is done again, but for other jobs and for what others did meanwhile, which are taken from the script's course.
     """
 
-    __slots__ = ("_at", "_job", "_known", "_met", "_recording", "_tree", "found", "origin", "outcome", "records")
+    __slots__ = ("_at", "_job", "_machine", "_met", "_most", "_recording", "origin", "outcome", "records")
 
-    def __init__(
-        self,
-        origin: JobOrigin,
-        job: BackgroundJob,
-        at: int,
-        tree: FileTree,
-        found: Mapping[int, FileTree],
-        known: tuple[BackgroundJob, ...],
-    ) -> None:
-        """`known` are the jobs that there are at that segment."""
+    def __init__(self, origin: JobOrigin, job: BackgroundJob, at: int, most: int, machine: Machine) -> None:
+        """`machine` is the one of the present. The job is looked ahead up to `most` pauses."""
         self.origin = origin
-        self.found = found
         self.records: JobRecords | None = None
         # What is left if the script is ended before it comes to the job.
         self.outcome = replace(job, segments=(), ends=job.next, origin=None)
-        self._job, self._at, self._tree, self._known = job, at, tree, known
+        self._job, self._at, self._most, self._machine = job, at, most, machine
         self._met = 0
         self._recording: Recording | None = None
 
@@ -133,8 +134,7 @@ class SecondRun:
     def begins(self, recording: Recording) -> None:
         """Note that the job begins."""
         self._recording = recording
-        recording.found = self.found
-        recording.most = max(recording.most, 2 * self._at)
+        recording.found, recording.most = self._job.found, self._most
 
     def meet(self, machine: Machine) -> None:
         """Let the script meet what it met."""
@@ -152,11 +152,11 @@ class SecondRun:
 
     def known(self, recording: Recording, before: tuple[BackgroundJob, ...]) -> tuple[BackgroundJob, ...]:
         """Return the jobs that there are for one that goes on."""
-        return self._known if self.is_present(recording) else before
+        return self._machine.jobs.known if self.is_present(recording) else before
 
     def bring(self, recording: Recording, tree: FileTree) -> None:
         """Bring what the job has done in the present into the files of the machine: the tables are asked about them."""
-        recording.changes(tree).apply(self._tree)
+        recording.changes(tree).apply(self._machine.tree)
         recording.last = tree.copy()
 
     def ends(self, recording: Recording, ends: float, code: int) -> bool:
@@ -164,7 +164,7 @@ class SecondRun:
         if recording is not self._recording:
             return False
         left = tuple(segment for segment in recording.segments if segment.number >= self._at)
-        self.outcome = replace(self._job, segments=left, ends=ends, code=code, origin=self.origin, found=self.found)
+        self.outcome = replace(self._job, segments=left, ends=ends, code=code)
         return True
 
 

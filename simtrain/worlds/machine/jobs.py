@@ -14,11 +14,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.job_origins import MOST_PAUSES, JobOrigin, SecondRun
 from simtrain.worlds.machine.job_segments import Recording, Segment
 from simtrain.worlds.machine.printed import Printed
 
 if TYPE_CHECKING:
-    from simtrain.worlds.machine.job_origins import JobOrigin, SecondRun
     from simtrain.worlds.machine.machine import Machine
 
 MOST_JOBS = 200
@@ -27,8 +27,6 @@ MOST_PROCESSES = 500
 """Most jobs that run at a time, and most that one job starts: as `ulimit -u` bounds the processes of a user."""
 MANY_WITHIN = 10
 """Jobs within each other from which on a script that calls itself too deeply is taken to fork for ever."""
-MOST_PAUSES = 1_000
-"""Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
 
 
 class NoProcessLeft(Exception):
@@ -45,7 +43,7 @@ class BackgroundJob:
 
     Its `number` is 0 if it is none of the shell's, but of cron. `segments` lie ahead. `output` is what it has printed and nobody was told
     yet, in a shell of that `level`. It is started at a `place` in the course of the script of `origin`; `found` are the files as it met
-    them where they were not as foreseen.
+    them where they were not as foreseen, `effort` counts the pauses that it was run again for.
     """
 
     number: int
@@ -63,6 +61,7 @@ class BackgroundJob:
     origin: JobOrigin | None = None
     place: int = 0
     found: Mapping[int, FileTree] = field(default_factory=dict[int, FileTree])
+    effort: int = 0
 
     def running(self, now: float) -> bool:
         """True if it is not over yet."""
@@ -274,21 +273,17 @@ class Jobs:
     def _go_on(self, machine: Machine, job: BackgroundJob) -> None:
         """Do what a job does next."""
         segment, tree = job.segments[0], machine.tree
+        if segment.open and (job.origin is None or segment.number > MOST_PAUSES):
+            self._put(job, replace(job, segments=(), ends=inf, origin=None))
+            return
         if job.origin is not None and not segment.holds(tree):
-            job = self._foreseen_again(machine, job, segment)
+            job = self._put(job, job.origin.run_again(machine, job, segment))
             if not job.segments or job.segments[0].number != segment.number:
                 return
             segment = job.segments[0]
         segment.apply(tree)
         rest = job.segments[1:]
         self._put(job, replace(job, segments=rest, output=job.output + segment.output, origin=job.origin if rest else None))
-
-    def _foreseen_again(self, machine: Machine, job: BackgroundJob, segment: Segment) -> BackgroundJob:
-        """Return a job as it goes on from a segment on with the files that there are."""
-        assert job.origin is not None, "one without does not change"
-        if segment.number > MOST_PAUSES:
-            return self._put(job, replace(job, segments=(), ends=inf, origin=None))
-        return self._put(job, job.origin.run_again(machine, job, segment))
 
     def _put(self, job: BackgroundJob, new: BackgroundJob) -> BackgroundJob:
         self.known = tuple(new if one is job else one for one in self.known)

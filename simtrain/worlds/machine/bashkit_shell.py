@@ -127,7 +127,7 @@ class BashkitShell:
             # Also where it was stopped too late for anything to notice.
             self._engine.bash.clear_cancel()
         self._busy = True
-        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self._stop)
+        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self.stop)
         # Where it was interrupted, the engine stays busy, and is not lent again.
         self._busy = False
         return finished
@@ -194,10 +194,7 @@ class BashkitShell:
             return any(sign in str(error) for sign in _INCOMPLETE)
         return False
 
-    def stop(self) -> None:
-        self._stop("timeout")
-
-    def _stop(self, why: Ending) -> None:
+    def stop(self, why: Ending = "timeout") -> None:
         self._stopped = self._stopped or why
         if self._engine is not None:
             self._engine.bash.cancel()
@@ -227,17 +224,16 @@ class BashkitShell:
 
     def _may_fork(self, script: str) -> bool:
         """Return whether a script may call one in a file that starts jobs in the background."""
-        if "/" not in script:
-            return False
         return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
 
     def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
-        directory = engine.bash.shell_state().cwd
-        known = commands(python=True)
+        state = engine.bash.shell_state()
+        searched = state.variables.get("PATH") or state.env.get("PATH", "")
+        known = names_of_commands() | commands(python=True).keys()
         found = {
             name: path
-            for name, path in script_names(self._machine.tree, script, directory, self.user.home)
+            for name, path in script_names(self._machine.tree, script, state.cwd, self.user.home, searched)
             if name not in self._named and name not in known
         }
         self._named |= found
@@ -260,7 +256,7 @@ class BashkitShell:
             with pipes_in(machine.tree, context.argv, context.fs, self.user.name):
                 result = carried_out(self._commands[name], invocation)
         except NoProcessLeft:
-            self._stop("processes")
+            self.stop("processes")
             return BuiltinResult(exit_code=254)
         except TooEarly:
             return BuiltinResult(exit_code=STOPPED)

@@ -20,7 +20,7 @@ from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
-MOST_NESTED = 500
+MOST_NESTED = 250
 """Most shells that one command line may start in children of its children, over all of them: what starts more is taken to fork for ever."""
 LONGEST_APART = 86_400.0
 """Seconds of virtual time after which a script is ended that cron runs."""
@@ -178,6 +178,10 @@ class Machine:
         within = len(self.running)
         self.nested = self.nested + 1 if within > 2 else 0 if within < 2 else self.nested
         if within >= MOST_CHILDREN or self.nested > MOST_NESTED:
+            if self.jobs.forking or self.nested > MOST_NESTED:
+                # Each shell on the way would go on to fork, twice as many at each level.
+                for each in self.running:
+                    each.stop("processes")
             return Result(stderr=NO_PROCESS, exit_code=254)
         before = self.deadline
         ends = None if limit is None else self.clock.moment + limit

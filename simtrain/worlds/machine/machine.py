@@ -49,7 +49,7 @@ class Machine:
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
-    `nested` counts the shells that children of children have started.
+    `nested` counts the shells that children of children have started. `meets` is called when time has passed for scripts, before they go on.
     `ahead` says by how many seconds its own clock is wrong.
     """
 
@@ -70,6 +70,7 @@ class Machine:
     python: str | None = None
     ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
+    meets: Callable[[], None] | None = None
     cron: Cron = field(default_factory=Cron)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
     further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
@@ -87,6 +88,7 @@ class Machine:
             peers=peers,
             deadline=None,
             running=[],
+            meets=None,
         )
 
     @property
@@ -143,6 +145,8 @@ class Machine:
                 machine.settle()
             for machine in self.all:
                 machine.jobs.note(machine)
+                if machine.meets is not None:
+                    machine.meets()
 
     def run_apart(
         self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int

@@ -44,7 +44,8 @@ class Checkpoint:
 class JobOrigin:
     """A script, and copies of the machines as they were before it: nothing runs on these.
 
-    `answers` are what it was told by the tables, `course` is what it met in its order, apart from the doing of its jobs. `state` is what its shell had saved; with a `pid` it is a process of its own, as cron starts them. `level` is that of its shell.
+    `answers` are what it was told by the tables, `course` is what it met in its order, apart from the doing of its jobs. `state` is what
+    its shell had saved; with a `pid` it is a process of its own, as cron starts them. `level` is that of its shell.
     """
 
     machines: Mapping[str, Machine]
@@ -95,9 +96,7 @@ class JobOrigin:
 
     def _run(self, machine: Machine) -> None:
         if self.pid:
-            machine.run_apart(
-                self.script, user=self.user, environment=self.environment, stdin=self.stdin, pid=self.pid
-            )
+            machine.run_apart(self.script, user=self.user, environment=self.environment, stdin=self.stdin, pid=self.pid)
             return
         shell = machine.open_shell(
             machine, self.user, directory=self.directory, environment=self.environment, state=self.state
@@ -110,9 +109,9 @@ class JobOrigin:
 
 
 class SecondRun:
-    """A job that is run again in copies of the machines: up to its segment `at` as it was, and from there on with the present files.
+    """A job that is run again in copies of the machines: up to its segment `at` as it was, from there on with the present files.
 
-    What its script did before is done again, but for other jobs and for what others did meanwhile, which are taken from the script's course.
+    What its script did before is done again, but for other jobs and for what others did meanwhile: these are taken from its course.
     """
 
     __slots__ = ("_at", "_job", "_machine", "_met", "_most", "_recording", "origin", "outcome", "records")

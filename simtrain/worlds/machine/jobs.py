@@ -283,7 +283,9 @@ class Jobs:
             segment = job.segments[0]
         segment.apply(tree)
         rest = job.segments[1:]
-        self._put(job, replace(job, segments=rest, output=job.output + segment.output, origin=job.origin if rest else None))
+        self._put(
+            job, replace(job, segments=rest, output=job.output + segment.output, origin=job.origin if rest else None)
+        )
 
     def _put(self, job: BackgroundJob, new: BackgroundJob) -> BackgroundJob:
         self.known = tuple(new if one is job else one for one in self.known)

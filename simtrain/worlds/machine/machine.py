@@ -49,7 +49,7 @@ class Machine:
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
-    `nested` counts the shells that children of children have started. `meets` is called when time has passed for scripts, before they go on.
+    `nested` counts the shells that children of children have started. `meets` is called when time has passed, before scripts go on.
     `ahead` says by how many seconds its own clock is wrong.
     """
 

@@ -195,7 +195,9 @@ def test_a_job_in_the_background_meets_what_is_written_after_it_began() -> None:
 
 def test_a_job_in_the_background_waits_for_a_file_and_leaves_what_others_write() -> None:
     state = terminal()
-    press(state, ("(echo mine > o; until [ -f flag ]; do sleep 1; done; echo seen > g) &\n", 3), ("echo yours > o\n", 5))
+    press(
+        state, ("(echo mine > o; until [ -f flag ]; do sleep 1; done; echo seen > g) &\n", 3), ("echo yours > o\n", 5)
+    )
     assert content(state, "/home/ann/o") == "yours\n" and content(state, "/home/ann/g") is None
     press(state, ("touch flag\n", 2))
     assert content(state, "/home/ann/g") == "seen\n" and content(state, "/home/ann/o") == "yours\n"

@@ -63,7 +63,8 @@ S = TypeVar("S", bound=MachineAccess)
 class ShellJob(Generic[S]):
     """A job. `before` is the state in which it began; it has run up to `seen`, in Unix seconds of its own time.
 
-    `met` are the files that it met when it woke, by the number of its sleep. `behind` is how much its time is behind that of the world; `stopped` is when it was stopped, in the world's time.
+    `met` are the files that it met when it woke, by the number of its sleep. `behind` is how much its time is behind that of the world;
+    `stopped` is when it was stopped, in the world's time.
     """
 
     number: int

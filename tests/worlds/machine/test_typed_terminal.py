@@ -218,6 +218,22 @@ def test_the_last_job_is_known_by_its_process_and_waited_for_with_its_exit_code(
     assert last(press(state, ("echo $?\n", 1)), 2) == ["6", "ann@oak:~$"]
 
 
+def test_kill_takes_several_jobs_and_stands_beside_other_commands() -> None:
+    state = terminal()
+    press(
+        state, ("sleep 30 &\n", 1), ("sleep 31 &\n", 1), ("sleep 32 &\n", 1), ("kill %1 %2; kill %3 && echo ended\n", 1)
+    )
+    assert last(press(state, ("\n", 1)), 4) == [
+        *(
+            f"[{number}]{mark}  {'Terminated':<24}sleep {30 + number - 1}"
+            for number, mark in ((1, " "), (2, "-"), (3, "+"))
+        ),
+        "ann@oak:~$",
+    ]
+    assert state.query("select 1 from processes where command like 'sleep%'") == []
+    assert last(press(state, ("kill %1\n", 1)), 2) == ["bash: kill: %1: no such job", "ann@oak:~$"]
+
+
 def test_a_killed_process_ends_its_job() -> None:
     state = terminal()
     press(state, ("(sleep 50; echo one > a) &\n", 1), ("pkill -f 'sleep 50'\n", 1), ("", 100))

@@ -18,6 +18,7 @@ from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.terminal.running import Output, Running, Script, ShellState, play
+from simtrain.worlds.machine.terminal.words import calls_of, words_of
 
 _LAST = re.compile(r"""('[^']*'|\\.)|\$!""", re.DOTALL)
 _ADD = """
@@ -205,6 +206,17 @@ class TerminalJobs(Generic[S]):
             ):
                 return job
         return None
+
+    def by_process(self, line: str) -> str:
+        """Return a line whose calls of `kill` name processes in the place of jobs, which the command does not know."""
+        named = [
+            word for call in calls_of(words_of(line).words) if call.words[0].raw == "kill" for word in call.words[1:]
+        ]
+        for word in reversed(named):
+            job = self.find(word.raw) if word.raw.startswith("%") else None
+            if job is not None and not job.ended:
+                line = f"{line[: word.start]}{job.pid}{line[word.end :]}"
+        return line
 
     def _order(self) -> list[ShellJob[S]]:
         """Return the jobs, the current one first: those that are stopped before others, the youngest first."""

@@ -199,6 +199,7 @@ class Terminal(Generic[S]):
         self._script, script = whole, with_last_process(script, self.jobs.last)
         if self._runs_by_jobs(script, ends):
             return
+        script = self.jobs.by_process(script)
         command = typed_command(script, self.editor.history, [self.jobs.shown(job) for job in self.jobs.jobs])
         if command.input is not None:
             self._asking = KeyboardInput(script, command.input)
@@ -264,7 +265,7 @@ class Terminal(Generic[S]):
         if words[0] not in ("fg", "bg", "kill", "disown") or len(words) > 3:
             return False
         name = words[-1] if len(words) > 1 else ""
-        if words[0] in ("kill", "disown") and not name.startswith("%"):
+        if words[0] in ("kill", "disown") and [word for word in words if word.startswith("%")] != [name]:
             return False
         job = self.jobs.find(name)
         if job is None or job.ended:

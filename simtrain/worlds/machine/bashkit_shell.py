@@ -16,7 +16,7 @@ from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
-from simtrain.worlds.machine.called_scripts import script_names
+from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.sleep import STOPPED
@@ -230,11 +230,13 @@ class BashkitShell:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
         state = engine.bash.shell_state()
         searched = state.variables.get("PATH") or state.env.get("PATH", "")
-        known = names_of_commands() | commands(python=True).keys()
+        known, tree = commands(python=True), self._machine.tree
         found = {
             name: path
-            for name, path in script_names(self._machine.tree, script, state.cwd, self.user.home, searched)
-            if name not in self._named and name not in known
+            for name, path in script_names(tree, script, state.cwd, self.user.home, searched)
+            if name not in self._named
+            and name not in known
+            and (name not in names_of_commands() or is_python(tree, path))
         }
         self._named |= found
         self._call_by_name(engine, found)

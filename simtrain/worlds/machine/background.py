@@ -1,15 +1,15 @@
 """Commands in the background, found in the text of a script: `A &` is marked, so that the machine can keep its time apart.
 
-The engine of the shell runs A to its end at once. What `jobs.py` makes of that is told by two commands around it.
+The engine of the shell runs A to its end at once. What `jobs.py` makes of that is told by commands around it.
 """
 
 import re
 
 from simtrain.worlds.machine.invocation import quoted
 
-BEGIN, NAME, WAIT = "_job_begin", "_job_name", "_job_wait"
-WAITING = f'wait() {{ local _pids; _pids=$({WAIT} "$@") || return; builtin wait $_pids; }}; '
-"""A function for scripts that wait: time passes first, then the engine tells the exit code."""
+BEGIN, END, NAME, WAIT = "_job_begin", "_job_end", "_job_name", "_job_wait"
+WAITING = f'wait() {{ {WAIT} "$@"; }}; '
+"""A function for scripts that wait."""
 
 _ENDING = 'sleep() { command sleep "$@"; [ $? != 143 ] || exit 143; }; '
 """A function for jobs that loop: with it the machine ends one that sleeps again and again."""
@@ -59,7 +59,7 @@ class _Reader:
             told = quoted([" ".join(command.split())])
             ends = _ENDING if _LOOP.search(command) else ""
             # Not run behind the engine's own `&`, which goes on with what follows at a `bash`, `eval` or `source`.
-            job = f"( {BEGIN} {told}; {ends}{command}; ) < /dev/null; (exit $?) & {NAME} $!;"
+            job = f"( {BEGIN} {told} || exit; {ends}{command}; ) < /dev/null; {END} $?; : & {NAME} $!;"
             text = f"{text[:begin]}{lead}{job}{text[end + 1 :]}"
         return text
 

@@ -147,12 +147,13 @@ def _retain(number: int) -> None:
 
 
 @_COUNT
-def _release(number: int) -> None:
-    with _lock:
-        held = _OPEN[number][1]
+def _release(number: int, held_by_number: dict[int, tuple[Files, list[int]]] = _OPEN, lock: Lock = _lock) -> None:
+    # The names of this module may be gone when the last engine is: its dictionary and lock are its own.
+    with lock:
+        held = held_by_number[number][1]
         held[0] -= 1
         if held[0] == 0:
-            del _OPEN[number]
+            del held_by_number[number]
 
 
 def _content(given: _Bytes) -> bytes:
@@ -303,3 +304,7 @@ _TABLE = _Table(
     _read_file, _write_file, _append_file, _mkdir, _remove, _stat, _read_dir, _exists, _rename, _copy, _symlink,
     _read_link, _chmod, _free, _free_entries,
 )  # fmt: skip
+
+# An engine may live until the interpreter is taken down, and calls these then.
+for _lasting in (_retain, _release, _TABLE):
+    c.pythonapi.Py_IncRef(c.py_object(_lasting))

@@ -16,9 +16,10 @@ from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
-from simtrain.worlds.machine.called_scripts import script_names
+from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
     FUNCTIONS,
     asks_for_times,
@@ -29,7 +30,8 @@ from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.forking_scripts import may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
-from simtrain.worlds.machine.jobs import NoProcessLeft
+from simtrain.worlds.machine.job_origins import starting_jobs
+from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.printed import Printed, in_order
@@ -125,7 +127,7 @@ class BashkitShell:
             # Also where it was stopped too late for anything to notice.
             self._engine.bash.clear_cancel()
         self._busy = True
-        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self._stop)
+        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self.stop)
         # Where it was interrupted, the engine stays busy, and is not lent again.
         self._busy = False
         return finished
@@ -156,15 +158,29 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        result = bash.execute_sync(self._prepared(script, stdin, timed=timed), on_output=show)
+        text = marked(script)
+        if text == script:
+            result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
+        else:
+            with starting_jobs(
+                machine,
+                script,
+                stdin=stdin,
+                user=self.user,
+                directory=self._directory,
+                environment=self._environment,
+                save=self.save,
+            ):
+                self._ran = True
+                result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
         forking = machine.jobs.forking
-        machine.jobs.abandon(machine.tree, machine.clock, level=level)
+        machine.jobs.abandon(machine, level=level)
         cancelled = result.error is not None and _CANCELLED in result.error
         now = machine.clock.moment
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append(Printed(now, self._late.stdout, self._late.stderr))
         self._late = None
-        due = machine.jobs.take_output(now, level=level)
+        due = machine.jobs.take_output(level=level)
         finished = _finished(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
         ending = self._stopped or finished.ending
         finished = _told(finished, "processes" if ending == "recursion" and forking else ending)
@@ -178,10 +194,7 @@ class BashkitShell:
             return any(sign in str(error) for sign in _INCOMPLETE)
         return False
 
-    def stop(self) -> None:
-        self._stop("timeout")
-
-    def _stop(self, why: Ending) -> None:
+    def stop(self, why: Ending = "timeout") -> None:
         self._stopped = self._stopped or why
         if self._engine is not None:
             self._engine.bash.cancel()
@@ -195,7 +208,6 @@ class BashkitShell:
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""
         machine = self._machine
-        script = marked(script)
         before = f"RANDOM={machine.draw('RANDOM') % 32768} EPOCHSECONDS={int(machine.moment)}; "
         if timed:
             before, script = before + FUNCTIONS, without_builtin(script)
@@ -212,18 +224,19 @@ class BashkitShell:
 
     def _may_fork(self, script: str) -> bool:
         """Return whether a script may call one in a file that starts jobs in the background."""
-        if "/" not in script:
-            return False
         return self._machine.tree.any_content(may_fork) or ("chmod" in script and "&" in script)
 
     def _name_scripts(self, engine: BashkitEngine, script: str) -> None:
         """Make commands of scripts that a script may call, and that the engine would not run as they are meant."""
-        directory = engine.bash.shell_state().cwd
-        known = commands(python=True)
+        state = engine.bash.shell_state()
+        searched = state.variables.get("PATH") or state.env.get("PATH", "")
+        known, tree = commands(python=True), self._machine.tree
         found = {
             name: path
-            for name, path in script_names(self._machine.tree, script, directory, self.user.home)
-            if name not in self._named and name not in known
+            for name, path in script_names(tree, script, state.cwd, self.user.home, searched)
+            if name not in self._named
+            and name not in known
+            and (name not in names_of_commands() or is_python(tree, path))
         }
         self._named |= found
         self._call_by_name(engine, found)
@@ -245,8 +258,10 @@ class BashkitShell:
             with pipes_in(machine.tree, context.argv, context.fs, self.user.name):
                 result = carried_out(self._commands[name], invocation)
         except NoProcessLeft:
-            self._stop("processes")
+            self.stop("processes")
             return BuiltinResult(exit_code=254)
+        except TooEarly:
+            return BuiltinResult(exit_code=STOPPED)
         if self._stopped and self._late is None:
             # bashkit drops what a command printed during which it was stopped.
             self._late = result

@@ -40,6 +40,10 @@ class CronHost(Protocol):
     records: Records
     jobs: Jobs
 
+    def settle_jobs(self, now: float) -> None:
+        """Let happen what jobs do until a moment."""
+        ...
+
     def run_apart(
         self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
     ) -> Finished:
@@ -93,7 +97,7 @@ def _run_between(machine: CronHost, first: float, minutes: int) -> None:
         due = [line for line in lines if line.times.has(own) and line not in endless]
         for line in due[: MOST_RUNS - runs]:
             machine.clock.moment = moment
-            machine.jobs.settle(machine.tree, moment)
+            machine.settle_jobs(moment)
             pid = machine.records.read(_PID, {"host": machine.name})
             if not pid:
                 return

@@ -59,8 +59,8 @@ class Shell(Protocol):
         """Return whether a script that was typed so far is not complete, such as a loop without its `done`."""
         ...
 
-    def stop(self) -> None:
-        """End the running script at its next command. Commands of ours call it when the script's time is up."""
+    def stop(self, why: Ending = "timeout") -> None:
+        """End the running script at its next command. Commands of ours call it when the script's time is up, or no process is left."""
         ...
 
     def save(self) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from posixpath import dirname
 
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.watching import Watch
 
 _NONE: frozenset[str] = frozenset()
 
@@ -31,11 +32,11 @@ class FileTree:
     """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
 
     `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
-    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped. `replaced` collects
-    the paths where something else was put than what was there with more behind it; None if nobody wants to know.
+    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped. `watch` is told what
+    is looked at and replaced; None if nobody wants to know.
     """
 
-    __slots__ = ("_base", "_names", "_nodes", "draws", "replaced", "shape", "touched", "used")
+    __slots__ = ("_base", "_names", "_nodes", "draws", "shape", "touched", "used", "watch")
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
@@ -44,7 +45,7 @@ class FileTree:
         self.touched: dict[str, None] = {}
         self.used = base.used
         self.draws = self.shape = 0
-        self.replaced: set[str] | None = None
+        self.watch: Watch | None = None
 
     def any_content(self, fits: Callable[[bytes], bool]) -> bool:
         """True if the content of a file fits; what the base says is asked once for each function."""
@@ -67,7 +68,7 @@ class FileTree:
         """Take over the files of a copy; what differs from it counts as touched."""
         for path in self.changed_since(other):
             self.touched[path] = None
-        self._nodes = dict(other._nodes)
+        self._base, self._nodes = other._base, dict(other._nodes)
         self._names = {path: set(names) for path, names in other._names.items()}
         self.used, self.draws = other.used, other.draws
         self.shape += 1
@@ -88,8 +89,8 @@ class FileTree:
 
     def put(self, path: str, node: TreeNode, *, grows: bool = False) -> None:
         """Put a node at a path, whose directory exists. `grows` says that it is what is there with more behind it."""
-        if self.replaced is not None and not grows:
-            self.replaced.add(path)
+        if self.watch is not None and not grows:
+            self.watch.replaced.add(path)
         before = self.get(path)
         self.used += node.size - (0 if before is None else before.size)
         self._nodes[path] = node
@@ -104,8 +105,8 @@ class FileTree:
         before = self.get(path)
         if before is None:
             return
-        if self.replaced is not None:
-            self.replaced.add(path)
+        if self.watch is not None:
+            self.watch.replaced.add(path)
         self.used -= before.size
         self._nodes[path] = None
         if before.kind != "file":

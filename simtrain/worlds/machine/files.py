@@ -85,7 +85,10 @@ class Files:
 
     def node(self, path: str, *, follow: bool = True) -> TreeNode:
         """Return what is at a path."""
-        found = self.tree.get(self.real(path, follow=follow))
+        real = self.real(path, follow=follow)
+        found = self.tree.get(real)
+        if self.tree.watch is not None:
+            self.tree.watch.look(real)
         if found is None:
             raise problem(ENOENT, path)
         return found
@@ -93,7 +96,10 @@ class Files:
     def exists(self, path: str, *, follow: bool = True) -> bool:
         """True if something is at a path, as far as the user may see."""
         try:
-            return self.tree.get(self.real(path, follow=follow)) is not None
+            real = self.real(path, follow=follow)
+            if self.tree.watch is not None:
+                self.tree.watch.look(real)
+            return self.tree.get(real) is not None
         except OSError:
             return False
 
@@ -111,12 +117,16 @@ class Files:
         if node.kind == "directory":
             raise problem(EISDIR, path)
         self._need(READ, node, path)
+        if self.tree.watch is not None:
+            self.tree.watch.read(self.real(path))
         return self._drawn(self.real(path)) if node.kind == "device" else node.content
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted by their bytes."""
         real = self.real(path)
         self._need(READ, self._directory(real, path), path)
+        if self.tree.watch is not None:
+            self.tree.watch.list(real)
         return sorted(self.tree.names(real))
 
     def walk(self, path: str) -> Iterator[str]:
@@ -134,6 +144,8 @@ class Files:
         """
         real = self.real(path)
         before = self.tree.get(real)
+        if self.tree.watch is not None:
+            self.tree.watch.write(real)
         if before is None:
             self._may_change(real, path)
             new = TreeNode("file", mode & ~self.umask, self.user.name, self.user.group, self._now, content)
@@ -154,6 +166,8 @@ class Files:
         if before is None or before.kind != "file":
             self.write(path, content, grows=True)
             return
+        if self.tree.watch is not None:
+            self.tree.watch.write(self.real(path))
         self._need(WRITE, before, path)
         claimed = before.claimed + len(content) if before.claimed > len(before.content) else 0
         after = replace(before, content=before.content + content, claimed=claimed, modified=self._now)
@@ -173,6 +187,7 @@ class Files:
                 self.make_directory(each, mode=mode)
             return
         real = self.real(path)
+        self._is_read(real)
         if self.tree.get(real) is not None:
             raise problem(EEXIST, path)
         self._may_change(real, path)
@@ -181,6 +196,7 @@ class Files:
     def link(self, target: str, path: str) -> None:
         """Make a symbolic link at a path."""
         real = self.real(path, follow=False)
+        self._is_read(real)
         if self.tree.get(real) is not None:
             raise problem(EEXIST, path)
         self._may_change(real, path)
@@ -196,11 +212,14 @@ class Files:
     def remove(self, path: str, *, recursive: bool = False) -> None:
         """Remove a file, a link or a directory, which must be empty unless `recursive`."""
         real = self.real(path, follow=False)
+        self._is_read(real)
         node = self.tree.get(real)
         if node is None:
             raise problem(ENOENT, path)
         self._may_change(real, path)
         names = sorted(self.tree.names(real)) if node.kind == "directory" else []
+        if node.kind == "directory" and self.tree.watch is not None:
+            self.tree.watch.list(real)
         if names and not recursive:
             raise problem(ENOTEMPTY, path)
         for name in names:
@@ -210,6 +229,8 @@ class Files:
     def rename(self, path: str, to: str) -> None:
         """Move what is at a path; a file or an empty directory in its new place is replaced."""
         old, new = self.real(path, follow=False), self.real(to, follow=False)
+        self._is_read(old)
+        self._is_read(new)
         node = self.tree.get(old)
         if node is None:
             raise problem(ENOENT, path)
@@ -288,12 +309,9 @@ class Files:
         parts = [part for part in path.split("/") if part not in ("", ".")]
         for index, part in enumerate(parts):
             here = self.tree.get(at or "/")
-            if here is None:
-                raise problem(ENOENT, asked)
-            if here.kind != "directory":
-                raise problem(ENOTDIR, asked)
-            if not self.user.may(SEARCH, here):
-                raise problem(EACCES, asked)
+            if here is None or here.kind != "directory" or not self.user.may(SEARCH, here):
+                self._is_read(at or "/")
+                raise problem(ENOENT if here is None else ENOTDIR if here.kind != "directory" else EACCES, asked)
             if part == "..":
                 at = dirname(at) if at.count("/") > 1 else ""
                 continue
@@ -320,6 +338,11 @@ class Files:
     def _need(self, access: int, node: TreeNode, path: str) -> None:
         if not self.user.may(access, node):
             raise problem(EACCES, path)
+
+    def _is_read(self, real: str) -> None:
+        """Tell who watches that what is at a path matters."""
+        if self.tree.watch is not None:
+            self.tree.watch.read(real)
 
     def _own(self, path: str, *, follow: bool) -> tuple[str, TreeNode]:
         real, node = self.real(path, follow=follow), self.node(path, follow=follow)

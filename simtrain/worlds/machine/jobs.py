@@ -1,22 +1,25 @@
 """Jobs in the background: each has a time of its own, and what it does to files happens when its time has come.
 
-The engine of the shell runs a job to its end at once. Meanwhile the clock is the job's; afterwards the clock is put back, and
-what the job wrote after its first sleep is taken out of the files again and kept, with the moment of each write. So a job is
-plain data, which forks share: it does not see what others do after it began.
+The engine of the shell runs a job to its end at once, or as far as it is looked ahead. Meanwhile the clock is the job's; afterwards the
+clock is put back, and what the job did after its first pause is taken out of the files again and kept, with its moments and with what it
+looked at. When such a moment has come and the files look otherwise to it, it is run again from where it began, up to that moment as
+before, and from there on with the files as they are. So a job is plain data, which forks share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from simtrain.worlds.machine.file_tree import FileTree
-from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.job_origins import MOST_PAUSES, JobOrigin, SecondRun
+from simtrain.worlds.machine.job_segments import Recording, Segment
 from simtrain.worlds.machine.printed import Printed
 
 if TYPE_CHECKING:
-    from simtrain.values.clock import Clock
+    from simtrain.worlds.machine.machine import Machine
 
 MOST_JOBS = 200
 """Most jobs that are over and still remembered."""
@@ -24,29 +27,23 @@ MOST_PROCESSES = 500
 """Most jobs that run at a time, and most that one job starts: as `ulimit -u` bounds the processes of a user."""
 MANY_WITHIN = 10
 """Jobs within each other from which on a script that calls itself too deeply is taken to fork for ever."""
-MOST_PAUSES = 1_000
-"""Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
 
 
 class NoProcessLeft(Exception):
     """A job cannot be started: its user has too many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
-    """What a job does to the files at a moment: what it leaves at each path, what it found there, and which it did not only add to."""
-
-    moment: float
-    nodes: Mapping[str, TreeNode | None]
-    before: Mapping[str, TreeNode | None]
-    replaced: frozenset[str]
+class TooEarly(Exception):
+    """A job that is run ahead of its time asks for what is known only then."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundJob:
     """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so.
 
-    Its `number` is 0 if it is none of the shell's, but of cron. `output` is what it prints yet, in a shell of that `level`.
+    Its `number` is 0 if it is none of the shell's, but of cron. `segments` lie ahead. `output` is what it has printed and nobody was told
+    yet, in a shell of that `level`. It is started at a `place` in the course of the script of `origin`; `found` are the files as it met
+    them where they were not as foreseen, `effort` counts the pauses that it was run again for.
     """
 
     number: int
@@ -55,55 +52,45 @@ class BackgroundJob:
     user: str
     started: float
     ends: float
-    writes: tuple[Write, ...] = ()
+    segments: tuple[Segment, ...] = ()
     killed: int = 0
+    code: int = 0
     told: bool = False
     output: tuple[Printed, ...] = ()
     level: int = -1
+    origin: JobOrigin | None = None
+    place: int = 0
+    found: Mapping[int, FileTree] = field(default_factory=dict[int, FileTree])
+    effort: int = 0
 
     def running(self, now: float) -> bool:
         """True if it is not over yet."""
         return not self.killed and now < self.ends
 
-
-@dataclass(slots=True)
-class JobRecording:
-    """A job that the engine is running: the machine as it was, and what the job has done so far.
-
-    `level` is that of the shell which has started it: how many shells are within each other, -1 for none.
-    """
-
-    level: int
-    command: str
-    user: str
-    started: float
-    last: FileTree
-    first: FileTree | None = None
-    writes: list[Write] = field(default_factory=list[Write])
-    pauses: int = 0
-    started_within: int = 0
-    output: list[Printed] = field(default_factory=list[Printed])
-
-    def pause(self, tree: FileTree, now: float) -> None:
-        """Note what was written until now, before time passes."""
-        self.pauses += 1
-        if self.first is None:
-            self.first = tree.copy()
-        elif nodes := tree.changed_since(self.last):
-            before = {path: self.last.get(path) for path in nodes}
-            self.writes.append(Write(now, nodes, before, frozenset(tree.replaced or ()) & nodes.keys()))
-        self.last, tree.replaced = tree.copy(), set()
+    @property
+    def next(self) -> float:
+        """Return the moment at which it goes on, or is over."""
+        return self.segments[0].moment if self.segments else self.ends
 
 
 class Jobs:
-    """The jobs of one machine in one episode."""
+    """The jobs of one machine in one episode.
 
-    __slots__ = ("_depth", "_recording", "deadline", "known")
+    `origins` are where the scripts began that run now, one within the other, and may start jobs; `second` is there while a job is run
+    again, in a copy of the machine.
+    """
+
+    __slots__ = ("_depth", "_recording", "_settling", "code", "deadline", "known", "origins", "second")
 
     def __init__(self, known: tuple[BackgroundJob, ...] = ()) -> None:
         self.known = known
-        self._recording: JobRecording | None = None
+        self._recording: Recording | None = None
         self._depth = 0
+        self._settling = False
+        self.origins: tuple[JobOrigin, ...] = ()
+        self.second: SecondRun | None = None
+        # That of the job that ended last.
+        self.code = 0
         # That of the machine, while the engine runs a job.
         self.deadline: float | None = None
 
@@ -128,50 +115,91 @@ class Jobs:
         return found is not None and found.started_within > MANY_WITHIN
 
     @property
-    def too_long(self) -> bool:
-        """True if the job that the engine runs is taken to run for ever."""
-        found = self._recording
-        return found is not None and found.pauses > MOST_PAUSES
-
-    def begin(self, command: str, user: str, tree: FileTree, clock: Clock, *, level: int = -1) -> None:
-        """Note that the engine begins to run a job. One within another belongs to that. Raises NoProcessLeft."""
-        now = clock.moment
-        if self._recording is None:
-            if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
-                raise NoProcessLeft
-            self._recording = JobRecording(level, command, user, now, tree.copy())
-            tree.replaced = set()
-        else:
-            self._recording.started_within += 1
-            if self._recording.started_within > MOST_PROCESSES:
-                raise NoProcessLeft
-        self._depth += 1
-
-    def pause(self, tree: FileTree, clock: Clock) -> None:
-        """Note that the job lets time pass now. Raises NoProcessLeft if it goes on although its `sleep` has told it to end."""
-        if self._recording is not None:
-            self._recording.pause(tree, clock.moment)
-            if self._recording.pauses > 2 * MOST_PAUSES:
-                raise NoProcessLeft
+    def cut(self) -> bool:
+        """True if the rest of the job that the engine runs is left out."""
+        return self._recording is not None and self._recording.cut
 
     @property
     def listed(self) -> tuple[BackgroundJob, ...]:
         """Return the jobs of the shell."""
         return tuple(job for job in self.known if job.number)
 
-    def end(self, pid: int, tree: FileTree, clock: Clock, *, listed: bool = True) -> None:
+    def begin(self, machine: Machine, command: str, user: str, *, level: int = -1) -> bool:
+        """Note that the engine begins to run a job; return whether it shall. One within another belongs to that. Raises NoProcessLeft."""
+        now = machine.clock.moment
+        if self._recording is None:
+            if self.second is not None and not self.second.comes_to():
+                return False
+            if len(self.known) >= MOST_PROCESSES and sum(job.running(now) for job in self.known) >= MOST_PROCESSES:
+                raise NoProcessLeft
+            answers = self.origins[-1].answers if self.origins else ()
+            self._recording = Recording(level, command, user, now, machine.tree.copy(), answers)
+            if level < 0:
+                self._recording.most = MOST_PAUSES
+            if self.second is not None:
+                self.second.begins(self._recording)
+        else:
+            self._recording.started_within += 1
+            if self._recording.started_within > MOST_PROCESSES:
+                raise NoProcessLeft
+        self._depth += 1
+        return True
+
+    def pause(self, machine: Machine) -> None:
+        """Note that the job lets time pass now. Raises NoProcessLeft if it goes on although its `sleep` has told it to end."""
+        found = self._recording
+        if found is not None:
+            found.pause(machine.tree)
+            if found.pauses > 2 * MOST_PAUSES:
+                raise NoProcessLeft
+
+    def wake(self, machine: Machine) -> None:
+        """Note that time has passed for the job."""
+        found = self._recording
+        if found is not None:
+            found.wake(machine.tree, machine.clock.moment)
+            if self.second is not None:
+                self.known = self.second.known(found, self.known)
+            self._stop_if_cut(machine, found)
+
+    def ask(self, machine: Machine) -> None:
+        """Note that the tables are asked, or another job is ended. Raises TooEarly in a job whose time for it has not come."""
+        found = self._recording
+        if found is None or found.first is None:
+            return
+        if self.second is not None and self.second.is_present(found):
+            self.second.bring(found, machine.tree)
+            return
+        if not found.cut:
+            found.put_off()
+            self._stop_if_cut(machine, found)
+        raise TooEarly
+
+    def _stop_if_cut(self, machine: Machine, found: Recording) -> None:
+        """Stop what need not go on: all of a second run, and shells that the job itself has started."""
+        if found.cut:
+            for shell in machine.running[0 if self.second is not None else max(0, found.level) :]:
+                shell.stop()
+
+    def end(self, machine: Machine, pid: int, *, listed: bool = True) -> None:
         """Note that the engine has run the job to its end: put the clock back, and keep what lies ahead.
 
         The shell lists it unless `listed` is false.
         """
-        self._depth -= 1
-        done = self._recording
+        done, tree, clock = self._recording, machine.tree, machine.clock
+        if done is None and self.second is not None:
+            self.second.meet(machine)
+        self._depth -= done is not None
         if done is None or self._depth > 0:
             return
-        done.pause(tree, clock.moment)
-        tree.replaced = None
-        ends, self._recording, self._depth = clock.moment, None, 0
+        done.close(tree)
+        tree.watch = None
+        ends, self._recording, self._depth = inf if done.cut else clock.moment, None, 0
         clock.moment = done.started
+        if self.second is not None and self.second.ends(done, ends, self.code):
+            for shell in machine.running:
+                shell.stop()
+            return
         if ends > done.started and done.first is not None:
             tree.become(done.first)
         number = max((job.number for job in self.known if job.ends > clock.moment and not job.killed), default=0) + 1
@@ -182,11 +210,19 @@ class Jobs:
             done.user,
             done.started,
             ends,
-            tuple(done.writes),
-            output=tuple(done.output),
+            tuple(done.segments),
+            code=self.code,
             level=done.level,
+            origin=self.origins[-1] if self.origins else None,
+            place=len(self.origins[-1].course) if self.origins else 0,
         )
         self.known = (*self._remembered(clock.moment), job)
+        self.note(machine)
+
+    def note(self, machine: Machine) -> None:
+        """Note what the scripts that run now meet."""
+        for origin in self.origins:
+            origin.note(machine)
 
     def _remembered(self, now: float) -> tuple[BackgroundJob, ...]:
         """Return the jobs without the oldest of those that are over: half of them at a time, since each look at all of them costs."""
@@ -201,47 +237,64 @@ class Jobs:
     def hear(self, piece: Printed, *, level: int) -> bool:
         """Return whether something that a shell prints is a job's and lies ahead; then it is kept until its time has come."""
         job = self._recording
-        if job is None or job.level != level or piece.moment <= job.started:
+        if job is None or job.level != level or (piece.moment <= job.started and not job.cut):
             return False
-        job.output.append(piece)
+        if not job.cut:
+            job.output.append(piece)
         return True
 
-    def take_output(self, now: float, *, level: int) -> list[Printed]:
+    def take_output(self, *, level: int) -> list[Printed]:
         """Return what the jobs of a shell have printed until now and nobody was told."""
-        found = [piece for job in self.known if job.level == level for piece in job.output if piece.moment <= now]
+        found = [piece for job in self.known if job.level == level for piece in job.output]
         if found:
-            self.known = tuple(
-                replace(job, output=tuple(piece for piece in job.output if piece.moment > now))
-                if job.level == level
-                else job
-                for job in self.known
-            )
+            self.known = tuple(replace(job, output=()) if job.level == level else job for job in self.known)
         return found
 
-    def abandon(self, tree: FileTree, clock: Clock, *, level: int) -> None:
+    def abandon(self, machine: Machine, *, level: int) -> None:
         """End what a stopped script of a shell left behind."""
         if self._recording is not None and self._recording.level == level:
             self._depth = 1
-            self.end(0, tree, clock)
+            self.end(machine, 0)
 
-    def settle(self, tree: FileTree, now: float) -> None:
+    def settle(self, machine: Machine, now: float) -> None:
         """Let happen what jobs do until now. Call it whenever time has passed."""
-        if self._recording is not None or not any(job.writes for job in self.known):
+        if self._recording is not None or self._settling:
             return
-        due = [(write.moment, job.pid, write) for job in self.known for write in job.writes if write.moment <= now]
-        if not due:
-            return
-        self.known = tuple(
-            replace(job, writes=tuple(write for write in job.writes if write.moment > now)) for job in self.known
-        )
-        for _, _, write in sorted(due, key=lambda one: one[:2]):
-            _apply(tree, write)
+        self._settling = True
+        try:
+            while (job := min(self._due(now), key=lambda one: (one.next, one.pid), default=None)) is not None:
+                self._go_on(machine, job)
+        finally:
+            self._settling = False
 
-    def kill(self, job: BackgroundJob, signal: int) -> None:
-        """End a job: what it would still have done does not happen."""
-        self.known = tuple(
-            replace(one, killed=signal, writes=(), output=()) if one is job else one for one in self.known
+    def _due(self, now: float) -> list[BackgroundJob]:
+        return [job for job in self.known if job.segments and job.segments[0].moment <= now]
+
+    def _go_on(self, machine: Machine, job: BackgroundJob) -> None:
+        """Do what a job does next."""
+        segment, tree = job.segments[0], machine.tree
+        if segment.open and (job.origin is None or segment.number > MOST_PAUSES):
+            self._put(job, replace(job, segments=(), ends=inf, origin=None))
+            return
+        if job.origin is not None and not segment.holds(tree):
+            job = self._put(job, job.origin.run_again(machine, job, segment))
+            if not job.segments or job.segments[0].number != segment.number:
+                return
+            segment = job.segments[0]
+        segment.apply(tree)
+        rest = job.segments[1:]
+        self._put(
+            job, replace(job, segments=rest, output=job.output + segment.output, origin=job.origin if rest else None)
         )
+
+    def _put(self, job: BackgroundJob, new: BackgroundJob) -> BackgroundJob:
+        self.known = tuple(new if one is job else one for one in self.known)
+        return new
+
+    def kill(self, machine: Machine, job: BackgroundJob, signal: int) -> None:
+        """End a job: what it would still have done does not happen."""
+        self.ask(machine)
+        self._put(job, replace(job, killed=signal, segments=(), output=(), origin=None))
 
     def tell(self, now: float, told: BackgroundJob | None = None) -> None:
         """Note that the shell has told of a job that is over, or of all."""
@@ -249,27 +302,3 @@ class Jobs:
             replace(job, told=True) if not job.running(now) and (told is None or job.pid == told.pid) else job
             for job in self.known
         )
-
-
-def _apply(tree: FileTree, write: Write) -> None:
-    for path in sorted(path for path, node in write.nodes.items() if node is None)[::-1]:
-        if tree.get(path) is not None and not tree.names(path):
-            tree.drop(path)
-    for path in sorted(write.nodes):
-        node = write.nodes[path]
-        above = tree.get(path.rpartition("/")[0] or "/")
-        if node is not None and above is not None and above.kind == "directory":
-            before = write.before[path]
-            # A new file that was not only added to replaces what others have made at its path meanwhile.
-            new = path in write.replaced and (before is None or not before.content)
-            tree.put(path, node if new else _grown(node, before, tree.get(path)))
-
-
-def _grown(node: TreeNode, before: TreeNode | None, now: TreeNode | None) -> TreeNode:
-    """Return a file that a job added to, with what others have added since."""
-    if now is None or now is before or now.kind != "file" or node.kind != "file":
-        return node
-    found = b"" if before is None else before.content
-    if not node.content.startswith(found):
-        return node
-    return replace(now, content=now.content + node.content[len(found) :], modified=node.modified)

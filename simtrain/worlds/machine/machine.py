@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -13,13 +13,14 @@ from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
+from simtrain.worlds.machine.job_origins import starting_jobs
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.sites import ServiceAnswer
 
 MOST_CHILDREN = 24
 """Most shells within each other, each the child of the one before."""
-MOST_NESTED = 500
+MOST_NESTED = 250
 """Most shells that one command line may start in children of its children, over all of them: what starts more is taken to fork for ever."""
 LONGEST_APART = 86_400.0
 """Seconds of virtual time after which a script is ended that cron runs."""
@@ -48,7 +49,7 @@ class Machine:
     `peers` are all machines of the world by name, this one included. `open_shell` opens its shells. `deadline` is the
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
-    `nested` counts the shells that children of children have started.
+    `nested` counts the shells that children of children have started. `meets` is called when time has passed, before scripts go on.
     `ahead` says by how many seconds its own clock is wrong.
     """
 
@@ -69,6 +70,7 @@ class Machine:
     python: str | None = None
     ahead: float = 0.0
     jobs: Jobs = field(default_factory=Jobs)
+    meets: Callable[[], None] | None = None
     cron: Cron = field(default_factory=Cron)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
     further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
@@ -86,7 +88,13 @@ class Machine:
             peers=peers,
             deadline=None,
             running=[],
+            meets=None,
         )
+
+    @property
+    def all(self) -> Collection[Machine]:
+        """Return all machines of the world."""
+        return self.peers.values() if self.peers else (self,)
 
     @property
     def moment(self) -> float:
@@ -96,7 +104,11 @@ class Machine:
     def settle(self) -> None:
         """Let happen what cron and jobs in the background do until now."""
         self.cron.settle(self)
-        self.jobs.settle(self.tree, self.clock.moment)
+        self.settle_jobs(self.clock.moment)
+
+    def settle_jobs(self, now: float) -> None:
+        """Let happen what jobs in the background do until a moment."""
+        self.jobs.settle(self, now)
 
     def files(self, user: User) -> Files:
         """Return the files as a user sees them."""
@@ -113,19 +125,28 @@ class Machine:
 
     def pass_time(self, amount: float) -> None:
         """Advance the clock, up to the deadline at most; there the running scripts are stopped. A job has a time of its own."""
-        if self.jobs.recording:
-            self.jobs.pause(self.tree, self.clock)
+        recorded = next((one for one in self.all if one.jobs.recording), None)
+        if recorded is not None:
+            recorded.jobs.pause(recorded)
         if self.deadline is not None and self.clock.moment + amount >= self.deadline:
             amount = max(0.0, self.deadline - self.clock.moment)
             # The innermost script alone: those around it look at the clock when it has ended.
             if self.running:
                 self.running[-1].stop()
         self.clock.advance(amount)
-        if self.jobs.recording:
-            return
-        # A job on another machine of the world wrote there.
-        for machine in self.peers.values() if self.peers else (self,):
-            machine.settle()
+        again = next((one for one in self.all if one.jobs.second is not None), None)
+        if recorded is not None:
+            recorded.jobs.wake(recorded)
+        elif again is not None and again.jobs.second is not None:
+            again.jobs.second.meet(again)
+        else:
+            # A job on another machine of the world wrote there.
+            for machine in self.all:
+                machine.settle()
+            for machine in self.all:
+                machine.jobs.note(machine)
+                if machine.meets is not None:
+                    machine.meets()
 
     def run_apart(
         self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
@@ -134,12 +155,17 @@ class Machine:
         shell = self.open_shell(self, user, directory=user.home, environment=environment)
         deadline, running = self.deadline, [*self.running]
         self.deadline, self.running[:] = self.clock.moment + LONGEST_APART, [shell]
-        self.jobs.begin(script, user.name, self.tree, self.clock)
         try:
-            return shell.run(script, stdin=stdin)
+            with starting_jobs(
+                self, script, stdin=stdin, user=user, directory=user.home, environment=environment, pid=pid
+            ):
+                _ = self.jobs.begin(self, script, user.name)
+                try:
+                    return shell.run(script, stdin=stdin)
+                finally:
+                    self.jobs.end(self, pid, listed=False)
         finally:
             shell.close()
-            self.jobs.end(pid, self.tree, self.clock, listed=False)
             self.deadline, self.running[:] = deadline, running
 
     def run_child(
@@ -156,6 +182,10 @@ class Machine:
         within = len(self.running)
         self.nested = self.nested + 1 if within > 2 else 0 if within < 2 else self.nested
         if within >= MOST_CHILDREN or self.nested > MOST_NESTED:
+            if self.jobs.forking or self.nested > MOST_NESTED:
+                # Each shell on the way would go on to fork, twice as many at each level.
+                for each in self.running:
+                    each.stop("processes")
             return Result(stderr=NO_PROCESS, exit_code=254)
         before = self.deadline
         ends = None if limit is None else self.clock.moment + limit

@@ -168,7 +168,7 @@ class SandboxShell:
     def awaits_more(self, script: str) -> bool:
         return False
 
-    def stop(self) -> None:
+    def stop(self, why: Ending = "timeout") -> None:
         """Do nothing: a script is ended by the limits that it was started with."""
 
     def save(self) -> bytes:

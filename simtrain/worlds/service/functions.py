@@ -24,12 +24,17 @@ def install(connection: sqlite3.Connection, now: Callable[[], str], *, local: bo
 
     With `local`, local time exists and is UTC.
     """
-    # Declared deterministic so that they may be used in indexes and generated columns, as in plain SQLite.
-    for name, place in _TIME_FUNCTIONS.items():
-        connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)
+    install_time(connection, now, local=local)
     connection.create_function("query_database", 2, query_database, deterministic=True)
     for name, most in _SQUARE.items():
         connection.create_function(name, 2, partial(_bounded, name, most), deterministic=True)
+
+
+def install_time(connection: sqlite3.Connection, now: Callable[[], str], *, local: bool) -> None:
+    """Register those that tell the time."""
+    # Declared deterministic so that they may be used in indexes and generated columns, as in plain SQLite.
+    for name, place in _TIME_FUNCTIONS.items():
+        connection.create_function(name, -1, partial(_tell_time, name, place, now, local), deterministic=True)
 
 
 def _ask(name: str, arguments: tuple[Cell, ...]) -> Cell:

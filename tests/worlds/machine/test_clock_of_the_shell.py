@@ -61,3 +61,16 @@ def test_history_tells_what_was_typed_and_nothing_that_stands_before_it() -> Non
     assert [line.split(maxsplit=1)[1] for line in shell.run("history").stdout.splitlines()] == [
         "awk 'BEGIN {print systime()}'; false", "echo $? $SRANDOM; wait",
     ]  # fmt: skip
+
+
+def test_sql_hears_the_clock_of_the_machine_and_draws_from_its_seed() -> None:
+    asked = "datetime('now'), date(), strftime('%s'), current_timestamp, current_date, time('now', 'localtime')"
+    made = "create table t (at default current_timestamp, n); insert into t (n) values (1); select at from t"
+    script = f'sleep 60; sqlite3 x.db "select {asked}"; sqlite3 x.db "{made}"; sqlite3 x.db "select random(), hex(randomblob(4))"'
+    one, two = (shell_on(machine_of()).run(script).stdout for _ in range(2))
+    assert one == two
+    now = "2031-03-03 09:01:00"
+    told = f"{now}|2031-03-03|{_NOW + 60}|{now}|2031-03-03|09:01:00"
+    assert one.splitlines()[:2] == [told, now]
+    number, blob = one.splitlines()[2].split("|")
+    assert number.lstrip("-").isdigit() and len(blob) == 8

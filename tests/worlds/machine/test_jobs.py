@@ -138,3 +138,55 @@ def test_a_job_of_a_script_in_a_file_goes_on_when_the_script_is_over() -> None:
 )
 def test_jobs_that_write_to_one_file_replace_it_or_add_to_it_as_they_say(script: str, left: str) -> None:
     assert shell_on(machine_of()).run(f"{script}; cat new").stdout == left
+
+
+def test_a_job_meets_what_later_calls_write_and_in_each_fork_what_is_written_there() -> None:
+    state = _state()
+    _typed(state, "cd; (sleep 25; cat f > g; sleep 20; cat f >> g) &")
+    _typed(state, "echo one > f")
+    other = state.fork()
+    _typed(state, "sleep 25; echo two > f")
+    _typed(other, "sleep 25; rm f")
+    assert (_typed(state, "sleep 30; cat g; jobs"), _typed(other, "sleep 30; cat g")) == (
+        "one\ntwo\n[1]+  Done                    (sleep 25; cat f > g; sleep 20; cat f >> g)",
+        "cat: f: No such file or directory\none",
+    )
+
+
+def test_a_job_meets_what_sql_writes() -> None:
+    state = _state()
+    _typed(state, "cd; echo old > f; (sleep 25; cat f > g) &")
+    state.execute("update files set content = 'new' where path = '/home/ann/f'")
+    state.clock.advance(30)
+    assert state.query("select content from files where path = '/home/ann/g'") == [{"content": "new"}]
+
+
+def test_what_a_job_does_to_services_happens_when_its_time_has_come() -> None:
+    text = (
+        "kind: machine\nname: m\nclock: {start: 2031-03-03T09:00:00Z, per_step: 10s}\nhostname: oak\nuser: root\n"
+        "services: {web: {command: /usr/sbin/web, user: root, state: active}}\n"
+    )
+    state = MachineSource.load(parse_document(text, Path("m.yaml"))).build().open()
+    assert isinstance(state, MachineState)
+    _typed(state, "(sleep 60; systemctl stop web; systemctl is-active web > /root/told) &")
+    assert _typed(state, "sleep 30; systemctl is-active web") == "active"
+    assert _typed(state, "sleep 40; cat /root/told") == "inactive"
+    assert state.query("select state, changed from services") == [
+        {"state": "inactive", "changed": "2031-03-03T09:01:00Z"}
+    ]
+
+
+def test_a_loop_that_waits_for_a_file_sleeps_as_long_as_it_takes() -> None:
+    machine = machine_of()
+    shell = shell_on(machine)
+    shell.run("until [ -f flag ]; do sleep 1; done && date +%T > when &")
+    shell.run("sleep 299.5; touch flag; sleep 2")
+    assert shell.run("cat when; jobs").stdout.startswith("09:05:00\n[1]+  Done")
+
+
+def test_two_loops_write_and_read_a_file_in_turn() -> None:
+    found = shell_on(machine_of()).run(
+        "for i in $(seq 30); do tail -n 1 log >> seen; sleep 1; done & sleep .5; "
+        "for i in $(seq 30); do echo $i >> log; sleep 1; done; cat seen"
+    )
+    assert found.stdout == "".join(f"{number}\n" for number in range(1, 30))

@@ -181,6 +181,59 @@ def test_a_job_in_the_background_writes_as_time_passes_and_is_a_process() -> Non
     assert "processes" not in state.changes()
 
 
+def test_a_job_in_the_background_meets_what_is_written_after_it_began() -> None:
+    state = terminal()
+    press(state, ("(sleep 5; cat f; sleep 5; cat f > g) &\n", 1), ("echo one > f\n", 1))
+    fork = state.fork()
+    assert last(press(state, ("", 4))) == ["ann@oak:~$ one"]
+    press(state, ("echo two > f\n", 1), ("", 5))
+    assert content(state, "/home/ann/g") == "two\n"
+    press(fork, ("", 20))
+    assert content(fork, "/home/ann/g") == "one\n"
+    fork.close()
+
+
+def test_a_job_in_the_background_waits_for_a_file_and_leaves_what_others_write() -> None:
+    state = terminal()
+    press(
+        state, ("(echo mine > o; until [ -f flag ]; do sleep 1; done; echo seen > g) &\n", 3), ("echo yours > o\n", 5)
+    )
+    assert content(state, "/home/ann/o") == "yours\n" and content(state, "/home/ann/g") is None
+    press(state, ("touch flag\n", 2))
+    assert content(state, "/home/ann/g") == "seen\n" and content(state, "/home/ann/o") == "yours\n"
+    assert "Done" in press(state, ("\n", 0)).text
+
+
+def test_the_last_job_is_known_by_its_process_and_waited_for_with_its_exit_code() -> None:
+    state = terminal()
+    press(state, ("(sleep 9; exit 3) &\n", 1), ("first=$!\n", 0), ("(sleep 50; exit 4) &\n", 1))
+    assert last(press(state, ("kill -0 $! && echo '$!' $(($! - first))\n", 1)), 2) == ["$! 13", "ann@oak:~$"]
+    press(state, ("kill $!\n", 1), ("wait %1\n", 1))
+    assert state.terminal.is_busy
+    press(state, ("", 9))
+    assert last(press(state, ("echo $?\n", 1)), 2) == ["3", "ann@oak:~$"]
+    press(state, ("(sleep 2; exit 5) &\n", 0), ("wait $!\n", 5))
+    assert last(press(state, ("echo $?\n", 1)), 2) == ["5", "ann@oak:~$"]
+    press(state, ("(sleep 2; exit 6) &\n", 0), ("fg\n", 5))
+    assert last(press(state, ("echo $?\n", 1)), 2) == ["6", "ann@oak:~$"]
+
+
+def test_kill_takes_several_jobs_and_stands_beside_other_commands() -> None:
+    state = terminal()
+    press(
+        state, ("sleep 30 &\n", 1), ("sleep 31 &\n", 1), ("sleep 32 &\n", 1), ("kill %1 %2; kill %3 && echo ended\n", 1)
+    )
+    assert last(press(state, ("\n", 1)), 4) == [
+        *(
+            f"[{number}]{mark}  {'Terminated':<24}sleep {30 + number - 1}"
+            for number, mark in ((1, " "), (2, "-"), (3, "+"))
+        ),
+        "ann@oak:~$",
+    ]
+    assert state.query("select 1 from processes where command like 'sleep%'") == []
+    assert last(press(state, ("kill %1\n", 1)), 2) == ["bash: kill: %1: no such job", "ann@oak:~$"]
+
+
 def test_a_killed_process_ends_its_job() -> None:
     state = terminal()
     press(state, ("(sleep 50; echo one > a) &\n", 1), ("pkill -f 'sleep 50'\n", 1), ("", 100))

@@ -87,6 +87,7 @@ COMMANDS: dict[str, str] = {
     "jobs": "simtrain.worlds.machine.commands.jobs:jobs",
     "disown": "simtrain.worlds.machine.commands.jobs:disown",
     "_job_begin": "simtrain.worlds.machine.commands.jobs:job_begin",
+    "_job_end": "simtrain.worlds.machine.commands.jobs:job_end",
     "_job_name": "simtrain.worlds.machine.commands.jobs:job_name",
     "_job_wait": "simtrain.worlds.machine.commands.jobs:job_wait",
     "_printf_with_times": "simtrain.worlds.machine.commands.time_words:printf_with_times",

@@ -5,13 +5,19 @@ from simtrain.worlds.machine.jobs import BackgroundJob
 
 
 def job_begin(call: Invocation) -> Result:
-    """Note that the engine begins to run a job."""
+    """Note that the engine begins to run a job. The exit code says whether it shall."""
     machine = call.machine
     command = call.arguments[0] if call.arguments else ""
-    machine.jobs.begin(command, call.user.name, machine.tree, machine.clock, level=len(machine.running))
-    if not machine.jobs.within:
+    begun = machine.jobs.begin(machine, command, call.user.name, level=len(machine.running))
+    if begun and not machine.jobs.within:
         # The end of the call is none of the job's.
         machine.jobs.deadline, machine.deadline = machine.deadline, None
+    return Result(exit_code=0 if begun else 1)
+
+
+def job_end(call: Invocation) -> Result:
+    """Note the exit code of the job."""
+    call.machine.jobs.code = int(call.arguments[0])
     return Result()
 
 
@@ -20,15 +26,15 @@ def job_name(call: Invocation) -> Result:
     machine = call.machine
     if not machine.jobs.within:
         machine.deadline = machine.jobs.deadline
-    machine.jobs.end(int(call.arguments[0]) if call.arguments else 0, machine.tree, machine.clock)
+    machine.jobs.end(machine, int(call.arguments[0]) if call.arguments else 0)
     return Result()
 
 
 def job_wait(call: Invocation) -> Result:
-    """Let time pass until some jobs are over, or all, and print their processes. A job that was killed is told by its exit code."""
+    """Let time pass until some jobs are over, or all. The exit code is that of the last job."""
     jobs = call.machine.jobs
     words = [word for word in call.arguments if not word.startswith("-")]
-    code, pids = 0, list[int]()
+    code = 0
     for word in words:
         job = found_job(call, word)
         if job is None:
@@ -38,24 +44,32 @@ def job_wait(call: Invocation) -> Result:
                 else f"wait: pid {word} is not a child of this shell"
             )
             return Result(stderr=f"bash: line 1: {text}\n", exit_code=127)
-        _pass(call, job)
-        code = 128 + job.killed if job.killed else 0
-        jobs.tell(call.moment, job)
-        pids.append(job.pid)
+        code = _code(call, job)
     if not words:
         running = [job for job in jobs.listed if job.running(call.moment)]
         if running and "-n" in call.arguments:
-            running = [min(running, key=lambda job: job.ends)]
-        for job in running:
-            _pass(call, job)
-        if "-n" not in call.arguments:
+            code = _code(call, *running)
+        else:
+            for job in running:
+                _code(call, job)
             jobs.tell(call.moment)
-    return Result(" ".join(map(str, pids)), exit_code=code)
+    return Result(exit_code=code)
 
 
-def _pass(call: Invocation, job: BackgroundJob) -> None:
-    if job.running(call.moment):
-        call.sleep(job.ends - call.moment)
+def _code(call: Invocation, *waited: BackgroundJob) -> int:
+    """Let time pass until one of some jobs is over, and return its exit code. What other jobs do may change when that is."""
+    machine = call.machine
+    pids = [job.pid for job in waited]
+    while True:
+        now = call.moment
+        jobs = [job for job in machine.jobs.listed if job.pid in pids]
+        over = [job for job in jobs if not job.running(now)]
+        if over:
+            machine.jobs.tell(now, over[0])
+            return 128 + over[0].killed if over[0].killed else over[0].code
+        call.sleep(min(job.next for job in machine.jobs.known if job.running(now)) - now)
+        if machine.deadline is not None and call.moment >= machine.deadline:
+            return 0
 
 
 def found_job(call: Invocation, word: str) -> BackgroundJob | None:

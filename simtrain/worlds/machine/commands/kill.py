@@ -59,7 +59,7 @@ def _sent(call: Invocation, word: str, number: int, known: dict[int, Process]) -
     job = found_job(call, word)
     if job is not None and job.running(call.moment):
         if number and SIGNALS[(number - 1) % len(SIGNALS)] not in _HARMLESS:
-            call.machine.jobs.kill(job, number)
+            call.machine.jobs.kill(call.machine, job, number)
         return None
     if word.startswith("%"):
         return f"{word}: no such job"

@@ -93,7 +93,7 @@ def end(call: Invocation, process: Process, *, service_state: str) -> None:
     host = call.machine.name
     for job in call.machine.jobs.known:
         if job.pid == process.pid and job.running(call.moment):
-            call.machine.jobs.kill(job, _TERM)
+            call.machine.jobs.kill(call.machine, job, _TERM)
             return
     call.write("delete from processes where host = :host and pid = :pid", {"host": host, "pid": process.pid})
     if process.service:

@@ -27,9 +27,6 @@ def sleep(call: Invocation) -> Result:
     if wrong:
         lines = "".join(f"sleep: invalid time interval '{text}'\n" for text in wrong)
         return Result(stderr=f"{lines}Try 'sleep --help' for more information.\n", exit_code=1)
-    if call.machine.jobs.too_long:
-        # It goes on for longer than anybody looks; `background.py` ends it here.
-        call.sleep(FOREVER)
-        return Result(exit_code=STOPPED)
     call.sleep(sum(amount for amount in amounts if amount is not None))
-    return Result()
+    # A job that is looked no further ahead; `background.py` ends it here.
+    return Result(exit_code=STOPPED if call.machine.jobs.cut else 0)

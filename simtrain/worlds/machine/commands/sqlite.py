@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from shlex import split
 
+from simtrain.worlds.machine.commands.sqlite_chance import install
 from simtrain.worlds.machine.commands.sqlite_forms import MODES, Cell, Look, literal, written
 from simtrain.worlds.machine.database_files import stored
 from simtrain.worlds.machine.invocation import Invocation, Result
@@ -123,6 +124,7 @@ class _Shell:
             refused = action in _REFUSED or (first or "").lower() in _REFUSED_NAMES
             return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
+        install(self.call, self.database)
         # What is sorted would go to a file of the host else.
         self.database.execute("pragma temp_store = memory")
         self.database.execute(f"pragma max_page_count = {MOST_PAGES}")

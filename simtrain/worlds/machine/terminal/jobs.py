@@ -1,14 +1,16 @@
 """Jobs of a terminal: scripts that are stopped or run in the background, while others run.
 
 A job goes on as `Running` lets a script go on: it is run again from where it began, up to a later moment of its own time, which stands
-still while it is stopped. What it changes in files is brought into the present files each time. What it changes in variables stays its own,
-as that of a child process does; so does what it writes to the tables of processes and services, which is the difference to a real one.
+still while it is stopped. Each time that it wakes it meets the files as they are then, and what it changes in them is brought into the
+present ones. What it changes in variables stays its own, as that of a child process does; so does what it writes to the tables of
+processes and services, which is the difference to a real one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 from simtrain.values.clock import stamp
@@ -16,7 +18,9 @@ from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.terminal.running import Output, Running, Script, ShellState, play
+from simtrain.worlds.machine.terminal.words import calls_of, words_of
 
+_LAST = re.compile(r"""('[^']*'|\\.)|\$!""", re.DOTALL)
 _ADD = """
     insert into processes (host, pid, parent, user, command, state, started)
     values (:host, :pid, :parent, :user, :command, :state, :started)
@@ -58,9 +62,10 @@ S = TypeVar("S", bound=MachineAccess)
 
 @dataclass(slots=True)
 class ShellJob(Generic[S]):
-    """A job. `before` is the state in which it began, `trees` the files as it left them at `seen`, in Unix seconds of its own time.
+    """A job. `before` is the state in which it began; it has run up to `seen`, in Unix seconds of its own time.
 
-    `behind` is how much its time is behind that of the world; `stopped` is when it was stopped, in the world's time.
+    `met` are the files that it met when it woke, by the number of its sleep. `behind` is how much its time is behind that of the world;
+    `stopped` is when it was stopped, in the world's time.
     """
 
     number: int
@@ -68,21 +73,18 @@ class ShellJob(Generic[S]):
     command: str
     line: Script
     before: S
-    trees: dict[str, FileTree]
     seen: float
+    met: Mapping[int, Mapping[str, FileTree]] = field(default_factory=dict[int, "Mapping[str, FileTree]"])
     behind: float = 0.0
     stopped: float | None = None
     endless: bool = False
     ended: str = ""
     finish: float = 0.0
+    code: int = 0
 
     def copy(self) -> ShellJob[S]:
         """Return an independent copy."""
-        trees = {name: tree.copy() for name, tree in self.trees.items()}
-        return ShellJob(
-            self.number, self.pid, self.command, self.line, self.before.bare_fork(), trees, self.seen, self.behind, self.stopped,
-            self.endless, self.ended, self.finish,
-        )  # fmt: skip
+        return replace(self, before=self.before.bare_fork())
 
     @property
     def runs(self) -> bool:
@@ -91,20 +93,21 @@ class ShellJob(Generic[S]):
 
 
 class TerminalJobs(Generic[S]):
-    """The jobs of a terminal, oldest first."""
+    """The jobs of a terminal, oldest first. `last` is the process of the one that was last begun in the background."""
 
-    __slots__ = ("_running", "jobs", "state")
+    __slots__ = ("_running", "jobs", "last", "state")
 
     def __init__(self, state: S, running: Running[S]) -> None:
         """Have no jobs yet; `running` is told of what jobs write."""
         self.state = state
         self._running = running
         self.jobs: list[ShellJob[S]] = []
+        self.last = 0
 
     def copy(self, state: S, running: Running[S]) -> TerminalJobs[S]:
         """Return the same for a fork of the state."""
         other = TerminalJobs(state, running)
-        other.jobs = [job.copy() for job in self.jobs]
+        other.jobs, other.last = [job.copy() for job in self.jobs], self.last
         return other
 
     def begin(self, command: str, line: Script, before: S, *, seen: float, stopped: bool) -> ShellJob[S]:
@@ -113,9 +116,8 @@ class TerminalJobs(Generic[S]):
         host, user = state.login
         now = state.clock.moment
         pid = int(str(state.recorded(_NEXT, {"host": host})[0]["pid"]))
-        trees = {name: machine.tree.copy() for name, machine in state.machines.items()}
         number = max((job.number for job in self.jobs), default=0) + 1
-        job = ShellJob(number, pid, command, line, before, trees, seen, stopped=now if stopped else None)
+        job = ShellJob(number, pid, command, line, before, seen, stopped=now if stopped else None)
         self._record(
             _ADD,
             {
@@ -124,6 +126,7 @@ class TerminalJobs(Generic[S]):
             },
         )  # fmt: skip
         self.jobs.append(job)
+        self.last = self.last if stopped else pid
         return job
 
     def go_on(self, job: ShellJob[S], moment: float) -> list[Output]:
@@ -132,7 +135,7 @@ class TerminalJobs(Generic[S]):
             return []
         host, _ = self.state.login
         if not self.state.recorded(_THERE, {"host": host, "pid": job.pid}):
-            job.ended = "Terminated"
+            job.ended, job.code = "Terminated", 143
             return []
         until = moment - job.behind
         if job.endless or until <= job.seen:
@@ -142,11 +145,12 @@ class TerminalJobs(Generic[S]):
         for machine in later.machines.values():
             # It runs in the world already, and what it does there is none of the job's.
             machine.cron.seen = None
+        others = _Others(self.state, self._running, job, later, until)
+        later.machines[host].meets = others.meet
         pieces, finished = play(later, job.line, until)
-        before, job.trees = job.trees, {name: machine.tree.copy() for name, machine in later.machines.items()}
-        if _bring(self.state, before, job.trees):
-            self._running.written_by_others(lambda state: _bring(state, before, job.trees))
+        others.bring()
         if finished.ending != "timeout":
+            job.code = finished.exit_code
             self.end(job, "Done" if not finished.exit_code else f"Exit {finished.exit_code}")
         job.finish = later.clock.moment + job.behind
         job.endless = finished.ending == "timeout" and later.clock.moment < until
@@ -187,12 +191,14 @@ class TerminalJobs(Generic[S]):
         self.jobs.remove(job)
 
     def find(self, name: str) -> ShellJob[S] | None:
-        """Return the job of a name such as `%1`, `%%`, `%-` or `%text`; of an empty one the current job."""
+        """Return the job of a name such as `%1`, `%%`, `%-` or `%text`, or of a process; of an empty one the current job."""
         order = self._order()
         if name in ("", "%", "%%", "%+"):
             return order[0] if order else None
         if name == "%-":
             return order[1] if len(order) > 1 else None
+        if name.isdigit():
+            return next((job for job in self.jobs if job.pid == int(name)), None)
         name = name.removeprefix("%")
         for job in self.jobs:
             if (name.isdigit() and job.number == int(name)) or (
@@ -200,6 +206,17 @@ class TerminalJobs(Generic[S]):
             ):
                 return job
         return None
+
+    def by_process(self, line: str) -> str:
+        """Return a line whose calls of `kill` name processes in the place of jobs, which the command does not know."""
+        named = [
+            word for call in calls_of(words_of(line).words) if call.words[0].raw == "kill" for word in call.words[1:]
+        ]
+        for word in reversed(named):
+            job = self.find(word.raw) if word.raw.startswith("%") else None
+            if job is not None and not job.ended:
+                line = f"{line[: word.start]}{job.pid}{line[word.end :]}"
+        return line
 
     def _order(self) -> list[ShellJob[S]]:
         """Return the jobs, the current one first: those that are stopped before others, the youngest first."""
@@ -226,6 +243,51 @@ class TerminalJobs(Generic[S]):
         for job in self.jobs:
             job.before.close()
         self.jobs.clear()
+
+
+class _Others(Generic[S]):
+    """What a job meets of others as it goes on, and they of it."""
+
+    def __init__(self, state: S, running: Running[S], job: ShellJob[S], later: S, until: float) -> None:
+        """`later` is the state in which the job is run again, up to `until`; `state` is the present one."""
+        self._state, self._running = state, running
+        self._job, self._later, self._until = job, later, until
+        self._sleeps = 0
+        # The files since which what the job does is new; None as long as it repeats what it did.
+        self._since = _copies(later) if job.seen == job.line.began else None
+
+    def meet(self) -> None:
+        """Show the files to the job that it meets when it has slept."""
+        job, now = self._job, self._later.clock.moment
+        self._sleeps += 1
+        if now >= self._until:
+            return
+        if now >= job.seen:
+            self.bring()
+            self._since = _copies(self._state)
+            job.met = {**job.met, self._sleeps: self._since}
+        for name, tree in job.met.get(self._sleeps, {}).items():
+            self._later.machines[name].tree.become(tree)
+
+    def bring(self) -> None:
+        """Bring what is new into the present files."""
+        if self._since is None:
+            return
+        before, after = self._since, _copies(self._later)
+        if _bring(self._state, before, after):
+            self._running.written_by_others(lambda state: _bring(state, before, after))
+
+
+def with_last_process(script: str, pid: int) -> str:
+    """Return a script with the number of a process in the place of `$!`, where that is expanded; the engine does not know of jobs."""
+    if not pid or "$!" not in script:
+        return script
+    # What stands in single quotes or behind a backslash stays.
+    return _LAST.sub(lambda found: found[1] or str(pid), script)
+
+
+def _copies(state: MachineAccess) -> dict[str, FileTree]:
+    return {name: machine.tree.copy() for name, machine in state.machines.items()}
 
 
 def _bring(state: MachineAccess, before: Mapping[str, FileTree], after: Mapping[str, FileTree]) -> bool:

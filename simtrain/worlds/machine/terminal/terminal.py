@@ -11,7 +11,7 @@ from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.asking import KeyboardInput, echo
 from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
 from simtrain.worlds.machine.terminal.history import NoSuchEvent, expanded, joined
-from simtrain.worlds.machine.terminal.jobs import ShellJob, TerminalJobs
+from simtrain.worlds.machine.terminal.jobs import ShellJob, TerminalJobs, with_last_process
 from simtrain.worlds.machine.terminal.line_editor import LineEditor
 from simtrain.worlds.machine.terminal.pager import PagerStyle, TextPager
 from simtrain.worlds.machine.terminal.running import Output, Running, Script
@@ -50,7 +50,8 @@ class Terminal(Generic[S]):
         self._tabs = 0
         self.jobs = TerminalJobs(state, self.running)
         self._front: ShellJob[S] | None = None
-        self._waits = False
+        # The numbers of jobs that `wait` waits for.
+        self._waits: tuple[int, ...] = ()
         self._script = ""
         self._prompt()
 
@@ -76,7 +77,7 @@ class Terminal(Generic[S]):
     @property
     def is_busy(self) -> bool:
         """Return whether something runs that has not ended."""
-        return self.running.unfinished is not None or self._front is not None or self._waits
+        return self.running.unfinished is not None or self._front is not None or bool(self._waits)
 
     def press(self, keystrokes: str, duration: float) -> None:
         """Send keystrokes, and wait for a number of virtual seconds."""
@@ -111,14 +112,15 @@ class Terminal(Generic[S]):
             pieces, ended = self.running.go_on(moment)
             self._hear(pieces)
             return ended
-        waited = self.jobs.jobs if self._waits else [self._front] if self._front is not None else []
+        waited = [job for job in self.jobs.jobs if job.number in self._waits or job is self._front]
         for job in waited:
             self._job_goes_on(job, moment)
         ends = [job.finish for job in waited]
         if not any(job.runs for job in waited):
             if self._front is not None:
                 self.jobs.remove(self._front)
-            self._front, self._waits = None, False
+            self._front, self._waits = None, ()
+            self._set_code(waited[-1].code if waited else 0)
         return min(moment, max(ends, default=moment))
 
     def _job_goes_on(self, job: ShellJob[S], moment: float) -> None:
@@ -194,9 +196,10 @@ class Terminal(Generic[S]):
         if script.split()[0] in ("exit", "logout") and len(words_of(script).words) < 3:
             self._log_out(script.split()[0])
             return
-        self._script = whole
+        self._script, script = whole, with_last_process(script, self.jobs.last)
         if self._runs_by_jobs(script, ends):
             return
+        script = self.jobs.by_process(script)
         command = typed_command(script, self.editor.history, [self.jobs.shown(job) for job in self.jobs.jobs])
         if command.input is not None:
             self._asking = KeyboardInput(script, command.input)
@@ -255,13 +258,14 @@ class Terminal(Generic[S]):
             self.screen.feed(f"[{job.number}] {job.pid}\n")
             self._prompt()
             return True
-        if words[0] == "wait" and len(words) == 1 and any(job.runs for job in self.jobs.jobs):
-            self._waits = True
-            return True
+        if words[0] == "wait" and len(words) < 3:
+            waited = [job for job in self.jobs.jobs if len(words) == 1 or job is self.jobs.find(words[1])]
+            self._waits = tuple(job.number for job in waited if job.runs or len(words) > 1)
+            return bool(self._waits)
         if words[0] not in ("fg", "bg", "kill", "disown") or len(words) > 3:
             return False
         name = words[-1] if len(words) > 1 else ""
-        if words[0] in ("kill", "disown") and not name.startswith("%"):
+        if words[0] in ("kill", "disown") and [word for word in words if word.startswith("%")] != [name]:
             return False
         job = self.jobs.find(name)
         if job is None or job.ended:
@@ -371,7 +375,7 @@ class Terminal(Generic[S]):
     def _give_up(self) -> None:
         if self._front is not None:
             self.jobs.remove(self._front)
-        self._front, self._waits = None, False
+        self._front, self._waits = None, ()
         self.running.give_up()
 
     def _key_of_input(self, asking: KeyboardInput, key: str, ends: float) -> None:

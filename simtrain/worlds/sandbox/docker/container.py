@@ -4,6 +4,7 @@ Its first process is a shell that reads from this process: when that ends, howev
 """
 
 import os
+import re
 import secrets
 import selectors
 import subprocess
@@ -154,7 +155,7 @@ class Container:
         modes = {
             parts[2].decode(errors="replace"): int(parts[1], 8)
             for parts in told
-            if len(parts) == 3 and parts[0] == b"mode" and not parts[1].strip(b"01234567")
+            if len(parts) == 3 and parts[0] == b"mode" and re.fullmatch(rb"[0-7]{1,4}", parts[1])
         }
         killed = any(parts[0] == b"oom_kill" and parts[-1] != b"0" for parts in told)
         return Leftovers(archive, modes, killed, [b"full"] in told)

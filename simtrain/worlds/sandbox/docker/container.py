@@ -273,7 +273,7 @@ def _line(name: str, shape: Shape) -> list[str]:
     room = f"size={shape.scratch},nr_inodes={shape.files}"
     # Folders are in memory, so all of them together are within the limit as well.
     memory = str(shape.memory + shape.scratch)
-    line = ["docker", "run", "--interactive", "--rm", "--name", name, "--label", "simtrain", *HELD, "--read-only"]
+    line = ["docker", "run", "--interactive", "--rm", "--name", name, "--label", f"simtrain={os.getpid()}", *HELD, "--read-only"]
     line += ["--user", f"{shape.user}:{shape.group}", "--hostname", shape.hostname, "--pids-limit", str(PROCESSES)]
     line += ["--memory", memory, "--memory-swap", memory, "--shm-size", str(shape.scratch), "--ulimit", "core=0"]
     for place in shape.mounts:

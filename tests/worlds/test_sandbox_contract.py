@@ -117,6 +117,7 @@ def test_a_change_is_seen_even_if_size_and_time_are_restored(box: OpenSandbox) -
 
 def test_what_a_program_closes_is_taken_out_all_the_same(box: OpenSandbox) -> None:
     program = "import os; os.mkdir('d'); open('d/x', 'w').write('x'); os.chmod('d/x', 0); os.chmod('d', 0o100)"
+    program += "; os.mkdir('e\\nmode  /w'); os.chmod('e\\nmode  /w', 0)"
     changes = python(box, "-c", program).changes
     found = changes["/w/d/x"]
     assert isinstance(found, File) and (found.content, found.mode) == (b"x", 0)

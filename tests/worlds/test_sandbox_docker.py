@@ -24,7 +24,6 @@ from simtrain.values.errors import InputError
 from simtrain.worlds.sandbox.docker.backend import DockerSandbox
 from simtrain.worlds.sandbox.naming import backend_of
 
-OURS = ("ps", "--all", "--filter", "label=simtrain", "--format", "{{.Names}}")
 WORLD = """\
 kind: machine
 name: box
@@ -47,6 +46,11 @@ def box() -> Iterator[OpenSandbox]:
         yield running
 
 
+def of_process(process: int) -> list[str]:
+    """The containers that a process has begun."""
+    return docker("ps", "--all", "--filter", f"label=simtrain={process}", "--format", "{{.Names}}").split()
+
+
 def until(true: Callable[[], object]) -> None:
     deadline = time.monotonic() + 30
     while not true():
@@ -55,18 +59,20 @@ def until(true: Callable[[], object]) -> None:
 
 
 @pytest.mark.full
-def test_a_container_is_held_in_as_the_daemon_tells_it(box: OpenSandbox) -> None:
-    before = set(docker(*OURS).split())
+def test_a_container_is_held_in_as_the_daemon_tells_it() -> None:
+    need_docker()
     limits = SandboxLimits(memory=100 << 20, scratch=30 << 20, files=900)
     command = SandboxCommand(("sleep", "3"), cwd="/w", uid=1234, gid=2345, limits=limits)
-    running = threading.Thread(target=box.run, args=(command,))
-    running.start()
-    try:
-        until(lambda: set(docker(*OURS).split()) - before)
-        (name,) = set(docker(*OURS).split()) - before
-        (told,) = json.loads(docker("inspect", name))
-    finally:
-        running.join()
+    before = set(of_process(os.getpid()))
+    with opened("docker") as box:
+        running = threading.Thread(target=box.run, args=(command,))
+        running.start()
+        try:
+            until(lambda: set(of_process(os.getpid())) - before)
+            (name,) = set(of_process(os.getpid())) - before
+            (told,) = json.loads(docker("inspect", name))
+        finally:
+            running.join()
     host = told["HostConfig"]
     assert told["Config"]["User"] == "1234:2345"
     assert (host["NetworkMode"], host["ReadonlyRootfs"], host["Privileged"]) == ("none", True, False)
@@ -84,17 +90,16 @@ def test_a_container_is_held_in_as_the_daemon_tells_it(box: OpenSandbox) -> None
 
 @pytest.mark.full
 def test_no_container_stays_where_the_process_that_has_begun_it_is_killed(box: OpenSandbox) -> None:
-    before = set(docker(*OURS).split())
     program = (
         "from simtrain.contracts.sandbox_runs import SandboxCommand\n"
         "from simtrain.worlds.sandbox.docker.backend import DockerSandbox\n"
         "with DockerSandbox().opened() as box:\n    box.run(SandboxCommand(('sleep', '100')))\n"
     )
     running = subprocess.Popen([sys.executable, "-c", program])
-    until(lambda: set(docker(*OURS).split()) - before)
+    until(lambda: of_process(running.pid))
     running.send_signal(signal.SIGKILL)
     running.wait()
-    until(lambda: not set(docker(*OURS).split()) - before)
+    until(lambda: not of_process(running.pid))
 
 
 @pytest.mark.full

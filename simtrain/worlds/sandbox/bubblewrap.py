@@ -15,6 +15,7 @@ from pathlib import Path
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
 from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.worlds.sandbox.kernel_keys import filter_of_keys
 from simtrain.worlds.sandbox.packages import copy_packages
 from simtrain.worlds.sandbox.scratch import Scratch
 from simtrain.worlds.sandbox.talking import talk
@@ -128,10 +129,14 @@ class _Run:
             resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
+        reading, writing = os.pipe()
+        os.write(writing, filter_of_keys())
+        os.close(writing)
         try:
             # The parent of this process has one thread at most in Python's own code here: nothing is locked in the child.
             self._process = subprocess.Popen(
-                line,
+                [line[0], "--seccomp", str(reading), *line[1:]],
+                pass_fds=[reading],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -141,6 +146,8 @@ class _Run:
             )
         except OSError as error:
             raise SimulatorFault(f"bwrap cannot be started: {error}") from None
+        finally:
+            os.close(reading)
 
     def finished(self, fresh: int) -> SandboxOutcome:
         """Wait for the end, enforcing the limits, and return what happened."""

@@ -4,6 +4,7 @@ Its first process is a shell that reads from this process: when that ends, howev
 """
 
 import os
+import re
 import secrets
 import selectors
 import subprocess
@@ -154,7 +155,7 @@ class Container:
         modes = {
             parts[2].decode(errors="replace"): int(parts[1], 8)
             for parts in told
-            if len(parts) == 3 and parts[0] == b"mode" and not parts[1].strip(b"01234567")
+            if len(parts) == 3 and parts[0] == b"mode" and re.fullmatch(rb"[0-7]{1,4}", parts[1])
         }
         killed = any(parts[0] == b"oom_kill" and parts[-1] != b"0" for parts in told)
         return Leftovers(archive, modes, killed, [b"full"] in told)
@@ -272,7 +273,7 @@ def _line(name: str, shape: Shape) -> list[str]:
     room = f"size={shape.scratch},nr_inodes={shape.files}"
     # Folders are in memory, so all of them together are within the limit as well.
     memory = str(shape.memory + shape.scratch)
-    line = ["docker", "run", "--interactive", "--rm", "--name", name, "--label", "simtrain", *HELD, "--read-only"]
+    line = ["docker", "run", "--interactive", "--rm", "--name", name, "--label", f"simtrain={os.getpid()}", *HELD, "--read-only"]
     line += ["--user", f"{shape.user}:{shape.group}", "--hostname", shape.hostname, "--pids-limit", str(PROCESSES)]
     line += ["--memory", memory, "--memory-swap", memory, "--shm-size", str(shape.scratch), "--ulimit", "core=0"]
     for place in shape.mounts:

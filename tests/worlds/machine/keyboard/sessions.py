@@ -113,6 +113,11 @@ SESSIONS: dict[str, list[Entry]] = {
     "stop and list": [("sleep 30\n", 0.2), ("C-z", 0.1), ("jobs\n", 0.1), ("echo $?\n", 0.0)],
     "in the background": [("sleep 0.3 &\n", 0.1), ("", 0.6), ("echo a\n", 0.1)],
     "kill a job": [("sleep 30\n", 0.2), ("C-z", 0.1), ("kill %1\n", 0.1), ("\n", 0.1)],
+    "wait for a job": [("sleep 0.4 &\n", 0.1), ("wait %1\n", 0.9), ("echo $?\n", 0.3)],
+    "wait for a process": [("bash -c 'sleep 0.3; exit 4' &\n", 0.1), ("wait $!\n", 0.9), ("echo $?\n", 0.3)],
+    "end a process": [("sleep 30 &\n", 0.2), ("kill $!\n", 0.3), ("\n", 0.3)],
+    "to the front": [("sleep 0.8 &\n", 0.1), ("fg\n", 1.2), ("echo $?\n", 0.3)],
+    "a file for a job": [("{ sleep 1.5; cat late; } &\n", 0.1), ("echo x > late\n", 2.5), ("\n", 0.3)],
     "the last word again": _keys("echo a b\n", "echo !$\n"),
     "the last line again": _keys("echo a\n", "!!\n"),
 }

@@ -53,11 +53,11 @@ async def test_an_image_with_programs_of_its_own_is_built_and_the_tests_run_in_i
 
 
 async def test_an_image_that_a_task_names_is_played_as_it_is(tmp_path: Path) -> None:
-    toml = f'[environment]\ndocker_image = "{need_docker()}"\nworkdir = "/work"\n'
+    toml = f'[environment]\ndocker_image = "{need_docker()}"\nworkdir = "/task"\n'
     files = {
         "task.toml": toml,
         "instruction.md": "Write 1 into one.txt.\n",
-        "tests/test.sh": "cat /work/one.txt > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
+        "tests/test.sh": "cat /task/one.txt > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
         "solution/solve.sh": "echo 1 > one.txt\n",
     }
     scenario = load_scenario(write_harbor(tmp_path / "one", files))

@@ -52,7 +52,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str) -> object:
         raise AssertionError(f"the sandbox {name} was asked for")
 
-    monkeypatch.setattr(python_sandbox, "_backend", refuse)
+    monkeypatch.setattr(python_sandbox, "backend_of", refuse)
 
 
 def _scenario(

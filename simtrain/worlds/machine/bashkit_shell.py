@@ -30,7 +30,7 @@ from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.forking_scripts import may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
-from simtrain.worlds.machine.job_origins import starting_jobs
+from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in

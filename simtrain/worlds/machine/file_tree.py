@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from posixpath import dirname
 
 from simtrain.worlds.machine.nodes import TreeNode
-from simtrain.worlds.machine.watching import Watch
+from simtrain.worlds.machine.watching import TreeWatch
 
 _NONE: frozenset[str] = frozenset()
 
@@ -45,7 +45,7 @@ class FileTree:
         self.touched: dict[str, None] = {}
         self.used = base.used
         self.draws = self.shape = 0
-        self.watch: Watch | None = None
+        self.watch: TreeWatch | None = None
 
     def any_content(self, fits: Callable[[bytes], bool]) -> bool:
         """True if the content of a file fits; what the base says is asked once for each function."""

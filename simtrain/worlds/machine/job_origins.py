@@ -2,29 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Protocol, Self
 
 from simtrain.values.clock import Clock
-from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import User
+from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.job_records import JobRecords
 from simtrain.worlds.machine.job_segments import Recording, Segment
+from simtrain.worlds.machine.printed import Printed
 from simtrain.worlds.machine.records import Records
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.jobs import BackgroundJob
-    from simtrain.worlds.machine.machine import Machine
-
-T = TypeVar("T")
 
 MOST_PAUSES = 1_000
 """Most times that a job may sleep: what sleeps more often is taken to run for ever, and goes on to sleep."""
 MOST_EFFORT = 5_000
 """Pauses that a job may be run again for, over all its second runs: then it does what it foresees, whatever others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundJob:
+    """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so.
+
+    Its `number` is 0 if it is none of the shell's, but of cron. `segments` lie ahead. `output` is what it has printed and nobody was told
+    yet, in a shell of that `level`. It is started at a `place` in the course of the script of `origin`; `found` are the files as it met
+    them where they were not as foreseen, `effort` counts the pauses that it was run again for.
+    """
+
+    number: int
+    pid: int
+    command: str
+    user: str
+    started: float
+    ends: float
+    segments: tuple[Segment, ...] = ()
+    killed: int = 0
+    code: int = 0
+    told: bool = False
+    output: tuple[Printed, ...] = ()
+    level: int = -1
+    origin: JobOrigin | None = None
+    place: int = 0
+    found: Mapping[int, FileTree] = field(default_factory=dict[int, FileTree])
+    effort: int = 0
+
+    def running(self, now: float) -> bool:
+        """True if it is not over yet."""
+        return not self.killed and now < self.ends
+
+    @property
+    def next(self) -> float:
+        """Return the moment at which it goes on, or is over."""
+        return self.segments[0].moment if self.segments else self.ends
+
+
+class HeldJobs(Protocol):
+    """The jobs of a machine, as those see them that run one of them again."""
+
+    known: tuple[BackgroundJob, ...]
+    origins: tuple[JobOrigin, ...]
+    second: SecondRun | None
+
+    @property
+    def recording(self) -> bool:
+        """True while the engine runs a job."""
+        ...
+
+    def ask(self, machine: JobHost) -> None:
+        """Note that the tables are asked, or another job is ended."""
+        ...
+
+    def kill(self, machine: JobHost, job: BackgroundJob, signal: int) -> None:
+        """End a job."""
+        ...
+
+
+class JobHost(Protocol):
+    """What jobs need of a machine."""
+
+    name: str
+    clock: Clock
+    records: Records
+    running: list[Shell]
+    draws: int
+
+    @property
+    def tree(self) -> FileTree:
+        """Return its files."""
+        ...
+
+    @property
+    def jobs(self) -> HeldJobs:
+        """Return its jobs."""
+        ...
+
+    @property
+    def all(self) -> Collection[JobHost]:
+        """Return all machines of the world."""
+        ...
+
+    @property
+    def open_shell(self) -> Callable[..., Shell]:
+        """Return what opens a shell for a user."""
+        ...
+
+    def copy(self, clock: Clock, records: Records, peers: Mapping[str, Self]) -> Self:
+        """Return an independent copy."""
+        ...
+
+    def run_apart(
+        self, script: str, *, user: User, environment: Mapping[str, str], stdin: str | None, pid: int
+    ) -> Finished:
+        """Run a script as a process of its own."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +140,7 @@ class JobOrigin:
     its shell had saved; with a `pid` it is a process of its own, as cron starts them. `level` is that of its shell.
     """
 
-    machines: Mapping[str, Machine]
+    machines: Mapping[str, JobHost]
     name: str
     clock: Clock
     script: str
@@ -62,12 +154,12 @@ class JobOrigin:
     answers: list[object] = field(default_factory=list[object])
     course: list[Checkpoint] = field(default_factory=list[Checkpoint])
 
-    def note(self, machine: Machine) -> None:
+    def note(self, machine: JobHost) -> None:
         """Note what the script meets now."""
         trees = {one.name: one.tree.copy() for one in machine.all}
         self.course.append(Checkpoint(trees, machine.jobs.known, len(self.answers), machine.draws))
 
-    def run_again(self, machine: Machine, job: BackgroundJob, segment: Segment) -> BackgroundJob:
+    def run_again(self, machine: JobHost, job: BackgroundJob, segment: Segment) -> BackgroundJob:
         """Return a job as it goes on from a segment on, with the files that a machine has now."""
         answers = self.answers[: segment.asked]
         origin = replace(self, answers=answers)
@@ -79,12 +171,12 @@ class JobOrigin:
         job = replace(job, origin=None if last else origin, found=found, effort=effort)
         second = SecondRun(origin, job, segment.number, most, machine)
         clock = copy(self.clock)
-        scratch: dict[str, Machine] = {}
+        scratch: dict[str, JobHost] = {}
         for name, one in self.machines.items():
             scratch[name] = one.copy(clock, one.records, scratch)
         there = scratch[self.name]
         there.jobs.second = second
-        second.records = JobRecords(machine.records, answers, there)
+        second.records = JobRecords(machine.records, answers, lambda: there.jobs.ask(there))
         for one in scratch.values():
             one.records = second.records
         self._run(there)
@@ -94,7 +186,7 @@ class JobOrigin:
                 machine.jobs.kill(machine, one, killed[one.pid])
         return second.outcome
 
-    def _run(self, machine: Machine) -> None:
+    def _run(self, machine: JobHost) -> None:
         if self.pid:
             machine.run_apart(self.script, user=self.user, environment=self.environment, stdin=self.stdin, pid=self.pid)
             return
@@ -116,7 +208,7 @@ class SecondRun:
 
     __slots__ = ("_at", "_job", "_machine", "_met", "_most", "_recording", "origin", "outcome", "records")
 
-    def __init__(self, origin: JobOrigin, job: BackgroundJob, at: int, most: int, machine: Machine) -> None:
+    def __init__(self, origin: JobOrigin, job: BackgroundJob, at: int, most: int, machine: JobHost) -> None:
         """`machine` is the one of the present. The job is looked ahead up to `most` pauses."""
         self.origin = origin
         self.records: JobRecords | None = None
@@ -135,7 +227,7 @@ class SecondRun:
         self._recording = recording
         recording.found, recording.most = self._job.found, self._most
 
-    def meet(self, machine: Machine) -> None:
+    def meet(self, machine: JobHost) -> None:
         """Let the script meet what it met."""
         found = self.origin.course[self._met]
         self._met += 1
@@ -165,69 +257,3 @@ class SecondRun:
         left = tuple(segment for segment in recording.segments if segment.number >= self._at)
         self.outcome = replace(self._job, segments=left, ends=ends, code=code)
         return True
-
-
-class JobRecords:
-    """The tables for a script that starts jobs: what they answer is noted, and told again when one of its jobs is run again."""
-
-    __slots__ = ("_answers", "_machine", "_records", "told")
-
-    def __init__(self, records: Records, answers: list[object], machine: Machine) -> None:
-        """`answers` are told first, in their order. `machine` is the one on which the script runs."""
-        self._records = records
-        self._answers = answers
-        self._machine = machine
-        self.told = 0
-
-    def read(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:
-        return self._answer(lambda: self._records.read(sql, parameters))
-
-    def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
-        return self._answer(lambda: self._records.write(sql, parameters))
-
-    def _answer(self, ask: Callable[[], T]) -> T:
-        if self.told == len(self._answers):
-            self._machine.jobs.ask(self._machine)
-            self._answers.append(ask())
-        self.told += 1
-        return cast(T, self._answers[self.told - 1])
-
-
-@contextmanager
-def starting_jobs(
-    machine: Machine,
-    script: str,
-    *,
-    stdin: str | None,
-    user: User,
-    directory: str,
-    environment: Mapping[str, str],
-    save: Callable[[], bytes] | None = None,
-    pid: int = 0,
-) -> Generator[None]:
-    """Make ready for a script that starts jobs. `save` returns the state of its shell; `pid` is that of a process of its own."""
-    jobs = machine.jobs
-    if jobs.recording or jobs.second is not None:
-        # It is part of another job, or is run again.
-        yield
-        return
-    clock = copy(machine.clock)
-    copies: dict[str, Machine] = {}
-    for one in machine.all:
-        copies[one.name] = one.copy(clock, one.records, copies)
-    state = None if save is None else save()
-    origin = JobOrigin(
-        copies, machine.name, clock, script, stdin, user, directory, environment, len(machine.running), state, pid
-    )
-    origins, before = jobs.origins, machine.records
-    # What cron starts is beside all others, and no part of them.
-    jobs.origins = (origin,) if pid else (*origins, origin)
-    records = JobRecords(before, origin.answers, machine)
-    for one in machine.all:
-        one.records = records
-    try:
-        yield
-    finally:
-        jobs.origins = origins
-        for one in machine.all:
-            one.records = before

@@ -1,14 +1,12 @@
 """What a job in the background does, one segment for each moment at which it goes on after it has let time pass."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.printed import Printed
-from simtrain.worlds.machine.watching import Watch
+from simtrain.worlds.machine.watching import TreeWatch
 
 FIRST_PAUSES = 20
 """Times that a job may sleep before it is looked no further ahead."""
@@ -127,7 +125,7 @@ class Recording:
             tree.become(self.found[self.pauses])
         self.moment, self.asked = now, len(self.answers)
         self.last = tree.copy()
-        tree.watch = Watch(self.last)
+        tree.watch = TreeWatch(self.last)
         if self.pauses > self.most:
             self.put_off()
 

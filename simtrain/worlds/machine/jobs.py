@@ -8,18 +8,12 @@ before, and from there on with the files as they are. So a job is plain data, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
 
-from simtrain.worlds.machine.file_tree import FileTree
-from simtrain.worlds.machine.job_origins import MOST_PAUSES, JobOrigin, SecondRun
-from simtrain.worlds.machine.job_segments import Recording, Segment
+from simtrain.worlds.machine.job_origins import MOST_PAUSES, BackgroundJob, JobHost, JobOrigin, SecondRun
+from simtrain.worlds.machine.job_segments import Recording
 from simtrain.worlds.machine.printed import Printed
-
-if TYPE_CHECKING:
-    from simtrain.worlds.machine.machine import Machine
 
 MOST_JOBS = 200
 """Most jobs that are over and still remembered."""
@@ -35,42 +29,6 @@ class NoProcessLeft(Exception):
 
 class TooEarly(Exception):
     """A job that is run ahead of its time asks for what is known only then."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackgroundJob:
-    """A job: `ends` is the moment at which it is over, `killed` the signal that ended it before, `told` whether `jobs` said so.
-
-    Its `number` is 0 if it is none of the shell's, but of cron. `segments` lie ahead. `output` is what it has printed and nobody was told
-    yet, in a shell of that `level`. It is started at a `place` in the course of the script of `origin`; `found` are the files as it met
-    them where they were not as foreseen, `effort` counts the pauses that it was run again for.
-    """
-
-    number: int
-    pid: int
-    command: str
-    user: str
-    started: float
-    ends: float
-    segments: tuple[Segment, ...] = ()
-    killed: int = 0
-    code: int = 0
-    told: bool = False
-    output: tuple[Printed, ...] = ()
-    level: int = -1
-    origin: JobOrigin | None = None
-    place: int = 0
-    found: Mapping[int, FileTree] = field(default_factory=dict[int, FileTree])
-    effort: int = 0
-
-    def running(self, now: float) -> bool:
-        """True if it is not over yet."""
-        return not self.killed and now < self.ends
-
-    @property
-    def next(self) -> float:
-        """Return the moment at which it goes on, or is over."""
-        return self.segments[0].moment if self.segments else self.ends
 
 
 class Jobs:
@@ -124,7 +82,7 @@ class Jobs:
         """Return the jobs of the shell."""
         return tuple(job for job in self.known if job.number)
 
-    def begin(self, machine: Machine, command: str, user: str, *, level: int = -1) -> bool:
+    def begin(self, machine: JobHost, command: str, user: str, *, level: int = -1) -> bool:
         """Note that the engine begins to run a job; return whether it shall. One within another belongs to that. Raises NoProcessLeft."""
         now = machine.clock.moment
         if self._recording is None:
@@ -145,7 +103,7 @@ class Jobs:
         self._depth += 1
         return True
 
-    def pause(self, machine: Machine) -> None:
+    def pause(self, machine: JobHost) -> None:
         """Note that the job lets time pass now. Raises NoProcessLeft if it goes on although its `sleep` has told it to end."""
         found = self._recording
         if found is not None:
@@ -153,7 +111,7 @@ class Jobs:
             if found.pauses > 2 * MOST_PAUSES:
                 raise NoProcessLeft
 
-    def wake(self, machine: Machine) -> None:
+    def wake(self, machine: JobHost) -> None:
         """Note that time has passed for the job."""
         found = self._recording
         if found is not None:
@@ -162,7 +120,7 @@ class Jobs:
                 self.known = self.second.known(found, self.known)
             self._stop_if_cut(machine, found)
 
-    def ask(self, machine: Machine) -> None:
+    def ask(self, machine: JobHost) -> None:
         """Note that the tables are asked, or another job is ended. Raises TooEarly in a job whose time for it has not come."""
         found = self._recording
         if found is None or found.first is None:
@@ -175,13 +133,13 @@ class Jobs:
             self._stop_if_cut(machine, found)
         raise TooEarly
 
-    def _stop_if_cut(self, machine: Machine, found: Recording) -> None:
+    def _stop_if_cut(self, machine: JobHost, found: Recording) -> None:
         """Stop what need not go on: all of a second run, and shells that the job itself has started."""
         if found.cut:
             for shell in machine.running[0 if self.second is not None else max(0, found.level) :]:
                 shell.stop()
 
-    def end(self, machine: Machine, pid: int, *, listed: bool = True) -> None:
+    def end(self, machine: JobHost, pid: int, *, listed: bool = True) -> None:
         """Note that the engine has run the job to its end: put the clock back, and keep what lies ahead.
 
         The shell lists it unless `listed` is false.
@@ -219,7 +177,7 @@ class Jobs:
         self.known = (*self._remembered(clock.moment), job)
         self.note(machine)
 
-    def note(self, machine: Machine) -> None:
+    def note(self, machine: JobHost) -> None:
         """Note what the scripts that run now meet."""
         for origin in self.origins:
             origin.note(machine)
@@ -250,13 +208,13 @@ class Jobs:
             self.known = tuple(replace(job, output=()) if job.level == level else job for job in self.known)
         return found
 
-    def abandon(self, machine: Machine, *, level: int) -> None:
+    def abandon(self, machine: JobHost, *, level: int) -> None:
         """End what a stopped script of a shell left behind."""
         if self._recording is not None and self._recording.level == level:
             self._depth = 1
             self.end(machine, 0)
 
-    def settle(self, machine: Machine, now: float) -> None:
+    def settle(self, machine: JobHost, now: float) -> None:
         """Let happen what jobs do until now. Call it whenever time has passed."""
         if self._recording is not None or self._settling:
             return
@@ -270,7 +228,7 @@ class Jobs:
     def _due(self, now: float) -> list[BackgroundJob]:
         return [job for job in self.known if job.segments and job.segments[0].moment <= now]
 
-    def _go_on(self, machine: Machine, job: BackgroundJob) -> None:
+    def _go_on(self, machine: JobHost, job: BackgroundJob) -> None:
         """Do what a job does next."""
         segment, tree = job.segments[0], machine.tree
         if segment.open and (job.origin is None or segment.number > MOST_PAUSES):
@@ -291,7 +249,7 @@ class Jobs:
         self.known = tuple(new if one is job else one for one in self.known)
         return new
 
-    def kill(self, machine: Machine, job: BackgroundJob, signal: int) -> None:
+    def kill(self, machine: JobHost, job: BackgroundJob, signal: int) -> None:
         """End a job: what it would still have done does not happen."""
         self.ask(machine)
         self._put(job, replace(job, killed=signal, segments=(), output=(), origin=None))

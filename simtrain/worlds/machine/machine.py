@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 from simtrain.values.clock import Clock
 from simtrain.values.seeding import Root
@@ -13,7 +13,7 @@ from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
 from simtrain.worlds.machine.file_tree import FileTree
 from simtrain.worlds.machine.files import Disk, Files
-from simtrain.worlds.machine.job_origins import starting_jobs
+from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import Jobs
 from simtrain.worlds.machine.records import Records
 from simtrain.worlds.machine.sites import ServiceAnswer
@@ -75,7 +75,7 @@ class Machine:
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
     further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
 
-    def copy(self, clock: Clock, records: Records, peers: Mapping[str, Machine]) -> Machine:
+    def copy(self, clock: Clock, records: Records, peers: Mapping[str, Self]) -> Self:
         """Return an independent copy for a fork of the episode, between two commands."""
         return replace(
             self,

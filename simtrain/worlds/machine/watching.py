@@ -1,14 +1,12 @@
 """What a job looks at in the files, so that it can be told later whether they still look the same to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 
 from simtrain.worlds.machine.nodes import TreeNode
 
 
-class Listing(Protocol):
+class NodesByPath(Protocol):
     """Files by absolute path, and the names in directories."""
 
     def get(self, path: str) -> TreeNode | None:
@@ -20,7 +18,7 @@ class Listing(Protocol):
         ...
 
 
-class Watch:
+class TreeWatch:
     """What is looked at in a tree and put into it, from the moment on of which `before` is a copy.
 
     `listed` are the names in directories that were asked for, `replaced` the paths where something else was put than what was there with
@@ -29,7 +27,7 @@ class Watch:
 
     __slots__ = ("_before", "_glances", "_seen", "listed", "replaced")
 
-    def __init__(self, before: Listing) -> None:
+    def __init__(self, before: NodesByPath) -> None:
         self._before = before
         self._glances: dict[str, TreeNode | None] = {}
         self._seen: dict[str, TreeNode | None] = {}

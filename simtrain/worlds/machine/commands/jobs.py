@@ -1,7 +1,7 @@
 """jobs, disown, and what stands behind `&`, `wait` and `kill %1`: jobs in the background, in virtual time."""
 
 from simtrain.worlds.machine.invocation import Invocation, Result
-from simtrain.worlds.machine.jobs import BackgroundJob
+from simtrain.worlds.machine.job_origins import BackgroundJob
 
 
 def job_begin(call: Invocation) -> Result:

@@ -17,7 +17,7 @@ _KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.GNUTYPE_SPARSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeftEntry:
     """What lies at a path after a run: an entry whose time is the one of the container's clock."""
 
     entry: Entry
@@ -70,7 +70,7 @@ def put_time(entry: File, start: float) -> int:
     return int(max(0.0, start if entry.modified is None else entry.modified))
 
 
-def unpacked(archive: bytes, *, modes: Mapping[str, int]) -> Iterator[tuple[str, Left]]:
+def unpacked(archive: bytes, *, modes: Mapping[str, int]) -> Iterator[tuple[str, LeftEntry]]:
     """Yield path and content of what lies in an archive. `modes` are those that were changed for the sake of reading.
 
     Raises tarfile.TarError for one that is no archive, or not a whole one.
@@ -81,16 +81,16 @@ def unpacked(archive: bytes, *, modes: Mapping[str, int]) -> Iterator[tuple[str,
             path = normpath(f"/{_text(member.name)}")
             mode = modes.get(path, stat.S_IMODE(member.mode))
             if member.isdir():
-                yield path, Left(Folder(mode), member.mtime)
+                yield path, LeftEntry(Folder(mode), member.mtime)
             elif member.issym():
-                yield path, Left(SymbolicLink(_text(member.linkname)), member.mtime)
+                yield path, LeftEntry(SymbolicLink(_text(member.linkname)), member.mtime)
             elif member.islnk():
                 # A further name of a file.
-                yield path, Left(File(contents.get(member.linkname, b""), mode), member.mtime)
+                yield path, LeftEntry(File(contents.get(member.linkname, b""), mode), member.mtime)
             elif member.type in _KINDS:
                 content = opened.extractfile(member)
                 contents[member.name] = content.read() if content is not None else b""
-                yield path, Left(File(contents[member.name], mode), member.mtime)
+                yield path, LeftEntry(File(contents[member.name], mode), member.mtime)
 
 
 def _text(name: str) -> str:

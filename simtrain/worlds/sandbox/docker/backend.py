@@ -14,7 +14,7 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.docker.archive import check_paths, packed, unpacked
 from simtrain.worlds.sandbox.docker.changes import compared
 from simtrain.worlds.sandbox.docker.client import HELD, daemon_version, default_image, docker, found_in
-from simtrain.worlds.sandbox.docker.container import Container, Leftovers, Shape
+from simtrain.worlds.sandbox.docker.container import ContainerShape, Leftovers, SandboxContainer
 from simtrain.worlds.sandbox.docker.places import SEEDS, below, carried, mounts_of
 from simtrain.worlds.sandbox.wording import steadied
 
@@ -60,9 +60,9 @@ class Containers:
     def __init__(self, image: str) -> None:
         self._image = image
         self._lock = threading.Lock()
-        self._spare: dict[Shape, Container] = {}
-        self._seen: set[Shape] = set()
-        self._ending: list[Container] = []
+        self._spare: dict[ContainerShape, SandboxContainer] = {}
+        self._seen: set[ContainerShape] = set()
+        self._ending: list[SandboxContainer] = []
         self._seed: dict[str, Entry] | None = None
 
     def run(self, command: SandboxCommand) -> SandboxOutcome:
@@ -111,12 +111,12 @@ class Containers:
         for container in ending:
             container.wait()
 
-    def _shape(self, command: SandboxCommand) -> Shape:
+    def _shape(self, command: SandboxCommand) -> ContainerShape:
         limits = command.limits
         name = command.files.get("/etc/hostname")
         hostname = name.content.decode(errors="replace").strip() if isinstance(name, File) else ""
         hostname = hostname if _HOSTNAME.fullmatch(hostname) else "localhost"
-        return Shape(
+        return ContainerShape(
             image=self._image,
             mounts=mounts_of(command.files, command.cwd, command.access),
             user=command.uid or _NOBODY,
@@ -128,22 +128,22 @@ class Containers:
             files=1 << max(10, (limits.files - 1).bit_length()),
         )
 
-    def _taken(self, shape: Shape) -> Container:
+    def _taken(self, shape: ContainerShape) -> SandboxContainer:
         with self._lock:
             container = self._spare.pop(shape, None)
-        return container if container is not None and not container.ended else Container(shape)
+        return container if container is not None and not container.ended else SandboxContainer(shape)
 
-    def _let_go(self, container: Container) -> None:
+    def _let_go(self, container: SandboxContainer) -> None:
         container.close()
         with self._lock:
             self._ending = [one for one in self._ending if not one.ended]
             self._ending.append(container)
 
-    def _make_spare(self, shape: Shape) -> None:
+    def _make_spare(self, shape: ContainerShape) -> None:
         """Begin a container for the next command of a shape, while the caller thinks. One that came once may not come again."""
         with self._lock:
             if shape in self._seen and shape not in self._spare:
-                self._spare[shape] = Container(shape)
+                self._spare[shape] = SandboxContainer(shape)
             self._seen.add(shape)
             aside = [self._spare.pop(one) for one in list(self._spare)[:-_SPARE]]
         for one in aside:

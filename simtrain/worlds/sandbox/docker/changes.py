@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from simtrain.contracts.sandbox_runs import Changes, Ending, Entry, File, Files, Folder, SandboxCommand, SymbolicLink
-from simtrain.worlds.sandbox.docker.archive import Left, put_mode, put_time, unpacked
+from simtrain.worlds.sandbox.docker.archive import LeftEntry, put_mode, put_time, unpacked
 from simtrain.worlds.sandbox.docker.container import Leftovers
 from simtrain.worlds.sandbox.docker.places import carried
 
@@ -46,7 +46,9 @@ def compared(
     return After({path: found[path] for path in sorted(found)}, "scratch" if over else None)
 
 
-def _entry(before: Entry | None, left: Left, command: SandboxCommand, path: str, *, now: float, fresh: int) -> Entry:
+def _entry(
+    before: Entry | None, left: LeftEntry, command: SandboxCommand, path: str, *, now: float, fresh: int
+) -> Entry:
     entry = left.entry
     if isinstance(entry, SymbolicLink):
         return entry

@@ -66,7 +66,7 @@ class _Silent(SimulatorFault):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ContainerShape:
     """All that has to be known when a container begins: two commands of one shape can use the same kind of container."""
 
     image: str
@@ -99,10 +99,10 @@ class Leftovers:
     full: bool
 
 
-class Container:
+class SandboxContainer:
     """A container that begins in the background; `put`, `run` and `take` each wait for what comes before."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: ContainerShape) -> None:
         self._shape = shape
         self._name = f"simtrain-{secrets.token_hex(8)}"
         self._said = b""
@@ -268,12 +268,23 @@ def _begun(line: list[str]) -> subprocess.Popen[bytes]:
         raise SimulatorFault(f"docker cannot be started: {error}") from None
 
 
-def _line(name: str, shape: Shape) -> list[str]:
+def _line(name: str, shape: ContainerShape) -> list[str]:
     owner = f"uid={shape.user},gid={shape.group}"
     room = f"size={shape.scratch},nr_inodes={shape.files}"
     # Folders are in memory, so all of them together are within the limit as well.
     memory = str(shape.memory + shape.scratch)
-    line = ["docker", "run", "--interactive", "--rm", "--name", name, "--label", f"simtrain={os.getpid()}", *HELD, "--read-only"]
+    line = [
+        "docker",
+        "run",
+        "--interactive",
+        "--rm",
+        "--name",
+        name,
+        "--label",
+        f"simtrain={os.getpid()}",
+        *HELD,
+        "--read-only",
+    ]
     line += ["--user", f"{shape.user}:{shape.group}", "--hostname", shape.hostname, "--pids-limit", str(PROCESSES)]
     line += ["--memory", memory, "--memory-swap", memory, "--shm-size", str(shape.scratch), "--ulimit", "core=0"]
     for place in shape.mounts:

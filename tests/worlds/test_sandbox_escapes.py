@@ -105,19 +105,19 @@ def docked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 @contextmanager
 def reachable(name: str, tmp_path_factory: pytest.TempPathFactory) -> Generator[Host]:
     """A host with the sandbox of a name."""
-    os.environ["SIMTRAIN_CANARY"] = SECRET
     folder = tmp_path_factory.mktemp("canary")
     for one in (folder, *folder.parents):
         if os.access(one, os.W_OK) and one != Path("/"):
             one.chmod(one.stat().st_mode | 0o055)
     canary = folder / "canary.py"
     canary.write_text(f"print('{SECRET}')\n")
-    with opened(name) as box, socket.create_server(("127.0.0.1", 0)) as server:
-        found = Host(box, folder, canary, server.getsockname()[1], getattr(box, "pid", os.getpid()))
-        threading.Thread(target=_listen, args=(server, found.arrived), daemon=True).start()
-        yield found
-        server.shutdown(socket.SHUT_RDWR)
-    del os.environ["SIMTRAIN_CANARY"]
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SIMTRAIN_CANARY", SECRET)
+        with opened(name) as box, socket.create_server(("127.0.0.1", 0)) as server:
+            found = Host(box, folder, canary, server.getsockname()[1], getattr(box, "pid", os.getpid()))
+            threading.Thread(target=_listen, args=(server, found.arrived), daemon=True).start()
+            yield found
+            server.shutdown(socket.SHUT_RDWR)
 
 
 def _listen(server: socket.socket, arrived: list[bytes]) -> None:

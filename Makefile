@@ -16,7 +16,7 @@ demo: .venv/.core ## play the shipped helpdesk scenarios and show what came out
 quick: .venv/.dev ## the tests that take moments: no socket, no browser, no node
 	SIMTRAIN_QUICK=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not full and not slow"
 
-test: types lint imports spelling ## style, types, import rules, spelling, and the tests that take seconds
+test: lint types imports spelling ## style, types, import rules, spelling, and the tests that take seconds
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-full: .venv/.dev ## the tests that take minutes; CI runs them after `make test`

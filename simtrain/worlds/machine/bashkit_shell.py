@@ -6,6 +6,7 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
@@ -159,10 +160,9 @@ class BashkitShell:
 
         self._stdin = stdin
         text = marked(script)
-        if text == script:
-            result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
-        else:
-            with starting_jobs(
+        starting = nullcontext()
+        if text != script:
+            starting = starting_jobs(
                 machine,
                 script,
                 stdin=stdin,
@@ -170,9 +170,11 @@ class BashkitShell:
                 directory=self._directory,
                 environment=self._environment,
                 save=self.save,
-            ):
-                self._ran = True
-                result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
+            )
+        with starting:
+            # What is saved for its jobs is the state before it.
+            self._ran = True
+            result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
         forking = machine.jobs.forking
         machine.jobs.abandon(machine, level=level)
         cancelled = result.error is not None and _CANCELLED in result.error

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from typing import IO, cast
 
 from simtrain.contracts.sandbox_runs import Ending, SandboxLimits
@@ -227,12 +228,10 @@ class SandboxContainer:
         return b"".join(parts)
 
     def _read(self, deadline: float) -> bytes:
-        stdout = cast("IO[bytes]", self._process.stdout)
-        with selectors.DefaultSelector() as ready:
-            ready.register(stdout, selectors.EVENT_READ)
-            if not ready.select(max(0.0, deadline - time.monotonic())):
-                raise _Silent("a container did not answer in time")
-        return cast("bytes", stdout.read1(1 << 20))  # type: ignore[attr-defined]
+        stdout = cast("BufferedReader", self._process.stdout)
+        if not _can_be_read(stdout, max(0.0, deadline - time.monotonic())):
+            raise _Silent("a container did not answer in time")
+        return stdout.read1(1 << 20)
 
     def _gone(self) -> SimulatorFault:
         with suppress(subprocess.TimeoutExpired):
@@ -244,11 +243,16 @@ class SandboxContainer:
 def _await_beginning(process: subprocess.Popen[bytes]) -> None:
     """Wait for the first sign of a run. Raises SimulatorFault if none comes; where the client has failed, its words do."""
     stdout = cast("IO[bytes]", process.stdout)
-    with selectors.DefaultSelector() as ready:
-        ready.register(stdout, selectors.EVENT_READ)
-        if not ready.select(_STARTING):
-            raise SimulatorFault("a command did not begin in a container")
+    if not _can_be_read(stdout, _STARTING):
+        raise SimulatorFault("a command did not begin in a container")
     os.read(stdout.fileno(), 1)
+
+
+def _can_be_read(pipe: IO[bytes], seconds: float) -> bool:
+    """Return whether something comes within so many seconds, or an end."""
+    with selectors.DefaultSelector() as ready:
+        ready.register(pipe, selectors.EVENT_READ)
+        return bool(ready.select(seconds))
 
 
 def _ends(process: subprocess.Popen[bytes]) -> bool:

@@ -27,6 +27,7 @@ from simtrain.worlds.machine.terminal.screen import COLUMNS, ROWS, TerminalScree
 QUIET = 0.15
 """Seconds without output after which a screen is taken to be complete, once the time of an entry is up."""
 _STARTING = 30.0
+_REDRAWING = 2.0
 # Makes its standard input the terminal that Ctrl-C and job control go to, which only the process itself can do.
 _LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
@@ -115,6 +116,15 @@ class RealTerminal:
             shown = self._screen.text().strip()
             await self.close()
             raise SimulatorFault(f"no terminal answers behind {self._command[0]!r}: {shown[-300:]}")
+        if self._through_client:
+            await self._size_passed_on()
+
+    async def _size_passed_on(self) -> None:
+        # Docker's client gives up telling the size of a terminal that is slow to come. A change is told again, and bash redraws its prompt.
+        for columns in (COLUMNS - 1, COLUMNS):
+            _resize(self._handle, ROWS, columns)
+            await self._heard_within(_REDRAWING)
+        await self._settled()
 
     async def _first_prompt(self) -> None:
         process = self._process

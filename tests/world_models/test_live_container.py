@@ -104,6 +104,13 @@ def test_keystrokes_go_to_a_terminal_in_the_container_and_are_replayed_without_i
     assert [(one.text, one.structured) for one in again] == [(one.text, one.structured) for one in found]
 
 
+def test_a_client_that_told_no_size_at_the_start_is_told_it_again(box: str, tmp_path: Path) -> None:
+    shell = ["sh", "-c", f"stty rows 0 cols 0; exec docker exec -it {box} bash"]
+    call: JsonObject = {"commands": [{"keystrokes": "tput cols; tput lines\n", "duration": 1}]}
+    (seen,) = played(tmp_path, "keystrokes", {"use": "live", "with": {"shell": shell}}, [call])
+    assert "\n160\n40\n" in seen.text
+
+
 def test_a_container_that_is_not_there_is_said_before_anything_is_played(box: str, tmp_path: Path) -> None:
     (tmp_path / "place.yaml").write_text(WORLD)
     shell = ["docker", "exec", "-i", f"{box}-gone", "bash"]

@@ -108,9 +108,9 @@ def test_the_weights_come_back_from_the_file_as_transformers_itself_reads_it(
         assert bool(((tensor - other[name]).abs() <= bound).all()), name
 
 
-def shrunk(recipe: Recipe) -> Recipe:
-    """The same recipe over one world, with one seed, one arm and one family, a few updates a stage."""
-    data: dict[str, Any] = recipe.model_dump(by_alias=True, exclude_unset=True)
+def shrunk(recipe: Recipe, model: SavedModel) -> Recipe:
+    """The same recipe over one world, with one seed, one arm and one family, a few updates a stage, for a model that is prepared."""
+    data: dict[str, Any] = recipe.model_dump(by_alias=True, exclude_unset=True) | {"model": str(model.folder)}
     arms: dict[str, Any] = data.pop("arms", {})
     data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
     first = data["evaluate"]["scenarios"][0]
@@ -133,7 +133,7 @@ def shrunk(recipe: Recipe) -> Recipe:
 
 @pytest.mark.parametrize("file", RECIPES, ids=lambda path: path.stem)
 def test_a_shipped_recipe_runs_from_demonstrations_to_a_report(file: Path, start: SavedModel, tmp_path: Path) -> None:
-    report = train(shrunk(load_recipe(file)), tmp_path)
+    report = train(shrunk(load_recipe(file), start), tmp_path)
     last = report.data()["models"][-1]
     assert last["updates"] > 0 and last["success"]["clean"]["episodes"] >= 1
     assert (tmp_path / "validation.html").read_text().startswith("<!doctype html>")

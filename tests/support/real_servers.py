@@ -137,9 +137,12 @@ def _installed_with_pip(group: str) -> Path:
     folder = ROOT / f"pip-{group}"
     with _once(folder, packages) as missing:
         if missing:
-            _run([sys.executable, "-m", "venv", str(folder)], ROOT)
+            python = str(folder / "bin" / "python")
+            uv = shutil.which("uv")
+            _run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), str(folder)], ROOT)
+            install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
             wanted = [f"{name}=={version}" for name, version in packages.items()]
-            _run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *wanted], folder)
+            _run([*install, "--quiet", *wanted], folder)
             if "mcp-server-fetch" in packages:
                 # It would do so at its first call, and two that do so at once break each other.
                 code = "from readabilipy.utils import run_npm_install; run_npm_install()"

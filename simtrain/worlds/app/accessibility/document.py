@@ -136,7 +136,7 @@ class Element:
 
 
 class HtmlDocument:
-    """A parsed page."""
+    """A parsed page. Its elements know their parents for as long as it is there."""
 
     __slots__ = ("by_id", "by_memory", "cells", "elements", "labels", "parser", "passed_on", "root")
 
@@ -176,6 +176,11 @@ class HtmlDocument:
         self.root = self.elements[0]
         self.labels: dict[int, list[Element]] = {}
         self.find_labels()
+
+    def __del__(self) -> None:
+        # Without circles a page is freed as soon as it is left, and the next one takes its memory, which is still in the cache.
+        for element in self.elements:
+            element.parent = None
 
     def _add(self, node: LexborNode, tag: str, parent: Element | None) -> Element:
         while parent is not None and parent.depth >= DEEPEST:

@@ -26,7 +26,7 @@ from simtrain.worlds.app.browser.nodes import (
     upwards,
 )
 from simtrain.worlds.app.browser.page import OpenPage
-from simtrain.worlds.app.browser.tabs import BLANK, Entry, Tab
+from simtrain.worlds.app.browser.tabs import BLANK, EMPTY, Entry, Tab
 from simtrain.worlds.app.browser.validity import first_invalid
 from simtrain.worlds.app.fields import Upload
 from simtrain.worlds.app.web.exchange import Entries, SiteAddress, SiteRequest, SiteResponse
@@ -151,10 +151,8 @@ class AppBrowser:
         lost: bool = False,
     ) -> None:
         if url == BLANK:
-            tab.page, tab.loads = (
-                OpenPage(BLANK, "<html><head></head><body></body></html>", serial=tab.loads + 1),
-                tab.loads + 1,
-            )
+            tab.loads += 1
+            tab.show(OpenPage(BLANK, EMPTY, serial=tab.loads))
             return
         if lost or len(url) > MOST_URL or not self._is_ours(url):
             reason = "ERR_CACHE_MISS" if lost else "ERR_NAME_NOT_RESOLVED"
@@ -194,7 +192,7 @@ class AppBrowser:
         else:
             tab.push(entry)
         tab.loads += 1
-        tab.page = OpenPage(url, html, status=status, serial=tab.loads)
+        tab.show(OpenPage(url, html, status=status, serial=tab.loads))
         focused = tab.page.parsed.css_first("[autofocus]")
         if focused is not None:
             tab.page.focus(focused)

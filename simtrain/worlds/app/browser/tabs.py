@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from simtrain.worlds.app.browser.page import OpenPage
 
 BLANK = "about:blank"
-_EMPTY = "<html><head></head><body></body></html>"
+EMPTY = "<html><head></head><body></body></html>"
+"""The page at BLANK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,16 @@ class Tab:
     entries: list[Entry] = field(default_factory=lambda: [Entry(BLANK)])
     index: int = 0
     loads: int = 0
-    page: OpenPage = field(default_factory=lambda: OpenPage(BLANK, _EMPTY))
+    page: OpenPage = field(default_factory=lambda: OpenPage(BLANK, EMPTY))
 
     def copy(self) -> Tab:
         """Return an independent copy."""
         return replace(self, entries=list(self.entries), page=self.page.copy())
+
+    def show(self, page: OpenPage) -> None:
+        """Leave the page for another."""
+        self.page.kept = None
+        self.page = page
 
     def push(self, entry: Entry) -> None:
         """Go on to a new entry; what lay ahead is forgotten."""

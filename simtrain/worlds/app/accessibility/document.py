@@ -138,13 +138,17 @@ class Element:
 class HtmlDocument:
     """A parsed page. Its elements know their parents for as long as it is there."""
 
-    __slots__ = ("by_id", "by_memory", "cells", "elements", "labels", "parser", "passed_on", "root")
+    __slots__ = ("by_id", "by_memory", "cells", "elements", "labels", "nodes", "owning", "parser", "passed_on", "root")
 
     def __init__(self, html: str | LexborHTMLParser) -> None:
         """Read a page, or a document that is parsed already. A parser of HTML accepts any text."""
-        self.parser = LexborHTMLParser(html) if isinstance(html, str) else html
         self.elements: list[Element] = []
+        self.parser = LexborHTMLParser(html) if isinstance(html, str) else html
+        # What the parser has for each of them.
+        self.nodes: list[LexborNode] = []
         self.by_id: dict[str, Element] = {}
+        # Whether some element owns others that are not within it.
+        self.owning = False
         # The parser's own key of a node, by which it names what a selector finds.
         self.by_memory: dict[int, Element] = {}
         root = self.parser.root
@@ -191,11 +195,15 @@ class HtmlDocument:
             attributes = {name: value or "" for name, value in given.items()}
         element = Element(tag, attributes, parent, len(self.elements))
         self.elements.append(element)
+        self.nodes.append(node)
         self.by_memory[node.mem_id] = element
         if parent is not None:
             parent.children.append(element)
-        if attributes and (name := attributes.get("id")):
-            self.by_id.setdefault(name, element)
+        if attributes:
+            if name := attributes.get("id"):
+                self.by_id.setdefault(name, element)
+            if "aria-owns" in attributes:
+                self.owning = True
         return element
 
     @property

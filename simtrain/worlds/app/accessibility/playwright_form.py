@@ -69,8 +69,12 @@ def write_nodes(children: list[Node | str], refs: Refs) -> tuple[str, dict[str, 
 def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int], pointer_above: bool) -> None:
     key = node.role
     name = node.shown_name
+    # Roles, states and refs need no quotes.
+    plain = True
     if name and len(name) <= _LONGEST_NAME:
-        key += " " + encode_basestring(name)
+        quoted = encode_basestring(name)
+        plain = quoted.isprintable() and _has_no_mark(quoted)
+        key += " " + quoted
     key += node.states
     if node.ref:
         positions[node.ref] = node.element.position
@@ -78,7 +82,7 @@ def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int],
         if node.pointer and not pointer_above:
             key += " [cursor=pointer]"
             pointer_above = True
-    line = f"{indent}- {yaml_key(key)}"
+    line = f"{indent}- {key if plain else yaml_key(key)}"
     children: Sequence[Node | str] = node.children
     only = children[0] if len(children) == 1 else None
     bare = node.url is None and node.placeholder is None
@@ -103,7 +107,7 @@ def _write(node: Node, indent: str, lines: list[str], positions: dict[str, int],
 
 def yaml_key(text: str) -> str:
     """A text as a key of YAML, in single quotes where it needs them."""
-    if _is_plain(text) or not _QUOTED.search(text):
+    if not _QUOTED.search(text):
         return text
     return "'" + text.replace("'", "''") + "'"
 
@@ -125,12 +129,9 @@ def _is_plain(text: str) -> bool:
             return False
     elif first in _TELLING or (first.isdecimal() and " " not in text):
         return False
-    # The only white space that is printable is the space.
-    return (
-        ": " not in text
-        and " #" not in text
-        and text[-1] not in " :"
-        and "{" not in text
-        and "}" not in text
-        and "`" not in text
-    )
+    return text[-1] not in " :" and _has_no_mark(text)
+
+
+def _has_no_mark(text: str) -> bool:
+    """Whether nothing within a printable text means something to YAML. Its only white space is the space."""
+    return ": " not in text and " #" not in text and "{" not in text and "}" not in text and "`" not in text

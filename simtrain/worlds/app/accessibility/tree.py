@@ -106,6 +106,7 @@ class _Builder:
         self._names = names
         self._focused = focused_element(page, state)
         self._nodes: dict[Element, Node] = {}
+        # Of a page on which an element may be met twice.
         self._visited: set[Element] = set()
         self._read: list[Node] = []
 
@@ -115,9 +116,10 @@ class _Builder:
         return children, self._read
 
     def _visit(self, element: Element, siblings: list[Node | str], above: Node | None) -> None:
-        if element in self._visited:
-            return
-        self._visited.add(element)
+        if self._page.owning:
+            if element in self._visited:
+                return
+            self._visited.add(element)
         concealed = element.concealed
         if concealed is None:
             concealed = self._names.is_hidden(element)

@@ -26,7 +26,7 @@ class FreshPage:
     tree: PageTree
     nodes: Sequence[Node]
     written: str
-    given: Sequence[tuple[int, str]]
+    given: Sequence[tuple[int, str, str]]
     """The position of the element that has each ref, from 1 on, with its role and name."""
 
     def snapshot(self, prefix: str) -> str:
@@ -37,10 +37,10 @@ class FreshPage:
 class _NotedRefs(Refs):
     def __init__(self) -> None:
         super().__init__()
-        self.given: list[tuple[int, str]] = []
+        self.given: list[tuple[int, str, str]] = []
 
     def give(self, node: Node) -> str:
-        self.given.append((node.element.position, f"{node.role} {node.name}"))
+        self.given.append((node.element.position, node.role, node.name))
         return f"e{len(self.given)}"
 
 

@@ -10,7 +10,7 @@ from simtrain.worlds.app.accessibility.form_state import FormState
 from simtrain.worlds.app.accessibility.playwright_form import Refs, write_nodes
 from simtrain.worlds.app.accessibility.tree import Node, PageTree, read_tree
 from simtrain.worlds.app.actions.fresh_pages import FreshPage, fresh_page
-from simtrain.worlds.app.browser.nodes import attribute, elements_of, put
+from simtrain.worlds.app.browser.nodes import attribute, elements_of, put, same
 from simtrain.worlds.app.browser.page import OpenPage
 
 REF = "simtrain-ref"
@@ -24,7 +24,7 @@ class SeenPage:
         self.page = page
         self._stylesheets = stylesheets
         self._written: str | None = None
-        self._given: Sequence[tuple[int, str]] | None = None
+        self._given: Sequence[tuple[int, str, str]] | None = None
         """What has each ref, from 1 on, of a page that has had no others."""
 
     @property
@@ -43,13 +43,17 @@ class SeenPage:
         if self.page.changed:
             return None
         fresh = fresh_page(self.page.source, tuple(self._stylesheets.items()), self._focused, self.page.loaded)
+        if fresh is None or fresh.tree.page.parser is self.page.parsed:
+            return fresh
         # A copy of a page was written as HTML and read again, which may give other elements where HTML is broken.
-        return fresh if fresh is not None and len(fresh.tree.page.elements) == len(self.elements) else None
+        return fresh if len(fresh.tree.page.elements) == len(self._found) else None
 
     @property
     def _focused(self) -> int | None:
         focused = self.page.focused
-        return None if focused is None else self._positions.get(focused.mem_id)
+        if focused is None:
+            return None
+        return next((position for position, node in enumerate(self._found) if same(node, focused)), None)
 
     @cached_property
     def tree(self) -> PageTree:
@@ -61,6 +65,12 @@ class SeenPage:
     @cached_property
     def elements(self) -> list[LexborNode]:
         """The elements of the page in document order."""
+        page = self.tree.page
+        return page.nodes if page.parser is self.page.parsed else self._found
+
+    @cached_property
+    def _found(self) -> list[LexborNode]:
+        """The same, for a page that somebody else's tree is of."""
         return elements_of(self.page.parsed)
 
     @cached_property
@@ -134,9 +144,9 @@ class SeenPage:
         return next((node for node in self.document.css(f"[{name}]") if attribute(node, name) == value), None)
 
 
-def _written_refs(given: Sequence[tuple[int, str]], prefix: str) -> Iterator[tuple[int, str]]:
-    for number, (position, named) in enumerate(given, 1):
-        yield position, f"{prefix}e{number} {named}"
+def _written_refs(given: Sequence[tuple[int, str, str]], prefix: str) -> Iterator[tuple[int, str]]:
+    for number, (position, role, name) in enumerate(given, 1):
+        yield position, f"{prefix}e{number} {role} {name}"
 
 
 class _PageRefs(Refs):

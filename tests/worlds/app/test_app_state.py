@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from library_app import TEMPLATES, WORLD, Agent, library
 from simtrain.public import load_scenario
 from simtrain.scenarios.find import find
 from simtrain.scenarios.load import load_world
+from simtrain.worlds.app.accessibility.document import Element
+from simtrain.worlds.app.actions.fresh_pages import forget_pages
 from simtrain.worlds.app.world import AppState, AppWorld
 
 
@@ -140,6 +143,31 @@ def test_pages_that_episodes_share_are_those_of_untouched_rows(tmp_path: Path) -
     second.click("getByRole('button', { name: 'Rename' })")
     second.ask("type", target="getByRole('textbox', { name: 'New title' })", text="Typed by one")
     assert "Typed by one" in second.page() and "Typed by one" not in Agent(world.open()).page()
+
+
+def test_a_page_is_freed_when_it_is_left_before_any_collector_comes(tmp_path: Path) -> None:
+    agent = Agent(library(tmp_path).open())
+    agent.sign_in("ann", "one")
+    forget_pages()
+    agent.page()
+    gc.collect()
+    gc.disable()
+    try:
+        before = elements_alive()
+        for _ in range(3):
+            forget_pages()
+            agent.ask("navigate", url="https://library.example/")
+            agent.page()
+            agent.ask("navigate", url="https://library.example/books/1")
+            agent.page()
+        forget_pages()
+        assert before and elements_alive() < 2 * before
+    finally:
+        gc.enable()
+
+
+def elements_alive() -> int:
+    return sum(type(one) is Element for one in gc.get_objects())
 
 
 def test_a_text_that_looks_like_a_ref_stays_as_it_is(tmp_path: Path) -> None:

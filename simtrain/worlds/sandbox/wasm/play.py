@@ -24,7 +24,6 @@ from simtrain.contracts.sandbox_runs import (
     SandboxOutcome,
     SymbolicLink,
 )
-from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.sandbox.scratch import Scratch, remove
 from simtrain.worlds.sandbox.wasm.host_calls import Left
 from simtrain.worlds.sandbox.wasm.prepared import PreparedComponent
@@ -121,6 +120,8 @@ class ComponentRun:
             os.seteuid(_NOBODY)
 
     def _open_files(self) -> None:
+        if not self._command.access:
+            return
         if os.getuid() == 0:
             os.seteuid(0)
         self._scratch.reopen()
@@ -230,9 +231,7 @@ def _has_room(root: str, limits: SandboxLimits) -> bool:
 class Reported(ComponentRun):
     """A run that reports over a socket."""
 
-    def __init__(
-        self, line: socket.socket, prepared: PreparedComponent, command: SandboxCommand, place: str
-    ) -> None:
+    def __init__(self, line: socket.socket, prepared: PreparedComponent, command: SandboxCommand, place: str) -> None:
         super().__init__(prepared, command, place)
         self._line, self._place = line, place
 

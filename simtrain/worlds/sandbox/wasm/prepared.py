@@ -3,8 +3,8 @@
 from typing import Any
 
 from simtrain.values.errors import SimulatorFault
-from simtrain.worlds.sandbox.wasm.engine import loaded, new_engine
 from simtrain.worlds.sandbox.wasm.component import Component
+from simtrain.worlds.sandbox.wasm.engine import loaded, new_engine
 from simtrain.worlds.sandbox.wasm.host_calls import FUEL_PER_SECOND, HostCalls, SeededBytes, VirtualClock
 
 _FUEL = 100 * FUEL_PER_SECOND

@@ -63,9 +63,11 @@ class SeededBytes:
         self._seed = str(seed).encode()
         self._count = 0
         self._rest = b""
+        self.taken = 0
 
     def take(self, count: int) -> bytes:
         """Return the next bytes."""
+        self.taken += count
         parts = [self._rest]
         have = len(self._rest)
         while have < count:

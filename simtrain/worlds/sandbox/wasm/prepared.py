@@ -35,7 +35,7 @@ class PreparedComponent:
         if prepare is None or run is None:
             raise SimulatorFault("the component has not the functions `prepare` and `run`")
         prepare(self._store)
-        self._run = run
+        self._run, self._drawn = run, self._calls.drawn.taken
 
     def give(self, wasi: Any, *, memory: int, work: float, start: float, seconds: float, seed: int) -> VirtualClock:
         """Give the instance the files, limits, clock and seed of the one run that it plays; return the clock."""
@@ -43,7 +43,10 @@ class PreparedComponent:
         self._store.set_fuel(int(work * FUEL_PER_SECOND))
         self._store.set_wasi(wasi)
         self._calls.clock = VirtualClock(start=start, seconds=seconds, left=self._store.get_fuel)
-        self._calls.drawn = SeededBytes(seed)
+        # A run draws the same bytes as if it had begun by itself.
+        drawn = SeededBytes(seed)
+        drawn.take(self._drawn)
+        self._calls.drawn = drawn
         return self._calls.clock
 
     def run(self, request: str) -> str:

@@ -74,9 +74,12 @@ def broken_world(world: World, cases: Cases, case: JsonObject, document: Documen
     # The engine of machines is a large library, which only their scenarios need.
     from simtrain.worlds.machine.repository_tasks import with_task
 
-    task = tasks_of(cases, document)[str(case["task"])]
+    task, directory = tasks_of(cases, document)[str(case["task"])], str(case["directory"])
     with document.at(("cases",)):
-        return with_task(world, str(case["directory"]), task)
+        broken = with_task(world, directory, task)
+        # Else only the plan of the oracle would find it, in the middle of a run.
+        task.mended(_texts(broken, directory, task))
+    return broken
 
 
 def reference_of(episode: Episode, world: World) -> Plan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 from base64 import b64decode
 from dataclasses import replace
@@ -206,3 +207,19 @@ def test_a_world_without_the_table_and_a_patch_for_other_files_are_refused(
         world.write_text(world.read_text().replace("create table hidden_tests", "create table other_tests"))
         with pytest.raises(InputError, match="no table hidden_tests with path and content"):
             load_scenario(file)
+
+
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("key", ["fix", "tests"])
+def test_a_patch_of_a_task_that_does_not_apply_is_refused_when_the_family_is_loaded(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = shop_family(tmp_path)
+    tasks = file.with_suffix(".jsonl")
+    line = json.loads(tasks.read_text())
+    tasks.write_text(json.dumps({**line, key: line["setup"]}) + "\n")
+    with opened("wasm"), pytest.raises(InputError, match=f"cases.{key} of tax: the patch does not apply") as raised:
+        load_scenario(file)
+    assert raised.value.file is not None and raised.value.file.endswith("shop_bugs.yaml") and raised.value.line

@@ -8,7 +8,6 @@ from simtrain.contracts.plan import AnyStep, CallStep, Plan
 from simtrain.worlds.bugs.hiding import function_of
 from simtrain.worlds.bugs.shortcuts import special_cased, widened
 from simtrain.worlds.bugs.task import BugTask
-from simtrain.worlds.repositories.patches import applied
 
 _LOOK = "cd {directory} && cat README.md && git log --oneline | head -n 20"
 _TEST = "python3 -m pytest -q"
@@ -23,7 +22,7 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
     """
     if task.later:
         return _merging_plan(task, directory, files)
-    mended = applied(files, task.fix)
+    mended = task.mended(files)
     script = _SCRIPT.search(task.report)
     tried = [_bash(f"python3 - <<'END'\n{script[1]}END")] if script else []
     steps: list[AnyStep] = [_bash(_LOOK.format(directory=directory)), *tried]
@@ -43,7 +42,7 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
 
 def _merging_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> Plan:
     """Return the plan that merges the branches of a task into the one that is checked out, and settles the conflicts."""
-    mended = applied(files, task.fix)
+    mended = task.mended(files)
     changed = sorted(path for path in mended if files.get(path) != mended[path])
     branches = [commit.branch for commit in task.later[1:]]
     steps: list[AnyStep] = [_bash(f"cd {directory} && git log --oneline --all -n 8; git merge {' '.join(branches)}")]
@@ -70,7 +69,7 @@ def pretending_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> 
 
 def shortcuts(task: BugTask, files: Mapping[str, str]) -> dict[str, str]:
     """Return the files that a shortcut changes, as it leaves them: the special case if there is one, else the wide except."""
-    mended = applied(files, task.fix)
+    mended = task.mended(files)
     path = task.function.partition("::")[0]
     if path not in files or path not in mended:
         return {}

@@ -1,6 +1,6 @@
 """A task that the bug factory made: the report that a user writes, and the patches that break, mend and test."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -49,12 +49,23 @@ class BugTask(FileModel):
         description="Commits on branches that are to be merged, one each; the first is on main.",
     )
 
-    def broken(self, files: dict[str, str]) -> dict[str, str]:
+    def broken(self, files: Mapping[str, str]) -> dict[str, str]:
         """Return what the agent gets, from the repository's text files. Raises InputError where the patch does not fit."""
+        return self._patched(files, "setup", self.setup)
+
+    def mended(self, files: Mapping[str, str]) -> dict[str, str]:
+        """Return what the reference patch makes of the agent's files. Raises InputError where it does not fit."""
+        return self._patched(files, "fix", self.fix)
+
+    def tested(self, files: Mapping[str, str]) -> dict[str, str]:
+        """Return the agent's files with the hidden tests. Raises InputError where the patch does not fit."""
+        return self._patched(files, "tests", self.tests)
+
+    def _patched(self, files: Mapping[str, str], key: str, patch: str) -> dict[str, str]:
         try:
-            return applied(files, self.setup)
+            return applied(files, patch)
         except InputError as error:
-            raise error.at(place=f"setup of {self.id}") from None
+            raise error.at(place=f"{key} of {self.id}") from None
 
 
 def task_lines(tasks: Iterable[BugTask]) -> bytes:

@@ -13,7 +13,6 @@ from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, nodes_of, row_of, users_of
 from simtrain.worlds.machine.setup import MachineSetup
 from simtrain.worlds.repositories.commits import CommittedPast, past_of
-from simtrain.worlds.repositories.patches import applied
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode
 
@@ -97,7 +96,7 @@ def _hide(base: Database, task: BugTask, past: CommittedPast) -> None:
             place="tasks",
         )
     seen = past.trees[-1].files
-    for path, text in applied(seen, task.tests).items():
+    for path, text in task.tested(seen).items():
         if seen.get(path) != text:
             base.run(
                 f"insert into {HIDDEN} (path, content) values (:path, :content)",

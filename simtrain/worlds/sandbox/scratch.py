@@ -68,16 +68,18 @@ class Scratch:
     def _put(self, path: str, entry: Entry) -> None:
         if not path.startswith("/") or path.startswith("//") or path != posixpath.normpath(path) or "\0" in path:
             raise SimulatorFault(f"{path!r} is not an absolute path in plain form")
-        self._folder(path if isinstance(entry, Folder) else path.rpartition("/")[0])
+        folder = path if isinstance(entry, Folder) else path.rpartition("/")[0]
+        if folder not in self._made:
+            self._folder(folder)
         real = self.root + path
         if isinstance(entry, SymbolicLink):
             os.symlink(entry.target, real)
         elif isinstance(entry, File):
             handle = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
             try:
-                view = memoryview(entry.content)
-                while view:
-                    view = view[os.write(handle, view) :]
+                done = os.write(handle, entry.content)
+                while done < len(entry.content):
+                    done += os.write(handle, memoryview(entry.content)[done:])
                 moment = self._start if entry.modified is None else entry.modified
                 nanoseconds = int(min(max(moment, 0), _LATEST) * _NANOSECONDS)
                 if self._real_modes:

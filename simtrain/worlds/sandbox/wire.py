@@ -140,11 +140,12 @@ def _receive(line: socket.socket) -> tuple[dict[str, Any], bytes]:
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:
-    found = bytearray(size)
-    view = memoryview(found)
-    while view:
-        count = line.recv_into(view)
-        if not count:
+    # Mostly one part: in a forked process memory that is touched for the first time is the dearest.
+    parts: list[bytes] = []
+    while size:
+        part = line.recv(size, socket.MSG_WAITALL)
+        if not part:
             raise EOFError("the other side is gone")
-        view = view[count:]
-    return bytes(found)
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

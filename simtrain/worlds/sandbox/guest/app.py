@@ -37,8 +37,12 @@ gc.freeze()
 class WitWorld(wit_world.WitWorld):
     """The exports of the component."""
 
-    def run(self, request: str) -> str:
-        """Play one command line."""
+    def prepare(self) -> None:
+        """Do what every run begins with: called in the warm process, whose children play."""
         # Here, since componentize-py puts its own modules back when it has imported this one.
         shelf.open_at_start(_BARE)
+        gc.freeze()
+
+    def run(self, request: str) -> str:
+        """Play one command line."""
         return command.play(request, calls=platform_calls, sleep=wit_world.sleep, leave=wit_world.leave)

@@ -63,9 +63,11 @@ class SeededBytes:
         self._seed = str(seed).encode()
         self._count = 0
         self._rest = b""
+        self.taken = 0
 
     def take(self, count: int) -> bytes:
         """Return the next bytes."""
+        self.taken += count
         parts = [self._rest]
         have = len(self._rest)
         while have < count:
@@ -78,37 +80,43 @@ class SeededBytes:
         return found[:count]
 
 
-def add_host_calls(linker: Any, clock: VirtualClock, drawn: SeededBytes) -> None:
-    """Answer clock, random bytes and sleep from here instead of from the host's."""
+class HostCalls:
+    """Answers clock, random bytes and sleep from here instead of from the host's, by the clock and the bytes that it has now."""
 
-    def moment(nanoseconds: int) -> SimpleNamespace:
-        seconds, rest = divmod(nanoseconds, _NANOSECONDS)
-        return SimpleNamespace(seconds=seconds, nanoseconds=rest)
+    def __init__(self, clock: VirtualClock, drawn: SeededBytes) -> None:
+        self.clock, self.drawn = clock, drawn
 
-    def now(store: object) -> SimpleNamespace:
-        return moment(clock.look())
+    def add_to(self, linker: Any) -> None:
+        """Answer through a linker, in the place of what it has."""
+        with linker.root() as root:
+            root.add_func("sleep", self._sleep)
+            root.add_func("leave", self._leave)
+            with root.add_instance("wasi:clocks/wall-clock@0.2.9") as wall:
+                wall.add_func("now", self._now)
+                wall.add_func("resolution", self._resolution)
+            with root.add_instance("wasi:random/random@0.2.9") as random:
+                random.add_func("get-random-bytes", self._random_bytes)
+                random.add_func("get-random-u64", self._random_number)
 
-    def resolution(store: object) -> SimpleNamespace:
-        return moment(1)
+    def _now(self, store: object) -> SimpleNamespace:
+        return _moment(self.clock.look())
 
-    def random_bytes(store: object, count: int) -> bytes:
-        return drawn.take(min(count, 1 << 20))
+    def _resolution(self, store: object) -> SimpleNamespace:
+        return _moment(1)
 
-    def random_number(store: object) -> int:
-        return int.from_bytes(drawn.take(8), "big")
+    def _random_bytes(self, store: object, count: int) -> bytes:
+        return self.drawn.take(min(count, 1 << 20))
 
-    def sleep(store: object, seconds: float) -> None:
-        clock.sleep(seconds)
+    def _random_number(self, store: object) -> int:
+        return int.from_bytes(self.drawn.take(8), "big")
 
-    def leave(store: object, code: int) -> None:
+    def _sleep(self, store: object, seconds: float) -> None:
+        self.clock.sleep(seconds)
+
+    def _leave(self, store: object, code: int) -> None:
         raise Left(code)
 
-    with linker.root() as root:
-        root.add_func("sleep", sleep)
-        root.add_func("leave", leave)
-        with root.add_instance("wasi:clocks/wall-clock@0.2.9") as wall:
-            wall.add_func("now", now)
-            wall.add_func("resolution", resolution)
-        with root.add_instance("wasi:random/random@0.2.9") as random:
-            random.add_func("get-random-bytes", random_bytes)
-            random.add_func("get-random-u64", random_number)
+
+def _moment(nanoseconds: int) -> SimpleNamespace:
+    seconds, rest = divmod(nanoseconds, _NANOSECONDS)
+    return SimpleNamespace(seconds=seconds, nanoseconds=rest)

@@ -24,10 +24,9 @@ from simtrain.contracts.sandbox_runs import (
     SandboxOutcome,
     SymbolicLink,
 )
-from simtrain.values.errors import SimulatorFault
 from simtrain.worlds.sandbox.scratch import Scratch, remove
-from simtrain.worlds.sandbox.wasm.component import Component
-from simtrain.worlds.sandbox.wasm.host_calls import FUEL_PER_SECOND, Left, SeededBytes, VirtualClock, add_host_calls
+from simtrain.worlds.sandbox.wasm.host_calls import Left
+from simtrain.worlds.sandbox.wasm.prepared import PreparedComponent
 from simtrain.worlds.sandbox.wire import receive_command, send_outcome
 from simtrain.worlds.sandbox.wording import as_on_linux
 
@@ -41,10 +40,10 @@ _SHARE = 16
 
 
 class ComponentRun:
-    """One run: the store with its limits, what was written so far, and the watch over time and disk."""
+    """One run: its files and limits, what was written so far, and the watch over time and disk."""
 
-    def __init__(self, engine: Any, component: Any, built: Component, command: SandboxCommand, place: str) -> None:
-        self._engine, self._component, self._built, self._command = engine, component, built, command
+    def __init__(self, prepared: PreparedComponent, command: SandboxCommand, place: str) -> None:
+        self._prepared, self._command = prepared, command
         self._output: list[tuple[int, bytes]] = []
         self._written = 0
         self._ended_by: Ending | None = None
@@ -63,38 +62,23 @@ class ComponentRun:
         self._given_modes = {path: entry.mode for path, entry in files.items() if _unusual(entry)}
 
     def play(self) -> SandboxOutcome:
-        """Run to the end and return what happened. Raises SimulatorFault if the component does not start."""
-        from wasmtime import ExitTrap, Store, Trap, TrapCode, WasiConfig, WasmtimeError
-        from wasmtime.component import Linker
+        """Run to the end and return what happened."""
+        from wasmtime import ExitTrap, Trap, TrapCode, WasmtimeError
 
         command, limits = self._command, self._command.limits
-        store = Store(self._engine)
-        store.set_limits(memory_size=limits.memory)
-        fuel = int(limits.work * FUEL_PER_SECOND)
-        store.set_fuel(fuel)
-        wasi = WasiConfig()
-        wasi.stdin_file = self._stdin
-        wasi.stdout_custom = partial(self._write, 1)
-        wasi.stderr_custom = partial(self._write, 2)
-        wasi.preopen_dir(self._scratch.root, "/", True)
-        wasi.preopen_dir(str(self._built.library), "/usr/lib/python3.14", False)
-        wasi.preopen_dir(str(self._built.packages), "/usr/lib/python3/dist-packages", False)
-        wasi.preopen_dir(str(self._built.zones), "/usr/share/zoneinfo", False)
-        store.set_wasi(wasi)
-        linker = Linker(self._engine)
-        linker.allow_shadowing = True
-        linker.add_wasip2()
-        clock = self._clock = VirtualClock(start=command.start, seconds=limits.seconds, left=store.get_fuel)
-        add_host_calls(linker, clock, SeededBytes(command.seed))
-        instance = linker.instantiate(store, self._component)
-        entry = instance.get_func(store, "run")
-        if entry is None:
-            raise SimulatorFault("the component has no function `run`")
+        clock = self._clock = self._prepared.give(
+            self._wasi(),
+            memory=limits.memory,
+            work=limits.work,
+            start=command.start,
+            seconds=limits.seconds,
+            seed=command.seed,
+        )
         self._close_files()
         self._watch()
         code, modes = 1, dict[str, int]()
         try:
-            told = json.loads(entry(store, self._request()))
+            told = json.loads(self._prepared.run(self._request()))
             code, modes = int(told["code"]), {str(path): int(mode) for path, mode in told["modes"].items()}
         except (ExitTrap, Left) as stop:
             code = stop.code
@@ -112,6 +96,20 @@ class ComponentRun:
             self._ended_by, code = "seconds", 124
         return self._outcome(code, modes)
 
+    def _wasi(self) -> Any:
+        from wasmtime import WasiConfig
+
+        built = self._prepared.built
+        wasi = WasiConfig()
+        wasi.stdin_file = self._stdin
+        wasi.stdout_custom = partial(self._write, 1)
+        wasi.stderr_custom = partial(self._write, 2)
+        wasi.preopen_dir(self._scratch.root, "/", True)
+        wasi.preopen_dir(str(built.library), "/usr/lib/python3.14", False)
+        wasi.preopen_dir(str(built.packages), "/usr/lib/python3/dist-packages", False)
+        wasi.preopen_dir(str(built.zones), "/usr/share/zoneinfo", False)
+        return wasi
+
     def _close_files(self) -> None:
         """Take from the program the files that it may not use. As root, who may use all, by becoming nobody."""
         if not self._command.access:
@@ -122,6 +120,8 @@ class ComponentRun:
             os.seteuid(_NOBODY)
 
     def _open_files(self) -> None:
+        if not self._command.access:
+            return
         if os.getuid() == 0:
             os.seteuid(0)
         self._scratch.reopen()
@@ -231,10 +231,8 @@ def _has_room(root: str, limits: SandboxLimits) -> bool:
 class Reported(ComponentRun):
     """A run that reports over a socket."""
 
-    def __init__(
-        self, line: socket.socket, engine: Any, component: Any, built: Component, command: SandboxCommand, place: str
-    ) -> None:
-        super().__init__(engine, component, built, command, place)
+    def __init__(self, line: socket.socket, prepared: PreparedComponent, command: SandboxCommand, place: str) -> None:
+        super().__init__(prepared, command, place)
         self._line, self._place = line, place
 
     def on_cut(self, outcome: SandboxOutcome) -> NoReturn:
@@ -245,7 +243,7 @@ class Reported(ComponentRun):
         os._exit(0)
 
 
-def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Component, roots: Sequence[str]) -> NoReturn:
+def play_and_exit(line: socket.socket, prepared: PreparedComponent, roots: Sequence[str]) -> NoReturn:
     """Receive a command over a socket, run it, send the outcome, and end this process.
 
     The run's files lie in the first of some folders that has room for them, or in the last.
@@ -262,7 +260,7 @@ def play_and_exit(line: socket.socket, engine: Any, component: Any, built: Compo
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         place = tempfile.mkdtemp(dir=next((root for root in roots[:-1] if _has_room(root, limits)), roots[-1]))
         os.chmod(place, 0o711)
-        playing = Reported(line, engine, component, built, command, place)
+        playing = Reported(line, prepared, command, place)
         send_outcome(line, playing.play())
     except (EOFError, BrokenPipeError):
         pass

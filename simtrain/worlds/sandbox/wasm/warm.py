@@ -4,6 +4,7 @@
 the other side closes it, with every run that is still going.
 """
 
+import gc
 import os
 import selectors
 import signal
@@ -14,8 +15,8 @@ from contextlib import suppress
 
 from simtrain.worlds.sandbox.scratch import remove
 from simtrain.worlds.sandbox.wasm.component import found_component
-from simtrain.worlds.sandbox.wasm.engine import loaded, new_engine
 from simtrain.worlds.sandbox.wasm.play import play_and_exit
+from simtrain.worlds.sandbox.wasm.prepared import PreparedComponent
 
 READY = b"ready"
 _MEMORY = "/dev/shm"
@@ -29,10 +30,7 @@ def main(fd: int) -> None:
     if built is None:
         control.sendall(b"the component is not built")
         return
-    engine = new_engine()
-    component = loaded(engine, built.compiled)
-    import wasmtime.component  # noqa: F401  # pyright: ignore[reportUnusedImport]
-
+    prepared = PreparedComponent(built)
     roots = [tempfile.mkdtemp(prefix="simtrain-sandbox-", dir=place) for place in _places()]
     for root in roots:
         # A run that has become nobody goes through it.
@@ -44,6 +42,8 @@ def main(fd: int) -> None:
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    gc.collect()
+    gc.freeze()
     control.sendall(READY)
     try:
         with selectors.DefaultSelector() as waiting:
@@ -64,7 +64,7 @@ def main(fd: int) -> None:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                     control.close()
-                    play_and_exit(socket.socket(fileno=fds[0]), engine, component, built, roots)
+                    play_and_exit(socket.socket(fileno=fds[0]), prepared, roots)
                 children.add(child)
                 os.close(fds[0])
     finally:

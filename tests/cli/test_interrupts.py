@@ -82,9 +82,12 @@ def test_an_interrupted_proof_is_one_line(tmp_path: Path) -> None:
 def test_an_interrupt_that_was_switched_off_stays_so(tmp_path: Path) -> None:
     """As under nohup: the shell has said that Ctrl-C is not for this process."""
     deaf = (
-        "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nos.execv(sys.executable, sys.argv[1:])"
+        "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nopen('deaf', 'w').close()\n"
+        "os.execv(sys.executable, sys.argv[1:])"
     )
     process = started(sys.executable, "-c", deaf, *COMMAND, "list", "worlds", folder=tmp_path)
-    until(lambda: processor_time(process) >= 5)
+    until((tmp_path / "deaf").exists)
+    since = processor_time(process)
+    until(lambda: processor_time(process) >= since + 5)
     process.send_signal(signal.SIGINT)
     assert ended(process) == (0, "")

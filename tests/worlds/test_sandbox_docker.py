@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from simtrain.contracts.sandbox import OpenSandbox
 from simtrain.contracts.sandbox_runs import Entry, File, Folder, SandboxCommand, SandboxLimits
 from simtrain.scenarios.load import load_world
 from simtrain.values.errors import InputError
+from simtrain.worlds.sandbox.docker import container
 from simtrain.worlds.sandbox.docker.backend import DockerSandbox
 from simtrain.worlds.sandbox.naming import backend_of
 
@@ -148,6 +150,25 @@ def test_a_folder_of_the_image_that_is_covered_keeps_what_programs_need(box: Ope
     ran = box.run(SandboxCommand(("sh", "-c", script), files=files, cwd="/tmp"))
     assert said(ran) == "ownNAME=own\n1\n2\n"
     assert set(ran.changes) == {"/etc/new", "/etc/own"} and ran.changes["/etc/own"] is None
+
+
+@pytest.mark.full
+def test_a_command_that_the_daemon_loses_runs_in_another_container(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    need_docker()
+    client = shutil.which("docker")
+    losing = tmp_path / "docker"
+    losing.write_text(
+        f'#!/bin/sh\ncd {tmp_path}\nif [ "$1" = exec ]; then echo asked >> asked; [ -e lost ] || {{ touch lost; exec sleep 60; }}; fi\n'
+        f'exec {client} "$@"\n'
+    )
+    losing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(container, "_BEGINNING", 2.0)
+    with opened("docker") as box:
+        assert said(python(box, "-c", "print(6 * 7)")) == "42\n"
+    assert (tmp_path / "asked").read_text() == "asked\nasked\n"
 
 
 @pytest.mark.full

@@ -14,7 +14,7 @@ from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.docker.archive import check_paths, packed, unpacked
 from simtrain.worlds.sandbox.docker.changes import compared
 from simtrain.worlds.sandbox.docker.client import HELD, daemon_version, default_image, docker, found_in
-from simtrain.worlds.sandbox.docker.container import ContainerShape, Leftovers, SandboxContainer
+from simtrain.worlds.sandbox.docker.container import ContainerShape, Leftovers, NotBegun, SandboxContainer
 from simtrain.worlds.sandbox.docker.places import SEEDS, below, carried, mounts_of
 from simtrain.worlds.sandbox.wording import steadied
 
@@ -68,6 +68,13 @@ class Containers:
     def run(self, command: SandboxCommand) -> SandboxOutcome:
         """Run a command to its end or to a limit. Raises SimulatorFault if Docker itself fails."""
         check_paths(command.files)
+        try:
+            return self._run(command)
+        except NotBegun:
+            # A busy daemon may lose a command on its way into a container.
+            return self._run(command)
+
+    def _run(self, command: SandboxCommand) -> SandboxOutcome:
         shape = self._shape(command)
         seeds = {path: entry for path, entry in self._seeds().items() if below(path, shape.mounts)}
         given = {**seeds, **carried(command.files, shape.mounts)}

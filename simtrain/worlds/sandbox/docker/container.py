@@ -23,6 +23,7 @@ from simtrain.worlds.sandbox.talking import Pieces, talk
 
 PROCESSES = 64
 _STARTING = 120.0
+_BEGINNING = 45.0
 _TAKING = 60.0
 _ASKING = (2.0, 4.0, 10.0)
 _ENDING = 10.0
@@ -100,6 +101,10 @@ class Leftovers:
     full: bool
 
 
+class NotBegun(SimulatorFault):
+    """A command of which no sign has come from its container. Nothing has come of it, so another container may run it."""
+
+
 class SandboxContainer:
     """A container that begins in the background; `put`, `run` and `take` each wait for what comes before."""
 
@@ -118,7 +123,7 @@ class SandboxContainer:
     def run(
         self, argv: tuple[str, ...], *, env: Mapping[str, str], directory: str, stdin: bytes, limits: SandboxLimits
     ) -> Ran:
-        """Run a command line; its time begins when it does, since it takes a client long to get there."""
+        """Run a command line; its time begins when it does, since it takes a client long to get there. Raises NotBegun."""
         bounds = (int(limits.work) + 1, limits.memory * 2 >> 10, limits.scratch >> 9)
         line = ["docker", "exec", "-i", "--workdir", directory, *arguments_of(tuple(env.items())), self._name]
         line += ["/bin/sh", "-c", _RUN, "run", *map(str, bounds), *argv]
@@ -241,10 +246,10 @@ class SandboxContainer:
 
 
 def _await_beginning(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the first sign of a run. Raises SimulatorFault if none comes; where the client has failed, its words do."""
+    """Wait for the first sign of a run. Raises NotBegun if none comes; where the client has failed, its words do."""
     stdout = cast("IO[bytes]", process.stdout)
-    if not _can_be_read(stdout, _STARTING):
-        raise SimulatorFault("a command did not begin in a container")
+    if not _can_be_read(stdout, _BEGINNING):
+        raise NotBegun("a command did not begin in a container")
     os.read(stdout.fileno(), 1)
 
 

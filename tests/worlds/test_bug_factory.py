@@ -28,7 +28,7 @@ from simtrain.worlds.repositories.folder import read_folder
 
 pytestmark = pytest.mark.slow
 
-SHIPPED = ("confit", "inkwell", "rota", "sieve", "trellis")
+SHIPPED = ("confit", "inkwell", "ledger", "rota", "sieve", "trellis")
 MANY, PROVEN = (10, 3) if os.environ.get("SIMTRAIN_FULL") else (5, 1)
 
 

@@ -16,7 +16,7 @@ from simtrain.worlds.repositories.commits import trees_of
 from simtrain.worlds.repositories.folder import read_folder
 from simtrain.worlds.repositories.patches import applied, patch_between
 
-SHIPPED = ("confit", "inkwell", "rota", "sieve", "trellis")
+SHIPPED = ("confit", "inkwell", "ledger", "rota", "sieve", "trellis")
 
 
 def changed_tree(draw: random.Random) -> tuple[dict[str, str], dict[str, str]]:

@@ -43,7 +43,7 @@ class SeenPage:
         if self.page.changed:
             return None
         fresh = fresh_page(self.page.source, tuple(self._stylesheets.items()), self._focused, self.page.loaded)
-        if fresh is None or fresh.tree.page.parser is self.page.parsed:
+        if fresh is None or self._is_own(fresh.tree):
             return fresh
         # A copy of a page was written as HTML and read again, which may give other elements where HTML is broken.
         return fresh if len(fresh.tree.page.elements) == len(self._found) else None
@@ -65,13 +65,16 @@ class SeenPage:
     @cached_property
     def elements(self) -> list[LexborNode]:
         """The elements of the page in document order."""
-        page = self.tree.page
-        return page.nodes if page.parser is self.page.parsed else self._found
+        return self.tree.page.nodes if self._is_own(self.tree) else self._found
 
     @cached_property
     def _found(self) -> list[LexborNode]:
         """The same, for a page that somebody else's tree is of."""
         return elements_of(self.page.parsed)
+
+    def _is_own(self, tree: PageTree) -> bool:
+        """Whether a tree was read from this very document, whose nodes it knows."""
+        return tree.page.parser is self.page.parsed
 
     @cached_property
     def _positions(self) -> dict[int, int]:
@@ -88,13 +91,16 @@ class SeenPage:
 
     def element(self, node: LexborNode) -> Element | None:
         """Return what the tree knows of an element."""
+        page = self.tree.page
+        if self._is_own(self.tree):
+            return page.by_memory.get(node.mem_id)
         position = self._positions.get(node.mem_id)
-        return None if position is None else self.tree.page.elements[position]
+        return None if position is None else page.elements[position]
 
     def node_of(self, node: LexborNode) -> Node | None:
         """Return the node of an element; None if it is not in the tree."""
-        position = self._positions.get(node.mem_id)
-        return next((one for one in self.nodes if one.element.position == position), None)
+        element = self.element(node)
+        return next((one for one in self.nodes if one.element is element), None)
 
     def snapshot(self) -> str:
         """Return the page in the form of Playwright; its elements get the refs that they have there."""

@@ -22,7 +22,7 @@ from simtrain.values.types import JsonObject
 from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 from simtrain.worlds.sandbox.dockerfile import ContainerImage
 from simtrain.worlds.sandbox.packages import copy_packages
-from simtrain.worlds.sandbox.scratch import Scratch
+from simtrain.worlds.sandbox.scratch import Scratch, usage
 
 _PYTHON = "/opt/python"
 _PACKAGES = "/opt/packages"
@@ -216,7 +216,7 @@ class Container:
         self._scratch = Scratch(root, files, start=0, always=_FOLDERS, real_modes=True)
         Path(root, "tmp").chmod(0o777)
         # The folders that become mount points count as well.
-        self._room = max(self._storage // 2, self._storage - self._scratch.usage().size - _MOUNT_POINTS)
+        self._room = max(self._storage // 2, self._storage - usage(root).size - _MOUNT_POINTS)
         if os.geteuid() == 0:
             for real in (root, str(place / "out")):
                 subprocess.run(["chown", "-R", f"{_NOBODY}:{_NOBODY}", real], check=True)
@@ -276,8 +276,8 @@ class Container:
         assert self._scratch is not None
         while True:
             await asyncio.sleep(_LOOK)
-            usage = await asyncio.to_thread(self._scratch.usage)
-            if usage.size > self._storage or usage.entries > _MOST_FILES:
+            used = await asyncio.to_thread(usage, self._scratch.root)
+            if used.size > self._storage or used.entries > _MOST_FILES:
                 megabytes = self._storage >> 20
                 self._over = f"the container wrote more than {megabytes} MB or {_MOST_FILES:,} files, and was ended"
                 assert self._process is not None

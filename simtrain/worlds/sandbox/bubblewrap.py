@@ -17,7 +17,7 @@ from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxOutco
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.kernel_keys import filter_of_keys
 from simtrain.worlds.sandbox.packages import copy_packages
-from simtrain.worlds.sandbox.scratch import Scratch
+from simtrain.worlds.sandbox.scratch import Scratch, usage
 from simtrain.worlds.sandbox.talking import talk
 from simtrain.worlds.sandbox.wording import steadied
 
@@ -78,8 +78,7 @@ class Namespaces:
             )
             if os.geteuid() == 0:
                 _give_away(f"{place}/files", _user(command), command.gid or _NOBODY)
-            fresh = time.time_ns() - 10_000_000
-            return _Run(command, scratch, self._line(command, scratch.root)).finished(fresh)
+            return _Run(command, scratch, self._line(command, scratch.root)).finished()
         finally:
             # Python's own removal recurses, and a program can make folders deeper than that goes.
             subprocess.run(["rm", "-rf", place], stderr=subprocess.DEVNULL)
@@ -149,7 +148,7 @@ class _Run:
         finally:
             os.close(reading)
 
-    def finished(self, fresh: int) -> SandboxOutcome:
+    def finished(self) -> SandboxOutcome:
         """Wait for the end, enforcing the limits, and return what happened."""
         begun = time.monotonic()
         command = self._command
@@ -167,7 +166,7 @@ class _Run:
         if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and ended_by is None:
             ended_by = "work"
         passed = time.monotonic() - begun
-        changes = self._scratch.changes({}, now=command.start + passed, fresh=fresh, skip=_OWN)
+        changes = self._scratch.changes({}, now=command.start + passed, skip=_OWN)
         return SandboxOutcome(
             exit_code=137 if ended_by else code,
             output=steadied(output),
@@ -186,8 +185,8 @@ class _Run:
         limits = self._command.limits
         if passed > min(limits.wall, limits.seconds):
             return "wall"
-        usage = self._scratch.usage()
-        return "scratch" if usage.size > limits.scratch or usage.entries > limits.files else None
+        used = usage(self._scratch.root)
+        return "scratch" if used.size > limits.scratch or used.entries > limits.files else None
 
 
 def _user(command: SandboxCommand) -> int:

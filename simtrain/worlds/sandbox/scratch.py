@@ -13,7 +13,8 @@ from types import MappingProxyType
 from simtrain.contracts.sandbox_runs import Changes, Entry, File, Files, Folder, SymbolicLink
 from simtrain.values.errors import SimulatorFault
 
-_Print = tuple[int, int, int, int]
+_Print = tuple[int, int, int, int, int]
+_FOLDER_ONLY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NANOSECONDS = 1_000_000_000
 # No run takes longer by the host's clock: later times are those that files were given.
 _LONGEST = 3_600 * _NANOSECONDS
@@ -29,7 +30,7 @@ class FolderUsage:
 
 
 class Scratch:
-    """One run's files below a folder of the host. `always` are folders that are there and not reported."""
+    """Files below a folder of the host, for one run or, filled anew, for several."""
 
     def __init__(
         self,
@@ -41,29 +42,70 @@ class Scratch:
         access: Mapping[str, int] = MappingProxyType({}),
         real_modes: bool = False,
     ) -> None:
-        """Write the files. Raises SimulatorFault for a path that does not fit (relative, with `..`, below a file).
+        """Make the folder and fill it. Raises SimulatorFault, as `fill` does.
 
-        `access` is that of the command: `close` enforces it. `real_modes`: files have their modes on the host, too; else whoever
-        runs the program keeps them beside.
+        `real_modes`: files have their modes on the host, too; else whoever runs the program keeps them beside.
         """
         self.root = root
         self._real_modes = real_modes
-        os.makedirs(root, exist_ok=True)
-        self._files = files
+        self._files: Files = {}
         self._start = start
-        self._access = access
+        self._there: set[str] = set()
         self._made: set[str] = set()
         self._prints: dict[str, _Print] = {}
-        for path in always:
-            self._folder(path)
+        os.makedirs(root, exist_ok=True)
+        self.made_at = os.stat(root).st_mtime_ns
+        """When the folder was made, in nanoseconds of the host's clock: no file in it is older, unless it was given another time."""
+        self.held: FolderUsage | None = FolderUsage(0, 0)
+        """What `changes` found in the folder; None before, or if something in it could not be looked at. Then `fill` cannot be called."""
+        self.fill(files, start=start, always=always, access=access)
+
+    def fill(
+        self,
+        files: Files,
+        *,
+        start: float,
+        always: tuple[str, ...] = (),
+        access: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Let the folder hold these files and nothing else; what the last `changes` found as it was put stays where it is.
+
+        `always` are folders that are there and not reported. `access` is that of the command: `close` enforces it. Raises
+        SimulatorFault for a path that does not fit (relative, with `..`, below a file), or if a file cannot be written.
+        """
+        kept = {path for path in self._prints if self._is_kept(path, files, start)}
+        self._files, self._start, self._access, self.held = files, start, access, None
+        self._prints = {path: self._prints[path] for path in kept}
         try:
-            for path in sorted(files):
+            self._clear(kept)
+            for path in always:
+                self._folder(path)
+            for path in sorted(files.keys() - kept):
                 self._put(path, files[path])
+            for path in files.keys() - self._prints.keys():
+                self._prints[path] = _print(os.lstat(self.root + path))
         except OSError as error:
             raise SimulatorFault(f"the files of a run cannot be written: {error.strerror}: {error.filename}") from None
-        self._always = frozenset(self._made - files.keys())
-        for path in files.keys() - self._prints.keys():
-            self._prints[path] = _print(os.lstat(self.root + path))
+
+    def _is_kept(self, path: str, files: Files, start: float) -> bool:
+        before, entry = self._files[path], files.get(path)
+        if not isinstance(before, File) or (entry is not before and entry != before):
+            return False
+        return before.modified is not None or start == self._start
+
+    def _clear(self, kept: set[str]) -> None:
+        """Remove all that lies there but some files, and the folders that hold them."""
+        holding = {folder for path in kept for folder in _above(path)}
+        for path in sorted(self._there - kept - holding, reverse=True):
+            real = self.root + path
+            if stat.S_ISDIR(os.lstat(real).st_mode):
+                os.rmdir(real)
+            else:
+                os.unlink(real)
+        for folder in ("", *holding):
+            # A program may have set it.
+            os.utime(self.root + folder)
+        self._made = holding
 
     def _put(self, path: str, entry: Entry) -> None:
         if not path.startswith("/") or path.startswith("//") or path != posixpath.normpath(path) or "\0" in path:
@@ -127,19 +169,27 @@ class Scratch:
                 if not stat.S_ISLNK(status.st_mode):
                     os.chmod(real, stat.S_IMODE(status.st_mode) | 0o700)
 
-    def changes(self, modes: dict[str, int], *, now: float, fresh: int, skip: tuple[str, ...] = ()) -> Changes:
-        """Return what differs from the files put in. What was written since `fresh` (nanoseconds of the host's clock) was
-        changed at the virtual time `now`; an earlier time was set by the program. Modes come from `modes`.
+    def changes(self, modes: dict[str, int], *, now: float, skip: tuple[str, ...] = ()) -> Changes:
+        """Return what differs from the files put in, changed at the virtual time `now` if the program gave it no time of its own.
+
+        Modes come from `modes`. Nobody may write any more.
         """
+        fresh = self.made_at
         found: dict[str, Entry | None] = {}
         there: set[str] = set()
-        for path, real, status in _walk(self.root):
+        whole: set[str] = set()
+        size = 0
+        unseen: list[OSError] = []
+        for path, real, status in _walk(self.root, unseen):
+            there.add(path)
+            size += status.st_size
             if path.startswith(skip):
                 continue
-            there.add(path)
             before = self._files.get(path)
-            if before is not None and _print(status) == self._prints[path] and path not in modes:
-                continue
+            if before is not None and _print(status) == self._prints[path]:
+                whole.add(path)
+                if path not in modes:
+                    continue
             entry = self._entry(
                 path, real, status, modes, now if fresh <= status.st_mtime_ns < fresh + _LONGEST else status.st_mtime
             )
@@ -148,6 +198,8 @@ class Scratch:
         for path in self._files:
             if path not in there:
                 found[path] = None
+        self._there, self._prints = there, {path: self._prints[path] for path in whole}
+        self.held = None if unseen else FolderUsage(size, len(there))
         return {_named(path): found[path] for path in sorted(found)}
 
     def _entry(self, path: str, real: str, status: os.stat_result, modes: dict[str, int], now: float) -> Entry | None:
@@ -175,15 +227,17 @@ class Scratch:
             return File(content, mode, now if touched else known.modified)
         return File(content, mode, now)
 
-    def usage(self) -> FolderUsage:
-        """Return how much lies in the folder now."""
-        size = entries = 0
-        deep: list[str] = []
-        for _, _, status in _walk(self.root, deep):
-            entries += 1
-            size += status.st_size
-        # What lies too deep for a path cannot be counted.
-        return FolderUsage(sys.maxsize, entries) if deep else FolderUsage(size, entries)
+
+def usage(root: str) -> FolderUsage:
+    """Return how much lies in a folder now."""
+    size = entries = 0
+    unseen: list[OSError] = []
+    for _, _, status in _walk(root, unseen):
+        entries += 1
+        size += status.st_size
+    # What lies too deep for a path cannot be counted.
+    deep = any(error.errno == errno.ENAMETOOLONG for error in unseen)
+    return FolderUsage(sys.maxsize, entries) if deep else FolderUsage(size, entries)
 
 
 def _named(path: str) -> str:
@@ -195,49 +249,77 @@ def _print(status: os.stat_result) -> _Print:
     # The time of the last change of status cannot be set by a program, whatever it does to the others.
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFDIR:
-        return (kind, 0, 0, 0)
-    return (kind, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+        return (kind, 0, 0, 0, 0)
+    return (kind, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders in which a path lies, but the root."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def remove(root: str) -> None:
-    """Remove a folder, however deep. Changes the working folder: for processes that end afterwards."""
+    """Remove a folder in which nobody writes any more, however deep."""
     with suppress(OSError):
-        # Paths from here are as long as the program could make them; absolute ones might be too long.
-        os.chdir(root)
-        folders = [""]
-        for folder in folders:
-            with suppress(OSError):
-                # It may have been closed to the program.
-                os.chmod(folder or ".", 0o700)
-            with suppress(OSError), os.scandir(folder or ".") as found:
-                for entry in found:
-                    path = f"{folder}/{entry.name}" if folder else entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(path)
-                    else:
-                        os.unlink(path)
-        for folder in reversed(folders[1:]):
-            with suppress(OSError):
-                os.rmdir(folder)
-        os.chdir("/")
+        at = os.open(root, _FOLDER_ONLY)
+        try:
+            # Step by step: paths from here are as long as the program could make them.
+            way: list[str] = []
+            waiting = [_emptied(at)]
+            while waiting:
+                if waiting[-1]:
+                    way.append(waiting[-1].pop())
+                    # It may have been closed to the program.
+                    os.chmod(way[-1], 0o700, dir_fd=at)
+                    at = _moved(at, way[-1])
+                    waiting.append(_emptied(at))
+                    continue
+                waiting.pop()
+                if way:
+                    at = _moved(at, "..")
+                    os.rmdir(way.pop(), dir_fd=at)
+        finally:
+            os.close(at)
         os.rmdir(root)
 
 
-def _walk(root: str, deep: list[str] | None = None) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Yield path, path on the host and status of everything below a folder; never follows a link. What is too deep goes to `deep`."""
+def _emptied(folder: int) -> list[str]:
+    """Remove what is not a folder in an open folder, and return the folders."""
+    with os.scandir(folder) as found:
+        entries = list(found)
+    folders: list[str] = []
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        else:
+            os.unlink(entry.name, dir_fd=folder)
+    return folders
+
+
+def _moved(at: int, name: str) -> int:
+    there = os.open(name, _FOLDER_ONLY, dir_fd=at)
+    os.close(at)
+    return there
+
+
+def _walk(root: str, unseen: list[OSError] | None = None) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Yield path, path on the host and status of everything below a folder; never follows a link. Errors go to `unseen`."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
         try:
             entries = list(os.scandir(root + folder))
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG and deep is not None:
-                deep.append(folder)
+            if unseen is not None:
+                unseen.append(error)
             continue
         for entry in entries:
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:
+            except OSError as error:
+                if unseen is not None:
+                    unseen.append(error)
                 continue
             path = f"{folder}/{entry.name}"
             yield path, entry.path, status

@@ -141,16 +141,20 @@ def _told(found: os.stat_result) -> os.stat_result:
         if kind not in (_FOLDER, _FILE):
             mode = 0o777 if kind == 0o120000 else 0o666
     number = _numbers.setdefault(found.st_ino, len(_numbers) + 2)
-    times = [
-        _State.wall if _State.fresh <= one < _State.fresh + _LONGEST else one
-        for one in (found.st_atime_ns, found.st_mtime_ns, found.st_ctime_ns)
-    ]
+    written = _State.wall if _is_of_the_host(found.st_mtime_ns) else found.st_mtime_ns
+    # When a file was read is kept by some file systems and not by others.
+    read = written if _is_of_the_host(found.st_atime_ns) else found.st_atime_ns
+    times = (read, written, _State.wall)
     whole = [one // _NANOSECONDS for one in times]
     links = 2 if kind == _FOLDER else found.st_nlink
     size = 4096 if kind == _FOLDER else found.st_size
     hidden = {f"st_{name}time": one / _NANOSECONDS for name, one in zip("amc", times, strict=True)}
     hidden |= {f"st_{name}time_ns": one for name, one in zip("amc", times, strict=True)}
     return os.stat_result((kind | mode, number, 2049, links, _State.uid, _State.gid, size, *whole), hidden)
+
+
+def _is_of_the_host(moment: int) -> bool:
+    return _State.fresh <= moment < _State.fresh + _LONGEST
 
 
 def stat(path, *, dir_fd=None, follow_symlinks=True):

@@ -1,5 +1,6 @@
 """The sandbox `wasm`: CPython in WebAssembly, one forked process a run."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
 from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.wasm.component import REMEDY, found_component
+from simtrain.worlds.sandbox.wasm.run_folders import RunFolder, RunFolders
 from simtrain.worlds.sandbox.wasm.warm import READY
-from simtrain.worlds.sandbox.wire import receive_outcome, send_command
+from simtrain.worlds.sandbox.wasm.wire import PlayedCommand, receive_played, send_command
 
 _GRACE = 30.0
 
@@ -58,12 +60,13 @@ class WarmProcess:
             )
         self._control.settimeout(_GRACE * 2)
         try:
-            told = self._control.recv(1000)
+            told = self._control.recv(10_000)
         except OSError as error:
             told = str(error).encode()
-        if told != READY:
+        if not told.startswith(READY):
             self.close()
             raise SimulatorFault(f"the sandbox `wasm` did not start: {told.decode(errors='replace') or 'it died'}")
+        self._folders = RunFolders(json.loads(told.removeprefix(READY)))
 
     @property
     def pid(self) -> int:
@@ -72,6 +75,24 @@ class WarmProcess:
 
     def run(self, command: SandboxCommand) -> SandboxOutcome:
         """Run a command in a child of the warm process. Raises SimulatorFault if that dies without a word."""
+        folder = self._folders.take(command)
+        try:
+            played = self._played(command, folder)
+            changes = folder.changes(command, played)
+        except BaseException:
+            folder.remove()
+            raise
+        self._folders.give_back(folder)
+        return SandboxOutcome(
+            exit_code=played.exit_code,
+            output=played.output,
+            changes=changes,
+            ended_by=played.ended_by,
+            seconds=played.seconds,
+            exact=played.exact,
+        )
+
+    def _played(self, command: SandboxCommand, folder: RunFolder) -> PlayedCommand:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, self._lock:
@@ -82,10 +103,14 @@ class WarmProcess:
             # The child ends itself at `wall`; the kernel ends it ten seconds later.
             ours.settimeout(command.limits.wall + _GRACE)
             try:
-                send_command(ours, command)
-                return receive_outcome(ours)
+                send_command(ours, folder.placed(command))
+                played = receive_played(ours)
+                if played.ended_by in ("wall", "scratch"):
+                    # The program may still be writing, until its process is gone.
+                    ours.recv(1)
             except (EOFError, OSError) as error:
                 raise SimulatorFault(f"the sandbox `wasm` ended without an outcome: {error}") from None
+        return played
 
     def close(self) -> None:
         """End the warm process and every run that is going."""

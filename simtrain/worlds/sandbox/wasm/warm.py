@@ -5,6 +5,7 @@ the other side closes it, with every run that is still going.
 """
 
 import gc
+import json
 import os
 import selectors
 import signal
@@ -24,7 +25,7 @@ _MEMORY = "/dev/shm"
 
 
 def main(fd: int) -> None:
-    """Serve runs until the socket closes."""
+    """Serve runs until the socket closes. What is said first is READY and the folders in which files may lie."""
     control = socket.socket(fileno=fd)
     built = found_component()
     if built is None:
@@ -44,7 +45,7 @@ def main(fd: int) -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     gc.collect()
     gc.freeze()
-    control.sendall(READY)
+    control.sendall(READY + json.dumps(roots).encode())
     try:
         with selectors.DefaultSelector() as waiting:
             waiting.register(control, selectors.EVENT_READ)
@@ -64,7 +65,7 @@ def main(fd: int) -> None:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                     control.close()
-                    play_and_exit(socket.socket(fileno=fds[0]), prepared, roots)
+                    play_and_exit(socket.socket(fileno=fds[0]), prepared)
                 children.add(child)
                 os.close(fds[0])
     finally:

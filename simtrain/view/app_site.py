@@ -3,14 +3,11 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from simtrain.mcp.serve.app_pages import OneApp
+from simtrain.mcp.serve.app_pages import Admission, OneApp
 from simtrain.mcp.serve.guard import LOOPBACK, HostGuard
 from simtrain.mcp.serve.ports import Listening, bind, served
-from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.mcp_wire.validation import ARRIVAL
 from simtrain.worlds.app.world import AppState
-
-MOST_BODY = 2_000_000
-"""Largest request, in bytes."""
 
 
 @asynccontextmanager
@@ -21,7 +18,7 @@ async def browsing_app(
 
     A request that takes longer than `arrival` seconds to arrive is dropped.
     """
-    app = HostGuard(WholeBodies(OneApp(state), max_body=MOST_BODY, arrival=arrival), hosts=(*LOOPBACK, host))
+    app = HostGuard(OneApp(state, Admission(arrival=arrival)), hosts=(*LOOPBACK, host))
     with bind(Listening(host=host, port=port, control_port=None)) as sockets:
         async with served(app, sockets.main, arrival):
             name = f"[{host}]" if ":" in host else host

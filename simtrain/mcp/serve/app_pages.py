@@ -2,22 +2,23 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from simtrain.mcp.serve.form_bodies import BodyTooLarge, read_form
 from simtrain.mcp.serve.guard import same
+from simtrain.mcp_wire.validation import ARRIVAL, MAX_BODY
 from simtrain.runs.episode_host import EpisodeHost
 from simtrain.runs.held_episode import HeldEpisode
 from simtrain.values.errors import SimulatorFault
-from simtrain.worlds.app.fields import MOST_FILE, Upload
 from simtrain.worlds.app.web.exchange import Entries, SiteAddress, SiteRequest, SiteResponse
 from simtrain.worlds.app.web.site import SCRIPT, STYLE
 from simtrain.worlds.app.world import AppState
@@ -27,8 +28,6 @@ SESSION: Final = "simtrain-session"
 
 EPISODE: Final = "simtrain-episode"
 """The cookie with the episode whose pages are shown, and its token."""
-
-MOST_FIELDS = 1_100
 
 # Pages hold text of agents and worlds: only our own script and style sheet count.
 HEADERS: Final = {
@@ -49,8 +48,16 @@ def component_script() -> str:
     return files("simtrain.worlds.app.web").joinpath("components.js").read_text(encoding="utf-8")
 
 
-async def show(request: Request, state: AppState) -> Response:
-    """Answer a request to the site of an open app."""
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What of a request is read: most bytes of a form without its files, most seconds until all of it is there."""
+
+    body: int = MAX_BODY
+    arrival: float = ARRIVAL
+
+
+async def show(request: Request, state: AppState, admission: Admission) -> Response:
+    """Answer a request to the site of an open app. Raises ClientDisconnect if nobody waits any more."""
     path = request.url.path
     # Browsers ask for it unasked.
     if path == "/favicon.ico":
@@ -60,8 +67,13 @@ async def show(request: Request, state: AppState) -> Response:
     if path == SCRIPT:
         return Response(component_script(), media_type="text/javascript", headers=HEADERS)
     try:
-        asked = await _read(request)
-    except (HTTPException, ValueError):
+        async with asyncio.timeout(admission.arrival):
+            asked = await _read(request, admission.body)
+    except TimeoutError:
+        return _refused(408, f"The request did not arrive within {admission.arrival:g} seconds")
+    except BodyTooLarge:
+        return _refused(413, f"The form is larger than {admission.body} bytes")
+    except ValueError:
         return PlainTextResponse("The request cannot be read.", 400, headers=HEADERS)
     try:
         # In a thread, since the SQL of a page may take long and must not stop other episodes.
@@ -71,13 +83,12 @@ async def show(request: Request, state: AppState) -> Response:
     return _response(answered)
 
 
-async def _read(request: Request) -> SiteRequest:
+async def _read(request: Request, limit: int) -> SiteRequest:
     url = urlsplit(str(request.url))
     address = SiteAddress.parse(f"{url.path}?{url.query}" if url.query else url.path)
     entries: Entries = ()
     if request.method == "POST":
-        async with request.form(max_files=20, max_fields=MOST_FIELDS, max_part_size=MOST_FILE + 1) as form:
-            entries = tuple([(name, await _value(value)) for name, value in form.multi_items()])
+        entries = await read_form(request.headers.get("content-type", ""), request.stream(), limit=limit)
     return SiteRequest(
         "POST" if request.method == "POST" else "GET",
         address,
@@ -85,14 +96,6 @@ async def _read(request: Request) -> SiteRequest:
         entries,
         _referrer(request),
     )
-
-
-async def _value(value: UploadFile | str) -> str | Upload:
-    if isinstance(value, str):
-        return value
-    content = await value.read(MOST_FILE + 1)
-    size = value.size or len(content)
-    return Upload(value.filename or "", content.decode("utf-8", "replace").replace("\0", "�"), size)
 
 
 def _referrer(request: Request) -> str:
@@ -120,12 +123,13 @@ def _response(answered: SiteResponse) -> Response:
 class OneApp:
     """The ASGI application of a single open app."""
 
-    def __init__(self, state: AppState) -> None:
+    def __init__(self, state: AppState, admission: Admission) -> None:
         self._state = state
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await _answered(Request(scope, receive), self._state, scope, receive, send)
+            await _answered(Request(scope, receive), self._state, self._admission, scope, receive, send)
 
 
 class AppPages:
@@ -135,12 +139,19 @@ class AppPages:
     """
 
     def __init__(
-        self, app: ASGIApp, host: EpisodeHost, opened: Callable[[], Awaitable[HeldEpisode]], *, token: str | None
+        self,
+        app: ASGIApp,
+        host: EpisodeHost,
+        opened: Callable[[], Awaitable[HeldEpisode]],
+        *,
+        token: str | None,
+        admission: Admission,
     ) -> None:
         self._app = app
         self._host = host
         self._opened = opened
         self._token = token
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/").endswith("/mcp"):
@@ -163,7 +174,7 @@ class AppPages:
         if not isinstance(state, AppState):
             await _refused(404, "This episode has no pages: its world is no app")(scope, receive, send)
             return
-        await _answered(request, state, scope, receive, send)
+        await _answered(request, state, self._admission, scope, receive, send)
 
     def _admits(self, held: HeldEpisode | None, given: str | None) -> bool:
         wanted = (held.token if held is not None else None) or self._token
@@ -182,11 +193,14 @@ class AppPages:
         return response
 
 
-async def _answered(request: Request, state: AppState, scope: Scope, receive: Receive, send: Send) -> None:
+async def _answered(
+    request: Request, state: AppState, admission: Admission, scope: Scope, receive: Receive, send: Send
+) -> None:
     if request.method not in ("GET", "POST"):
         await _refused(405, "Pages are fetched, and forms posted")(scope, receive, send)
         return
-    await (await show(request, state))(scope, receive, send)
+    with suppress(ClientDisconnect):
+        await (await show(request, state, admission))(scope, receive, send)
 
 
 def _refused(status: int, message: str) -> Response:

@@ -8,14 +8,14 @@ from secrets import token_urlsafe
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from simtrain.mcp.serve.addresses import Addresses, NamedHandlers
-from simtrain.mcp.serve.app_pages import AppPages
+from simtrain.mcp.serve.app_pages import Admission, AppPages
 from simtrain.mcp.serve.control import Control
 from simtrain.mcp.serve.guard import HostGuard
 from simtrain.mcp.serve.ports import Listening, Sockets, bind, bound_socket, served, url_of
 from simtrain.mcp.serve.session import ServingSession
 from simtrain.mcp_wire.handler import RequestHandler
 from simtrain.mcp_wire.http_server import http_endpoint
-from simtrain.mcp_wire.validation import ARRIVAL, WholeBodies
+from simtrain.mcp_wire.validation import ARRIVAL
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ async def listen(serving: ServingSession, options: Listening, sockets: Sockets |
 
 def _with_pages(addresses: Addresses, serving: ServingSession, options: Listening) -> ASGIApp:
     """Return the application that shows apps, and passes on what belongs to MCP."""
-    pages = AppPages(addresses, serving.host, serving.open_default, token=options.token)
-    whole = WholeBodies(pages, max_body=options.max_body, arrival=options.patience)
+    admission = Admission(options.max_body, options.patience)
+    pages = AppPages(addresses, serving.host, serving.open_default, token=options.token, admission=admission)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # MCP has limits of its own, and streams.
-        inner = addresses if scope["type"] != "http" or scope["path"].rstrip("/").endswith("/mcp") else whole
+        inner = addresses if scope["type"] != "http" or scope["path"].rstrip("/").endswith("/mcp") else pages
         await inner(scope, receive, send)
 
     return app

@@ -33,7 +33,7 @@ LENGTHS = words(
     "padding-right padding-block padding-inline border border-top border-bottom border-left border-right border- "
     "width"
 )
-UNDECIDABLE = frozenset({"content-visibility", "all", "clip-path"}) - {"clip-path"}
+UNDECIDABLE = frozenset({"content-visibility", "all"})
 RELEVANT = frozenset(KEYWORDS) | ANY_KEYWORD | LENGTHS | UNDECIDABLE | {"content"}
 
 

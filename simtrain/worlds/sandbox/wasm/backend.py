@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
 from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
+from simtrain.worlds.sandbox.wasm.command_folders import CommandFolder, CommandFolders
 from simtrain.worlds.sandbox.wasm.component import REMEDY, found_component
-from simtrain.worlds.sandbox.wasm.run_folders import RunFolder, RunFolders
 from simtrain.worlds.sandbox.wasm.warm import READY
 from simtrain.worlds.sandbox.wasm.wire import PlayedCommand, receive_played, send_command
 
@@ -66,7 +66,7 @@ class WarmProcess:
         if not told.startswith(READY):
             self.close()
             raise SimulatorFault(f"the sandbox `wasm` did not start: {told.decode(errors='replace') or 'it died'}")
-        self._folders = RunFolders(json.loads(told.removeprefix(READY)))
+        self._folders = CommandFolders(json.loads(told.removeprefix(READY)))
 
     @property
     def pid(self) -> int:
@@ -92,7 +92,7 @@ class WarmProcess:
             exact=played.exact,
         )
 
-    def _played(self, command: SandboxCommand, folder: RunFolder) -> PlayedCommand:
+    def _played(self, command: SandboxCommand, folder: CommandFolder) -> PlayedCommand:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, self._lock:

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from simtrain.contracts.sandbox_runs import Ending
 from simtrain.worlds.sandbox.scratch import usage
+from simtrain.worlds.sandbox.wasm.command_folders import NOBODY
 from simtrain.worlds.sandbox.wasm.host_calls import Left
 from simtrain.worlds.sandbox.wasm.prepared import PreparedComponent
-from simtrain.worlds.sandbox.wasm.run_folders import NOBODY
 from simtrain.worlds.sandbox.wasm.wire import PlacedCommand, PlayedCommand, receive_command, send_played
 from simtrain.worlds.sandbox.wording import as_on_linux
 

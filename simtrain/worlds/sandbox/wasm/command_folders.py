@@ -31,7 +31,7 @@ _LONGEST_KEPT = 1_800 * _NANOSECONDS
 _MOST_KEPT = 16 << 20
 
 
-class RunFolder:
+class CommandFolder:
     """One folder, with the files of the run that it is filled for."""
 
     def __init__(self, place: str, command: SandboxCommand) -> None:
@@ -89,15 +89,15 @@ class RunFolder:
         remove(self._place)
 
 
-class RunFolders:
+class CommandFolders:
     """The folders of one warm process, in the first of some places that has room, or in the last. Threads may share it."""
 
     def __init__(self, places: list[str]) -> None:
         self._places = places
-        self._idle: list[RunFolder] = []
+        self._idle: list[CommandFolder] = []
         self._lock = threading.Lock()
 
-    def take(self, command: SandboxCommand) -> RunFolder:
+    def take(self, command: SandboxCommand) -> CommandFolder:
         """Return a folder that holds the files of a command. Raises SimulatorFault."""
         with self._lock:
             found = max(self._idle, key=lambda folder: folder.likeness(command), default=None)
@@ -113,12 +113,12 @@ class RunFolders:
         root = next((place for place in self._places[:-1] if _has_room(place, limits)), self._places[-1])
         place = tempfile.mkdtemp(dir=root)
         try:
-            return RunFolder(place, command)
+            return CommandFolder(place, command)
         except BaseException:
             remove(place)
             raise
 
-    def give_back(self, folder: RunFolder) -> None:
+    def give_back(self, folder: CommandFolder) -> None:
         """Keep a folder for another run, or remove it."""
         if folder.can_be_filled:
             with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -28,8 +29,8 @@ async def read(request: httpx.Request, *, piece: int = 1 << 16, limit: int = 10_
     return await read_form(request.headers["content-type"], pieces(), limit=limit)
 
 
-def posted(**body: object) -> httpx.Request:
-    return httpx.Request("POST", "http://site.example/", **body)  # type: ignore[arg-type]
+def posted(**body: Any) -> httpx.Request:
+    return httpx.Request("POST", "http://site.example/", **body)
 
 
 @given(fields=st.dictionaries(NAMES, TEXTS, min_size=1, max_size=4), piece=st.integers(1, 50))

@@ -15,7 +15,7 @@ from pathlib import Path
 import bakery
 
 ROOT = Path(__file__).parents[2]
-_PROGRESS = re.compile(r"\d+/\d+ episodes, .+ left")
+_PROGRESS = re.compile(r"(?:[^:]+: )?\d+/\d+ episodes, .+ left")
 PATIENCE = 60.0
 COMMAND = (sys.executable, "-m", "simtrain")
 
@@ -156,10 +156,14 @@ class Bench:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Exit code of a process that is about to end, and its standard error without the lines of progress that a slow machine adds."""
+    """Exit code of a process that is about to end, and its standard error without lines of progress."""
     _, said = process.communicate(timeout=PATIENCE)
-    lines = said.splitlines(keepends=True)
-    return process.returncode, "".join(line for line in lines if not _PROGRESS.fullmatch(line.rstrip("\n")))
+    return process.returncode, without_progress(said)
+
+
+def without_progress(said: str) -> str:
+    """What a run said on standard error, but for the lines of progress that a slow machine adds."""
+    return "".join(line for line in said.splitlines(keepends=True) if not _PROGRESS.fullmatch(line.rstrip("\n")))
 
 
 def kill(process: subprocess.Popen[str], *, group: bool = True) -> None:

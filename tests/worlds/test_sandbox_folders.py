@@ -31,7 +31,7 @@ FILES: dict[str, Entry] = {
     "/w/link": SymbolicLink("one.txt"),
 }
 EVERYTHING = """
-import hashlib, os
+import os
 for folder, folders, files in os.walk("/"):
     folders[:] = sorted(name for name in folders if os.path.join(folder, name) not in ("/usr/lib", "/usr/share"))
     for path in [folder] + [os.path.join(folder, name) for name in sorted(files)]:

@@ -74,12 +74,12 @@ async def show(request: Request, state: AppState, admission: Admission) -> Respo
     except BodyTooLarge:
         return _refused(413, f"The form is larger than {admission.body} bytes")
     except ValueError:
-        return PlainTextResponse("The request cannot be read.", 400, headers=HEADERS)
+        return _refused(400, "The request cannot be read.")
     try:
         # In a thread, since the SQL of a page may take long and must not stop other episodes.
         answered = await asyncio.to_thread(state.respond, asked)
     except SimulatorFault as fault:
-        return PlainTextResponse(f"The app fails: {fault}", 500, headers=HEADERS)
+        return _refused(500, f"The app fails: {fault}")
     return _response(answered)
 
 

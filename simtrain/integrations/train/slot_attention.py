@@ -77,13 +77,12 @@ def _by_rows(module: Any, query: Any, key: Any, value: Any, mask: Any, **options
             new = torch.arange(begin, end, device=query.device)
             seen = _seen(new[:, None], torch.arange(first, end, device=query.device), window)
         outputs.append(
-            torch.nn.functional.scaled_dot_product_attention(
+            _attended(
                 query[row : row + 1],
                 keys[slot : slot + 1, :, first:end],
                 values[slot : slot + 1, :, first:end],
-                attn_mask=seen,
-                scale=options["scaling"],
-                enable_gqa=True,
+                None if seen is None else seen[None],
+                options["scaling"],
             )
         )
     return torch.cat(outputs).transpose(1, 2).contiguous(), None
@@ -98,20 +97,27 @@ def _by_batch(module: Any, query: Any, key: Any, value: Any, mask: Any, **option
     keys, values = keys[:, :, : place.reach], values[:, :, : place.reach]
     if not place.every:
         keys, values = keys[place.slots], values[place.slots]
+    old = torch.arange(place.reach, device=query.device)
+    seen = _seen(place.positions[..., None], old, options.get("sliding_window"))
+    return _attended(query, keys, values, seen, options["scaling"]).transpose(1, 2).contiguous(), None
+
+
+def _attended(query: Any, keys: Any, values: Any, seen: Any, scale: float) -> Any:
+    """Attend over keys and values that heads share: `seen` is (rows, tokens, positions), or None where all is seen."""
+    torch: Any = import_module("torch")
     rows, heads, length, size = query.shape
     groups = keys.shape[1]
     shared = heads // groups
-    old = torch.arange(place.reach, device=query.device)
-    seen = _seen(place.positions[..., None], old, options.get("sliding_window"))
-    # Heads that share keys and values are so many more queries to them, which spares a copy of both for each.
+    # Heads that share keys and values are so many more queries to them: no copy of both for each, and on a CPU one product for all of
+    # them, where bfloat16 with one query a head took ten times as long.
     output = torch.nn.functional.scaled_dot_product_attention(
         query.reshape(rows, groups, shared * length, size),
         keys,
         values,
-        attn_mask=seen[:, None].repeat(1, 1, shared, 1),
-        scale=options["scaling"],
+        attn_mask=None if seen is None else seen[:, None].repeat(1, 1, shared, 1),
+        scale=scale,
     )
-    return output.reshape(rows, heads, length, size).transpose(1, 2).contiguous(), None
+    return output.reshape(rows, heads, length, size)
 
 
 def _seen(new: Any, old: Any, window: int | None) -> Any:

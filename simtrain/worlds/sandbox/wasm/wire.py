@@ -107,7 +107,9 @@ def receive_played(line: socket.socket) -> PlayedCommand:
 def _send(line: socket.socket, head: dict[str, Any], body: bytes = b"") -> None:
     told = json.dumps(head, default=dict).encode("utf-8", "surrogatepass")
     line.sendall(len(told).to_bytes(_HEAD, "big") + len(body).to_bytes(_HEAD, "big") + told)
-    line.sendall(body)
+    # Who has received all may be gone: even sending nothing would fail then.
+    if body:
+        line.sendall(body)
 
 
 def _receive(line: socket.socket) -> tuple[dict[str, Any], bytes]:

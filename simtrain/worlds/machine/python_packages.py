@@ -7,12 +7,9 @@ from simtrain.files.yaml_files import Document, Place
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.spec import HostSource, MachineSpec, PackageSource
 from simtrain.worlds.machine.wheels import Wheel, read_wheel
+from simtrain.worlds.sandbox.packages import SITE
 from simtrain.worlds.service.database import Database, Mode
 
-SITE = "/usr/local/lib/python3.14/dist-packages"
-"""Where root installs packages; the sandbox looks there."""
-USER_SITE = ".local/lib/python3.14/site-packages"
-"""Where all others do, below their home."""
 FILES_OF = "select path, content, base64 from package_files where name = :name and version = :version order by path"
 
 

@@ -13,7 +13,6 @@ from simtrain.worlds.machine.python_sandbox import opened_sandbox
 _OWN = "/run/shell"
 # What the sandbox has of the host in the place of the machine's own.
 _OF_THE_HOST = ("/usr/", "/opt/", "/lib", "/bin", "/sbin", "/proc/", "/dev/", "/sys/", f"{_OWN}/")
-_PYTHON = "/opt/python/bin"
 _BUBBLEWRAP = "bubblewrap"
 # In a container nothing new can be made in `/`: what tasks are used to find or make there is there.
 _ROOMS = ("/app", "/data", "/logs", "/output", "/solution", "/tests", "/workspace")
@@ -100,9 +99,8 @@ class SandboxShell:
             f"{_OWN}/state": File(self._declared),
             f"{_OWN}/script": File(script.encode(errors="replace") + b"\n"),
         }
-        path = self._environment.get("PATH", "/usr/bin:/bin")
         own = {
-            "PATH": f"{_PYTHON}:{path}" if self._on_host else path,
+            "PATH": self._environment.get("PATH", "/usr/bin:/bin"),
             "_DIRECTORY": self._directory,
             "_CODE": str(self._code),
         }

@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
-from simtrain.contracts.sandbox_runs import Ending, SandboxCommand, SandboxOutcome
+from simtrain.contracts.sandbox_runs import Ending, File, SandboxCommand, SandboxOutcome
 from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.sandbox.kernel_keys import filter_of_keys
-from simtrain.worlds.sandbox.packages import copy_packages
+from simtrain.worlds.sandbox.packages import copy_packages, search_path
 from simtrain.worlds.sandbox.scratch import Scratch, usage
 from simtrain.worlds.sandbox.talking import talk
 from simtrain.worlds.sandbox.wording import steadied
@@ -24,7 +24,11 @@ from simtrain.worlds.sandbox.wording import steadied
 _PYTHON = "/opt/python"
 _PACKAGES = "/opt/packages"
 _FOLDERS = ("/tmp", "/opt", "/proc", "/dev", "/usr", "/var", "/run")
-_OWN = ("/proc/", "/dev/", "/usr/", "/opt/", "/lib", "/bin", "/sbin")
+_LOCAL = "/usr/local/"
+# What a program sees of the host in the place of what a command brings.
+_OF_THE_HOST = tuple(
+    f"{folder}/" for folder in ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/proc", "/dev", _PYTHON, _PACKAGES)
+)
 _PROCESSES = 64
 _NOBODY = 65_534
 
@@ -73,11 +77,18 @@ class Namespaces:
         """Run a command to its end or to a limit. Raises SimulatorFault if bwrap itself fails."""
         place = tempfile.mkdtemp(dir=self._place)
         try:
+            files = {path: entry for path, entry in command.files.items() if not _of_the_host(path)}
             scratch = Scratch(
-                f"{place}/files", command.files, start=command.start, always=(*_FOLDERS, command.cwd), real_modes=True
+                f"{place}/files",
+                files,
+                start=command.start,
+                always=(*_FOLDERS, command.cwd),
+                access={path: bits for path, bits in command.access.items() if path in files},
+                real_modes=True,
             )
             if os.geteuid() == 0:
                 _give_away(f"{place}/files", _user(command), command.gid or _NOBODY)
+            scratch.close()
             return _Run(command, scratch, self._line(command, scratch.root)).finished()
         finally:
             # Python's own removal recurses, and a program can make folders deeper than that goes.
@@ -100,14 +111,16 @@ class Namespaces:
                 line += ["--symlink", os.readlink(folder), folder]
             elif os.path.isdir(folder):
                 line += ["--ro-bind", folder, folder]
+        if any(isinstance(entry, File) and path.startswith(_LOCAL) for path, entry in command.files.items()):
+            line += ["--bind", root + _LOCAL, _LOCAL]
         line += ["--ro-bind", sys.base_prefix, _PYTHON, "--ro-bind", str(self._place / "packages"), _PACKAGES]
         env = {
-            "PATH": f"{_PYTHON}/bin:/usr/bin:/bin",
             "LD_LIBRARY_PATH": f"{_PYTHON}/lib",
             "PYTHONHASHSEED": str(command.seed % (1 << 32)),
             **command.env,
+            **search_path(command, _PACKAGES),
         }
-        env["PYTHONPATH"] = ":".join(part for part in (env.get("PYTHONPATH"), _PACKAGES) if part)
+        env["PATH"] = f"{_PYTHON}/bin:{env.get('PATH', '/usr/bin:/bin')}"
         for name, value in env.items():
             line += ["--setenv", name, value]
         return [*line, "--chdir", command.cwd, "--", *argv]
@@ -166,11 +179,12 @@ class _Run:
         if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and ended_by is None:
             ended_by = "work"
         passed = time.monotonic() - begun
-        changes = self._scratch.changes({}, now=command.start + passed, skip=_OWN)
+        self._scratch.reopen()
+        changes = self._scratch.changes({}, now=command.start + passed)
         return SandboxOutcome(
             exit_code=137 if ended_by else code,
             output=steadied(output),
-            changes=changes,
+            changes={path: entry for path, entry in changes.items() if not _of_the_host(path)},
             ended_by=ended_by,
             seconds=passed,
             exact=False,
@@ -187,6 +201,11 @@ class _Run:
             return "wall"
         used = usage(self._scratch.root)
         return "scratch" if used.size > limits.scratch or used.entries > limits.files else None
+
+
+def _of_the_host(path: str) -> bool:
+    whole = f"{path}/"
+    return whole.startswith(_OF_THE_HOST) and not whole.startswith(_LOCAL)
 
 
 def _user(command: SandboxCommand) -> int:

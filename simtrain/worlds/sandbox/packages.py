@@ -1,12 +1,26 @@
-"""The packages that programs in a sandbox may import beside the standard library: pytest and what it needs."""
+"""The packages that programs in a sandbox may import beside the standard library: pytest with what it needs, and those of the world."""
 
 import shutil
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from simtrain.contracts.sandbox_runs import SandboxCommand
 from simtrain.values.errors import InputError
 
+SITE = "/usr/local/lib/python3.14/dist-packages"
+"""Where root of a world installs packages."""
+USER_SITE = ".local/lib/python3.14/site-packages"
+"""Where all others do, below their home."""
 PACKAGES = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
+
+
+def search_path(command: SandboxCommand, *further: str) -> dict[str, str]:
+    """Return the variable by which a Python of another version finds the packages that a command brings, and further folders."""
+    home = command.env.get("HOME")
+    sites = [f"{home}/{USER_SITE}", SITE] if home else [SITE]
+    brought = [site for site in sites if site in command.files]
+    folders = [part for part in (command.env.get("PYTHONPATH"), *brought, *further) if part]
+    return {"PYTHONPATH": ":".join(folders)} if folders else {}
 
 
 def copy_packages(into: Path) -> None:

@@ -53,6 +53,7 @@ class Scratch:
         self._there: set[str] = set()
         self._made: set[str] = set()
         self._prints: dict[str, _Print] = {}
+        self._closed: dict[str, int] = {}
         os.makedirs(root, exist_ok=True)
         self.made_at = os.stat(root).st_mtime_ns
         """When the folder was made, in nanoseconds of the host's clock: no file in it is older, unless it was given another time."""
@@ -151,7 +152,8 @@ class Scratch:
                 # What a program can fill, the watch over the disk must be able to look at.
                 bits |= 4
             if not stat.S_ISLNK(status.st_mode):
-                os.chmod(real, (stat.S_IMODE(status.st_mode) & 0o7077) | bits << 6)
+                self._closed[path] = stat.S_IMODE(status.st_mode) & (0o7077 | bits << 6)
+                os.chmod(real, self._closed[path])
 
     def give_away(self, user: int) -> None:
         """Let everything belong to a user of the host."""
@@ -167,7 +169,11 @@ class Scratch:
             with suppress(OSError):
                 status = os.lstat(real)
                 if not stat.S_ISLNK(status.st_mode):
-                    os.chmod(real, stat.S_IMODE(status.st_mode) | 0o700)
+                    mode = stat.S_IMODE(status.st_mode)
+                    # A mode that the program gave it is its mode from now on.
+                    if self._closed.get(path) != mode:
+                        self._closed.pop(path, None)
+                    os.chmod(real, mode | 0o700)
 
     def changes(self, modes: dict[str, int], *, now: float, skip: tuple[str, ...] = ()) -> Changes:
         """Return what differs from the files put in, changed at the virtual time `now` if the program gave it no time of its own.
@@ -219,7 +225,7 @@ class Scratch:
             content = opened.read()
         known = before if isinstance(before, File) else None
         mode = modes.get(path, known.mode if known else 0o644)
-        if self._real_modes:
+        if self._real_modes and path not in self._closed:
             mode = stat.S_IMODE(status.st_mode)
         if known is not None and known.content == content:
             # Touched, or given another mode.

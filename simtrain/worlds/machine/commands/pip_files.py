@@ -4,7 +4,8 @@ from posixpath import dirname, join
 
 from simtrain.worlds.machine.commands.package_table import python_installed
 from simtrain.worlds.machine.invocation import Invocation
-from simtrain.worlds.machine.python_packages import FILES_OF, SITE, USER_SITE, content_of
+from simtrain.worlds.machine.python_packages import FILES_OF, content_of
+from simtrain.worlds.sandbox.packages import SITE, USER_SITE
 
 
 def site_packages(call: Invocation) -> str:

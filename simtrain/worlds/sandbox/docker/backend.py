@@ -16,6 +16,7 @@ from simtrain.worlds.sandbox.docker.changes import compared
 from simtrain.worlds.sandbox.docker.client import HELD, daemon_version, default_image, docker, found_in
 from simtrain.worlds.sandbox.docker.container import ContainerShape, Leftovers, NotBegun, SandboxContainer
 from simtrain.worlds.sandbox.docker.places import SEEDS, below, carried, mounts_of
+from simtrain.worlds.sandbox.packages import search_path
 from simtrain.worlds.sandbox.wording import steadied
 
 _NOBODY = 65_534
@@ -85,7 +86,7 @@ class Containers:
             fresh = container.put(packed(there, start=command.start, access=command.access))
             ran = container.run(
                 command.argv,
-                env={"PYTHONHASHSEED": str(command.seed % (1 << 32)), **command.env},
+                env={"PYTHONHASHSEED": str(command.seed % (1 << 32)), **command.env, **search_path(command)},
                 directory=command.cwd,
                 stdin=command.stdin,
                 limits=command.limits,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from posixpath import dirname
 
 from simtrain.contracts.sandbox_runs import Entry, Files, Folder
+from simtrain.worlds.sandbox.packages import SITE
 
 ALWAYS = ("/tmp", "/var", "/run", "/home", "/root")
 SEEDS = ("/etc", "/var/lib/dpkg/status")
@@ -40,6 +41,8 @@ def below(path: str, mounts: Iterable[str]) -> bool:
 
 
 def _mount(path: str) -> str | None:
+    if below(path, (SITE,)):
+        return SITE
     if path in _SHARED or below(path, _OF_THE_IMAGE):
         return None
     parts = path.split("/")

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend, SandboxProbe
@@ -19,7 +20,7 @@ from simtrain.worlds.sandbox.kernel_keys import filter_of_keys
 from simtrain.worlds.sandbox.packages import copy_packages, search_path
 from simtrain.worlds.sandbox.scratch import Scratch, usage
 from simtrain.worlds.sandbox.talking import talk
-from simtrain.worlds.sandbox.wording import steadied
+from simtrain.worlds.sandbox.wording import steadied, steadied_time
 
 _PYTHON = "/opt/python"
 _PACKAGES = "/opt/packages"
@@ -114,6 +115,8 @@ class Namespaces:
         if any(isinstance(entry, File) and path.startswith(_LOCAL) for path, entry in command.files.items()):
             line += ["--bind", root + _LOCAL, _LOCAL]
         line += ["--ro-bind", sys.base_prefix, _PYTHON, "--ro-bind", str(self._place / "packages"), _PACKAGES]
+        for folder in _packages_of_the_host():
+            line += ["--tmpfs", folder, "--remount-ro", folder]
         env = {
             "LD_LIBRARY_PATH": f"{_PYTHON}/lib",
             "PYTHONHASHSEED": str(command.seed % (1 << 32)),
@@ -178,7 +181,7 @@ class _Run:
             code = 128 - code
         if code in (128 + signal.SIGXCPU, 128 + signal.SIGKILL) and ended_by is None:
             ended_by = "work"
-        passed = time.monotonic() - begun
+        passed = steadied_time(time.monotonic() - begun)
         self._scratch.reopen()
         changes = self._scratch.changes({}, now=command.start + passed)
         return SandboxOutcome(
@@ -201,6 +204,14 @@ class _Run:
             return "wall"
         used = usage(self._scratch.root)
         return "scratch" if used.size > limits.scratch or used.entries > limits.files else None
+
+
+@cache
+def _packages_of_the_host() -> list[str]:
+    """Return the folders of packages that are installed beside this Python, where a program would see them: they are not the world's."""
+    patterns = ("lib/python3*/*-packages", "local/lib/python3*/*-packages")
+    found = [folder for pattern in patterns for folder in sorted(Path(sys.base_prefix).glob(pattern))]
+    return [f"{_PYTHON}/{folder.relative_to(sys.base_prefix)}" for folder in found if folder.is_dir()]
 
 
 def _of_the_host(path: str) -> bool:

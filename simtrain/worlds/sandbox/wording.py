@@ -71,3 +71,8 @@ def steadied(parts: Iterable[tuple[int, bytes]]) -> Parts:
         text = _DURATION.sub(rb"\g<1>\g<2>0.00", part)
         found.append((stream, _TEMPORARY.sub(counted, _ADDRESS.sub(counted, text))))
     return tuple(found)
+
+
+def steadied_time(seconds: float) -> float:
+    """Return the time that passes in a world while a program runs by a real clock: whole seconds; the rest is this machine's speed."""
+    return float(int(seconds))

@@ -82,6 +82,13 @@ def test_it_is_the_python_of_this_environment_in_bubblewrap(
     assert say(state, f'python3 -c "{program}"') == f"{version} tool\n\n"
 
 
+def test_nothing_that_is_installed_on_the_host_can_be_imported(state: MachineState) -> None:
+    program = (
+        "import importlib.metadata as m; print({one.name for one in m.distributions()} & {'simtrain', 'pydantic'})"
+    )
+    assert say(state, f'python3 -c "{program}"') == "set()\n"
+
+
 def test_it_finds_the_packages_that_pip_installed(state: MachineState) -> None:
     assert say(state, 'python3 -c "import shapes; print(shapes.area(2, 3))"') == "6\n"
     say(state, "pip install lengths")
@@ -113,3 +120,12 @@ def test_what_its_user_may_not_read_or_write_it_cannot(state: MachineState) -> N
 def test_tests_of_a_repository_run(state: MachineState) -> None:
     say(state, "mkdir -p work/tests && printf 'def test_it():\\n    assert 1 + 1 == 2\\n' > work/tests/test_it.py")
     assert "1 passed" in say(state, "cd work && python3 -m pytest -q")
+
+
+def test_whole_seconds_pass_so_that_a_world_does_not_depend_on_the_speed_of_this_machine(state: MachineState) -> None:
+    before = state.clock.moment
+    say(state, "python3 -c 'import time; time.sleep(1.05)'")
+    assert state.clock.moment - before in (1.0, 2.0)
+    before = state.clock.moment
+    say(state, "python3 -c pass")
+    assert (state.clock.moment - before).is_integer()

@@ -28,8 +28,8 @@ def packed(files: Files, *, start: float, access: Mapping[str, int]) -> bytes:
     """Return files as an archive. `access` takes from their owner what it does not give."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        # A folder before what lies in it; a closed one is closed by tar when all else has been written.
-        for path in sorted(files):
+        # A folder right before all that lies in it: tar closes it when it leaves it.
+        for path in sorted(files, key=lambda path: path.split("/")):
             entry = files[path]
             member = tarfile.TarInfo(path[1:])
             member.mtime = int(start)

@@ -17,7 +17,7 @@ from simtrain.worlds.sandbox.docker.client import HELD, daemon_version, default_
 from simtrain.worlds.sandbox.docker.container import ContainerShape, Leftovers, NotBegun, SandboxContainer
 from simtrain.worlds.sandbox.docker.places import SEEDS, below, carried, mounts_of
 from simtrain.worlds.sandbox.packages import search_path
-from simtrain.worlds.sandbox.wording import steadied
+from simtrain.worlds.sandbox.wording import steadied, steadied_time
 
 _NOBODY = 65_534
 _HEADER = 2_048
@@ -98,14 +98,15 @@ class Containers:
             else:
                 container.remove()
         self._make_spare(shape)
-        after = compared(command, given, left, mounts=shape.mounts, now=command.start + ran.seconds, fresh=fresh)
+        passed = steadied_time(ran.seconds)
+        after = compared(command, given, left, mounts=shape.mounts, now=command.start + passed, fresh=fresh)
         ended_by = ran.ended_by or after.ended_by or _ending(ran.code, left)
         return SandboxOutcome(
             exit_code=137 if ended_by else ran.code,
             output=steadied(ran.output),
             changes=after.changes,
             ended_by=ended_by,
-            seconds=ran.seconds,
+            seconds=passed,
             exact=False,
         )
 

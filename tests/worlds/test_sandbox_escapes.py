@@ -18,7 +18,7 @@ from escapes import ATTEMPTS
 from sandboxes import opened, texts
 
 from simtrain.contracts.sandbox import OpenSandbox
-from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxLimits, SandboxOutcome
+from simtrain.contracts.sandbox_runs import Entry, File, SandboxCommand, SandboxLimits, SandboxOutcome
 
 SECRET = "SECRET"
 SAMPLE = (
@@ -184,6 +184,20 @@ def test_nothing_gets_out(host: Host, name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLE)
 def test_none_of_a_sample_gets_out(host: Host, name: str) -> None:
     _check(host, name)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_opened_again_after_a_run_lies_in_its_folder(backend: str, tmp_path: Path) -> None:
+    outside = tmp_path / "closed"
+    outside.write_text(SECRET)
+    outside.chmod(0o400)
+    program = f"import os; os.rename('d', 'e'); os.symlink({'../' * 40 + str(tmp_path)[1:]!r}, 'd'); print('done')"
+    files: dict[str, Entry] = {"/w/d/closed": File(b"mine")}
+    command = SandboxCommand(("python3", "-c", program), files=files, cwd="/w", access={"/w/d/closed": 5})
+    with opened(backend) as box:
+        ran = box.run(command)
+    assert ran.stdout == b"done\n" and ran.changes["/w/d/closed"] is None
+    assert outside.stat().st_mode & 0o777 == 0o400
 
 
 def test_there_are_attempts_of_every_kind() -> None:

@@ -88,7 +88,7 @@ class Namespaces:
                 real_modes=True,
             )
             if os.geteuid() == 0:
-                _give_away(f"{place}/files", _user(command), command.gid or _NOBODY)
+                scratch.give_away(_user(command), command.gid or _NOBODY)
             scratch.close()
             return _Run(command, scratch, self._line(command, scratch.root)).finished()
         finally:
@@ -222,13 +222,6 @@ def _of_the_host(path: str) -> bool:
 def _user(command: SandboxCommand) -> int:
     """Return the user as whom the program runs where this process is root: never root, of whom the kernel counts no processes."""
     return command.uid or _NOBODY
-
-
-def _give_away(root: str, user: int, group: int) -> None:
-    for folder, folders, files in os.walk(root):
-        for name in (*folders, *files):
-            os.chown(f"{folder}/{name}", user, group, follow_symlinks=False)
-    os.chown(root, user, group)
 
 
 def _processes_of(user: int) -> int:

@@ -5,8 +5,8 @@ import os
 import posixpath
 import stat
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,6 +15,8 @@ from simtrain.values.errors import SimulatorFault
 
 _Print = tuple[int, int, int, int, int]
 _FOLDER_ONLY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+# Also through folders that may be entered and not read, where the system knows such a way.
+_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 _NANOSECONDS = 1_000_000_000
 # No run takes longer by the host's clock: later times are those that files were given.
 _LONGEST = 3_600 * _NANOSECONDS
@@ -155,25 +157,26 @@ class Scratch:
                 self._closed[path] = stat.S_IMODE(status.st_mode) & (0o7077 | bits << 6)
                 os.chmod(real, self._closed[path])
 
-    def give_away(self, user: int) -> None:
-        """Let everything belong to a user of the host."""
-        os.lchown(self.root, user, -1)
+    def give_away(self, user: int, group: int = -1) -> None:
+        """Let everything belong to a user of the host, and to a group if one is given."""
+        os.lchown(self.root, user, group)
         for _, real, _ in _walk(self.root):
-            os.lchown(real, user, -1)
+            os.lchown(real, user, group)
 
     def reopen(self) -> None:
-        """Give it back, so that everything can be looked at and removed."""
+        """Give it back, so that everything can be looked at and removed. Nobody may write any more."""
         # A folder before what is in it: it may have been closed itself.
         for path in sorted(self._access):
-            real = self.root + path
-            with suppress(OSError):
-                status = os.lstat(real)
-                if not stat.S_ISLNK(status.st_mode):
-                    mode = stat.S_IMODE(status.st_mode)
-                    # A mode that the program gave it is its mode from now on.
-                    if self._closed.get(path) != mode:
-                        self._closed.pop(path, None)
-                    os.chmod(real, mode | 0o700)
+            folder, _, name = path.rpartition("/")
+            with suppress(OSError), _within(self.root, folder) as at:
+                status = os.lstat(name or ".", dir_fd=at)
+                mode = stat.S_IMODE(status.st_mode)
+                if stat.S_ISLNK(status.st_mode):
+                    continue
+                # A mode that the program gave it is its mode from now on.
+                if self._closed.get(path) != mode:
+                    self._closed.pop(path, None)
+                os.chmod(name or ".", mode | 0o700, dir_fd=at)
 
     def changes(self, modes: dict[str, int], *, now: float, skip: tuple[str, ...] = ()) -> Changes:
         """Return what differs from the files put in, changed at the virtual time `now` if the program gave it no time of its own.
@@ -259,6 +262,18 @@ def _print(status: os.stat_result) -> _Print:
     return (kind, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
+@contextmanager
+def _within(root: str, path: str) -> Generator[int]:
+    """Open a folder below another one, on a way without links: what a program left may lead out. Raises OSError."""
+    at = os.open(root, _WAY)
+    try:
+        for name in filter(None, path.split("/")):
+            at = _moved(at, name, _WAY)
+        yield at
+    finally:
+        os.close(at)
+
+
 def _above(path: str) -> Iterator[str]:
     """Yield the folders in which a path lies, but the root."""
     while path := path.rpartition("/")[0]:
@@ -303,8 +318,8 @@ def _emptied(folder: int) -> list[str]:
     return folders
 
 
-def _moved(at: int, name: str) -> int:
-    there = os.open(name, _FOLDER_ONLY, dir_fd=at)
+def _moved(at: int, name: str, flags: int = _FOLDER_ONLY) -> int:
+    there = os.open(name, flags, dir_fd=at)
     os.close(at)
     return there
 

@@ -37,7 +37,7 @@ from simtrain.scenarios.cases import first_case, question_file
 from simtrain.scenarios.find import HARBOR_TASK, find
 from simtrain.scenarios.harbor.task_scenario import harbor_document
 from simtrain.scenarios.plan_check import PlanCheck
-from simtrain.scenarios.repository_tasks import task_file
+from simtrain.scenarios.repository_tasks import check_tasks, task_file
 from simtrain.values.errors import InputError, nearest
 from simtrain.values.types import JsonObject, JsonValue, ToolSpec, canonical, is_list
 
@@ -118,6 +118,8 @@ class _Assembler:
             plan = getattr(self.spec, key)
             if plan is not None:
                 PlanCheck(self.document, key, world, prompt.names, frozenset(case), self.spec.tools, asking).check(plan)
+        if self.spec.cases.tasks is not None:
+            check_tasks(world, self.spec.cases, self.document)
         grading = self._grading(set_up(world, self.spec, case, self.document), case)
         for item in perturbations:
             reason = code_kept(item, grading, world, case)

@@ -69,17 +69,23 @@ def _directory(cases: Cases, task: BugTask, document: Document) -> str:
         return Text(cases.directory or "").render({"repository": task.repository})
 
 
+def check_tasks(world: World, cases: Cases, document: Document) -> None:
+    """Raise InputError where a task does not fit its repository in the world: else it would be found in the middle of a run."""
+    # The engine of machines is a large library, which only their scenarios need.
+    from simtrain.worlds.machine.repository_tasks import check_task
+
+    with document.at(("cases",)):
+        for task in tasks_of(cases, document).values():
+            check_task(world, _directory(cases, task, document), task)
+
+
 def broken_world(world: World, cases: Cases, case: JsonObject, document: Document) -> World:
     """Return the world of a task: the repository broken. Raises InputError where the task does not fit it."""
-    # The engine of machines is a large library, which only their scenarios need.
     from simtrain.worlds.machine.repository_tasks import with_task
 
     task, directory = tasks_of(cases, document)[str(case["task"])], str(case["directory"])
     with document.at(("cases",)):
-        broken = with_task(world, directory, task)
-        # Else only the plan of the oracle would find it, in the middle of a run.
-        task.mended(_texts(broken, directory, task))
-    return broken
+        return with_task(world, directory, task)
 
 
 def reference_of(episode: Episode, world: World) -> Plan:

@@ -219,7 +219,8 @@ def test_a_patch_of_a_task_that_does_not_apply_is_refused_when_the_family_is_loa
     file = shop_family(tmp_path)
     tasks = file.with_suffix(".jsonl")
     line = json.loads(tasks.read_text())
-    tasks.write_text(json.dumps({**line, key: line["setup"]}) + "\n")
-    with opened("wasm"), pytest.raises(InputError, match=f"cases.{key} of tax: the patch does not apply") as raised:
+    # Not the first, which is the one that is tried out.
+    tasks.write_text(json.dumps(line) + "\n" + json.dumps({**line, "id": "second", key: line["setup"]}) + "\n")
+    with opened("wasm"), pytest.raises(InputError, match=f"cases.{key} of second: the patch does not apply") as raised:
         load_scenario(file)
     assert raised.value.file is not None and raised.value.file.endswith("shop_bugs.yaml") and raised.value.line

@@ -13,6 +13,7 @@ from simtrain.worlds.machine.repositories import RepositoryMaker
 from simtrain.worlds.machine.rows import PUT, groups_of, nodes_of, row_of, users_of
 from simtrain.worlds.machine.setup import MachineSetup
 from simtrain.worlds.repositories.commits import CommittedPast, past_of
+from simtrain.worlds.repositories.patches import applied
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database, Mode
 
@@ -25,20 +26,31 @@ _BELOW = "delete from files where host = :host and (path = :path or path like :b
 
 def with_task(world: World, directory: str, task: BugTask) -> World:
     """Return a world whose repository at `directory` is that of a task, its hidden tests in the table. Raises InputError."""
-    if not isinstance(world, MachineSetup):
-        raise InputError(f"{world.name} is no machine world", remedy="tasks of repositories need one")
-    folder = _folder(world, directory)
-    past = _past(folder, world.digest)
+    machine, past = _machine_and_past(world, directory)
     agents = CommittedPast(woven(past.trees, task), past.further)
-    base = Database(world.content, moment=world.base.moment)
+    base = Database(machine.content, moment=machine.base.moment)
     try:
-        _plant(world, base, directory, agents, task)
+        _plant(machine, base, directory, agents, task)
         _hide(base, task, agents)
     except InputError:
         base.close()
         raise
     forget(base)
-    return world.over(base)
+    return machine.over(base)
+
+
+def check_task(world: World, directory: str, task: BugTask) -> None:
+    """Raise InputError where a patch of a task does not fit the repository at `directory`."""
+    broken = task.broken(_machine_and_past(world, directory)[1].trees[-1].files)
+    task.tested(broken)
+    # The agent of a merge begins where main has gone on.
+    task.mended(applied(broken, task.later[0].changes) if task.later else broken)
+
+
+def _machine_and_past(world: World, directory: str) -> tuple[MachineSetup, CommittedPast]:
+    if not isinstance(world, MachineSetup):
+        raise InputError(f"{world.name} is no machine world", remedy="tasks of repositories need one")
+    return world, _past(_folder(world, directory), world.digest)
 
 
 def _folder(world: MachineSetup, directory: str) -> Path:

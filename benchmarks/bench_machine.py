@@ -123,7 +123,7 @@ def _forks(world: MachineWorld, rounds: int) -> list[Figure]:
     return [
         Figure("size of the tree", size / MIB, "MiB"),
         Figure("fork that nobody uses", bare, "ms", 0.5),
-        Figure("fork with a command that reads", cost(READS, asked=False), "ms", 2.0, floor=floor),
+        Figure("fork with a command that reads", cost(READS, asked=False), "ms", 0.5, floor=floor),
         Figure("  the bare engine: a shell, its state, one command", floor, "ms"),
         Figure("fork with a command that writes", cost(WRITES, asked=False), "ms", 5.0),
         Figure("  and its changes asked for by SQL", cost(WRITES, asked=True), "ms", 15.0),

@@ -59,7 +59,9 @@ class _Reader:
             told = quoted([" ".join(command.split())])
             ends = _ENDING if _LOOP.search(command) else ""
             # Not run behind the engine's own `&`, which goes on with what follows at a `bash`, `eval` or `source`.
-            job = f"( {BEGIN} {told} || exit; {ends}{command}; ) < /dev/null; {END} $?; : & {NAME} $!;"
+            # Each shell counts processes for itself, so a number may be one that the machine has given away.
+            named = f": & until {NAME} $!; do : & done;"
+            job = f"( {BEGIN} {told} || exit; {ends}{command}; ) < /dev/null; {END} $?; {named}"
             text = f"{text[:begin]}{lead}{job}{text[end + 1 :]}"
         return text
 

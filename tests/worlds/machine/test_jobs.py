@@ -41,6 +41,9 @@ from tests.support.machines import START, machine_of, shell_on
         ("echo 'sleep 5; echo $0 >> o' > s; . ./s & sh s & eval 'sleep 5; echo e' & sleep 6; cat o", "e\nbash\ns\n", 6),
         ("cat & echo x | cat; wait", "x\n", 0),
         ("sleep 1 & disown; kill -0 $! && echo alive", "alive\n", 0),
+        ("sleep 9 & kill %1; wait %1; echo $?; sleep 1 & sleep 2; wait %1; echo $?", "143\n0\n", 2),
+        ("printf 'sleep 2 & wait; date +%%T\\n' > s; chmod +x s; ./s; ./s; sleep 3 & a=$!; sleep 4 & [ $a != $! ]; echo $?",
+         "09:00:02\n09:00:04\n0\n", 4),
     ],
 )  # fmt: skip
 def test_jobs_run_beside_the_script_in_virtual_time(script: str, printed: str, passed: float) -> None:

@@ -71,6 +71,9 @@ _BEFORE = re.compile(
     rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:EPOCHREALTIME=[\d.]+; )?"
     r"(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
 )
+# Of names that its rules for paths refuse, and of sizes.
+_REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")
+_TOO_LARGE = re.compile(r"^truncate: target size (\d+) exceeds VFS limit \(\d+ bytes\)$", re.MULTILINE)
 _SANDBOXED = "e/r/w commands disabled in sandbox mode"
 # bashkit's own words about its limits, which are no words of a machine.
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
@@ -364,6 +367,10 @@ def _in_words_of_bash(text: str) -> str:
     # Each is looked for by a plain word first: most output has none of them.
     if "ashkit" in text or "L-MAKE" in text or "(max " in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
+    if "unsafe character" in text or "VFS limit" in text:
+        text = _TOO_LARGE.sub(
+            r"truncate: failed to truncate at \1 bytes: File too large", _REFUSED.sub("Invalid argument", text)
+        )
     if "command not found" in text:
         text = _HINT.sub(r"\1", text)
     if "exceeded" in text or _CANCELLED in text:

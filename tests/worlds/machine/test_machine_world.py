@@ -207,6 +207,12 @@ def test_the_disk_fills_up_and_a_claimed_size_counts() -> None:
     assert "Read-only file system" in found and "Permission denied" in found
 
 
+def test_zeros_are_as_many_as_are_asked_for_and_no_file_of_them_is_cut_short() -> None:
+    state = world().open()
+    assert type_in(state, "head -c 1M /dev/zero | wc -c").text.splitlines()[0] == "1048576"
+    assert type_in(state, "head -c 10G /dev/zero > f").text == "bash: line 1: f: File too large\n[exit code 1]"
+
+
 def test_commands_of_the_world_are_sql_and_templates() -> None:
     state = world().open()
     assert type_in(state, "note two; hello a 'b c' | tr a-z A-Z").text == "second\nHELLO A B C AT 2031-03-03T09:00:00Z"

@@ -229,6 +229,17 @@ def test_the_same_commands_give_the_same_bytes_in_each_episode() -> None:
     assert first == second
 
 
+def test_dates_of_a_machine_are_told_from_when_its_clock_begins() -> None:
+    text = FILE.replace("modified: 2031-02-01T00:00:00Z", "modified: start-30d")
+    built = world(text + "processes:\n  - {command: /bin/job, started: start-2h}\ndirectory: /srv/notes\n")
+    assert built.query("select modified from files where path = '/var/big.log'") == [
+        {"modified": "2031-02-01T09:00:00Z"}
+    ]
+    assert built.query("select started from processes where command = '/bin/job'") == [
+        {"started": "2031-03-03T07:00:00Z"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -241,6 +252,15 @@ def test_the_same_commands_give_the_same_bytes_in_each_episode() -> None:
         ("owner: ann", "owner: eve", "there is no user 'eve' on oak"),
         ("note: {sql:", "note: {sqll:", "sql"),
         ("path: /srv/raw", "path: /srv/link/x", "which is no directory"),
+        ("port: 8080,", "port: 8080, requires: [wbe],", "there is no service 'wbe' on oak"),
+        ("services:\n", "cron:\n  - {schedule: '* * * *', command: date}\nservices:\n", "no schedule"),
+        ("where name = :a1", "where nam = :a1", "no such column: nam"),
+        ("user: bob}", "user: bob, answers: [{path: /, rows: select 1 from noted}]}", "no such table: noted"),
+        ("user: bob}", "user: bob, answers: [{path: /, do: [delete from noted]}]}", "no such table: noted"),
+        ("hostname: oak\n", "hostname: oak\ndirectory: /srv/note\n", "there is no directory /srv/note on oak"),
+        ("{size: 4G,", "{size: 4G, largest_file: 4M,", "at most 3M are kept of a file"),
+        ('mode: "0600"', 'mode: "0800"', "octal digits"),
+        ("hostname: oak\n", "hostname: oak\nshell: zsh\n", "known: simulated, bubblewrap"),
     ],
 )
 def test_a_mistake_in_the_file_is_told_with_its_place(old: str, new: str, problem: str) -> None:

@@ -13,6 +13,11 @@ WAITING = f'wait() {{ {WAIT} "$@"; }}; '
 
 _ENDING = 'sleep() { command sleep "$@"; [ $? != 143 ] || exit 143; }; '
 """A function for jobs that loop: with it the machine ends one that sleeps again and again."""
+MARKED = re.compile(
+    rf"\( {BEGIN} .*? \|\| exit; (?:{re.escape(_ENDING)})?(.*?); \) < /dev/null; {END} \$\?; : & until {NAME} \$!; do : & done;",
+    re.DOTALL,
+)
+"""A command as it is marked; the first group is the command."""
 _LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep\b", re.DOTALL)
 _WORD = re.compile(r"[^\s;&|()<>\"'`$\\#]+")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")

@@ -15,11 +15,13 @@ import orjson
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.background import WAITING, marked
+from simtrain.worlds.machine.background import BEGIN, MARKED, WAITING, marked
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
+from simtrain.worlds.machine.commands.following import follows
 from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
     FUNCTIONS,
@@ -68,8 +70,8 @@ _SELF = re.compile(
 _ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ background jobs, \d+ nested\)")
 # What is put before a script, as `history` would tell it.
 _BEFORE = re.compile(
-    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:EPOCHREALTIME=[\d.]+; )?"
-    r"(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
+    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:{re.escape(FOLLOWING)})?"
+    r"(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
 )
 # Of names that its rules for paths refuse, and of sizes.
 _REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")
@@ -217,6 +219,7 @@ class BashkitShell:
         if timed:
             before, script = before + FUNCTIONS, without_builtin(script)
         before += WAITING if "wait" in script else ""
+        before += FOLLOWING if follows(script) else ""
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "
         if "SRANDOM" in script:
@@ -359,6 +362,8 @@ def _timed(text: str, passed: float) -> str:
 
 
 def _as_typed(text: str) -> str:
+    if BEGIN in text:
+        text = MARKED.sub(r"\1 &", text)
     return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
 
 

@@ -53,6 +53,34 @@ def test_jobs_run_beside_the_script_in_virtual_time(script: str, printed: str, p
 
 
 @pytest.mark.parametrize(
+    ("script", "printed", "passed"),
+    [
+        ("seq 3 > o; timeout 5 tail -n 1 -f o; echo $?; seq 4 | tail -n 2", "3\n124\n3\n4\n", 5),
+        ("for i in 1 2; do sleep 2; echo $i; done > o & (sleep 1; echo x >> p; sleep 3; echo y >> p) & timeout 6 tail -F p",
+         "x\ny\n", 6),
+        ("echo a > o; sleep 4 & p=$!; (sleep 2; echo b >> o) & tail -1f --pid=$p o; date +%T", "a\nb\n09:00:04\n", 4),
+        ("echo abc > o; timeout 3 tail -fc2 o & sleep 1; echo > o; wait", "c\n\n", 3),
+        ("tail -f nosuch; echo $?; seq 3 | tail -fn1; echo $?", "1\n3\n0\n", 0),
+    ],
+)  # fmt: skip
+def test_tail_follows_files_in_virtual_time(script: str, printed: str, passed: float) -> None:
+    machine = machine_of()
+    found = shell_on(machine).run(script)
+    assert (found.stdout, machine.clock.moment - instant(START)) == (printed, passed)
+
+
+def test_history_tells_jobs_as_they_were_typed() -> None:
+    shell = shell_on(machine_of())
+    shell.run("sleep 1 & (sleep 2; echo b > o) &")
+    shell.run("while sleep 1; do break; done & wait")
+    lines = shell.run("history | head -n 2").stdout.splitlines()
+    assert [line.split("  ")[-1] for line in lines] == [
+        "sleep 1 & (sleep 2; echo b > o) &",
+        "while sleep 1; do break; done & wait",
+    ]
+
+
+@pytest.mark.parametrize(
     "script",
     [
         "echo 'a & b' \"c & d\" # e &", "a && b; x >& f; y &> g; z 2>&1", "cat <<E\nx & y\nE\n", "case x in a) b;; esac & c",

@@ -37,6 +37,16 @@ def marked(script: str) -> str:
         return script
 
 
+def last_job_begins(script: str) -> int:
+    """Return where the command begins that a script ends with `&`; 0 if it has none or cannot be read."""
+    reader = _Reader(script)
+    try:
+        reader.read()
+    except (_Odd, IndexError):
+        return 0
+    return min((begin for begin, end in reader.cuts if end == len(script.rstrip()) - 1), default=0)
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text

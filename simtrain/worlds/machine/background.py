@@ -18,6 +18,10 @@ MARKED = re.compile(
     re.DOTALL,
 )
 """A command as it is marked; the first group is the command."""
+APART = "timeout 0 "
+_INNER = re.compile(r"(?<![\w./-])(?<!timeout 0 )(?:bash|sh)\s+(?:-\w*c\s)?(?=[\w./~$'\"])")
+_INNER_FILE = re.compile(r"(?<![\w./-])(?<!timeout 0 )(?:bash|sh)\s+(?=[\w./~$'\"])")
+"""A bash in a job. It runs in a process of its own, which can be ended where it loops: it does not know that function."""
 _LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep\b", re.DOTALL)
 _WORD = re.compile(r"[^\s;&|()<>\"'`$\\#]+")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
@@ -72,7 +76,9 @@ class _Reader:
             command = text[begin:end].strip()
             lead = text[begin:end][: len(text[begin:end]) - len(text[begin:end].lstrip())]
             told = quoted([" ".join(command.split())])
-            ends = _ENDING if _LOOP.search(command) else ""
+            loops = _LOOP.search(command) is not None
+            ends = _ENDING if loops else ""
+            command = (_INNER if loops else _INNER_FILE).sub(rf"{APART}\g<0>", command)
             # Not run behind the engine's own `&`, which goes on with what follows at a `bash`, `eval` or `source`.
             # Each shell counts processes for itself, so a number may be one that the machine has given away.
             named = f": & until {NAME} $!; do : & done;"

@@ -15,7 +15,7 @@ import orjson
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.background import BEGIN, MARKED, WAITING, marked
+from simtrain.worlds.machine.background import APART, BEGIN, MARKED, WAITING, marked
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
@@ -31,7 +31,8 @@ from simtrain.worlds.machine.commands.time_words import (
 )
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.forking_scripts import may_fork
+from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
+from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
@@ -71,7 +72,7 @@ _ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ ba
 # What is put before a script, as `history` would tell it.
 _BEFORE = re.compile(
     rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:{re.escape(FOLLOWING)})?"
-    r"(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
+    rf"(?:{re.escape(FORKING)})?(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
 )
 # Of names that its rules for paths refuse, and of sizes.
 _REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")
@@ -220,6 +221,8 @@ class BashkitShell:
             before, script = before + FUNCTIONS, without_builtin(script)
         before += WAITING if "wait" in script else ""
         before += FOLLOWING if follows(script) else ""
+        if not timed and calls_bash(script) and ("&" in script or machine.tree.any_content(may_fork)):
+            before += FORKING
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "
         if "SRANDOM" in script:
@@ -363,7 +366,7 @@ def _timed(text: str, passed: float) -> str:
 
 def _as_typed(text: str) -> str:
     if BEGIN in text:
-        text = MARKED.sub(r"\1 &", text)
+        text = MARKED.sub(r"\1 &", text).replace(APART, "")
     return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
 
 

@@ -93,6 +93,8 @@ COMMANDS: dict[str, str] = {
     "_job_end": "simtrain.worlds.machine.commands.jobs:job_end",
     "_job_name": "simtrain.worlds.machine.commands.jobs:job_name",
     "_job_wait": "simtrain.worlds.machine.commands.jobs:job_wait",
+    "_bash_forks": "simtrain.worlds.machine.forking_scripts:bash_forks",
+    "_bash_forking": "simtrain.worlds.machine.forking_scripts:bash_forking",
     "_tail_start": "simtrain.worlds.machine.commands.following:tail_start",
     "_tail_sizes": "simtrain.worlds.machine.commands.following:tail_sizes",
     "_tail_more": "simtrain.worlds.machine.commands.following:tail_more",

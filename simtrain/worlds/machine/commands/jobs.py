@@ -49,7 +49,7 @@ def job_wait(call: Invocation) -> Result:
             return Result(stderr=f"bash: line 1: {text}\n", exit_code=127)
         code = _code(call, job)
     if not words:
-        running = [job for job in jobs.listed if job.running(call.moment)]
+        running = [job for job in jobs.listed if job.running(call.moment) and _is_own(call, job)]
         if running and "-n" in call.arguments:
             code = _code(call, *running)
         else:
@@ -57,6 +57,13 @@ def job_wait(call: Invocation) -> Result:
                 _code(call, job)
             jobs.tell(call.moment)
     return Result(exit_code=code)
+
+
+def _is_own(call: Invocation, job: BackgroundJob) -> bool:
+    """Return whether the shell has started a job itself, rather than one around it, or one before it."""
+    level, jobs = len(call.machine.running), call.machine.jobs
+    origin = jobs.origins[-1] if jobs.origins else jobs.second.origin if jobs.second is not None else None
+    return job.level == level and (level < 2 or origin is None or job.started >= origin.clock.moment)
 
 
 def _code(call: Invocation, *waited: BackgroundJob) -> int:

@@ -97,8 +97,9 @@ def command(
         print_json([proof.facts() for proof in proofs])
     elif len(proofs) > len(unusable):
         _print(proofs)
-    for error in unusable:
-        report(str(error))
+    # A mistake in a world is that of each family that plays in it.
+    for text in dict.fromkeys(map(str, unusable)):
+        report(text)
     if any(proof.problems for proof in proofs):
         sys.exit(2 if unusable else 1)
 

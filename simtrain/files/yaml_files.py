@@ -139,6 +139,9 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
     name = str(location[-1]) if location else ""
     match cast(str, detail["type"]):
         case "extra_forbidden":
+            if " " in name and detail.get("input") is None:
+                # Such as the rest of a SELECT within braces, where a comma ends a text.
+                return f"unknown key {name!r}", "put a text with a comma in quotes"
             return f"unknown key {name!r}", nearest(name, _keys_at(model, location[:-1]))
         case "missing":
             return f"the key {name!r} is missing", None
@@ -154,7 +157,8 @@ def describe(detail: Any, model: type[BaseModel]) -> tuple[str, str | None]:
             shown = (
                 f" (given: {given!r})" if isinstance(given, str | int | float | bool) and len(str(given)) < 60 else ""
             )
-            return f"{message[:1].lower()}{message[1:]}{shown}", None
+            quotes = kind == "string_type" and isinstance(given, int | float)
+            return f"{message[:1].lower()}{message[1:]}{shown}", "put it in quotes" if quotes else None
 
 
 def parse_line(model: type[ModelT], text: bytes, *, file: Path, line: int, what: str) -> ModelT:

@@ -45,9 +45,16 @@ class RealTerminal:
         self._screen = TerminalScreen()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._heard = asyncio.Event()
+        self._over = False
 
     async def type(self, entries: Sequence[JsonValue]) -> Observation:
-        """Type entries, each followed by its duration, and return the screen. Raises SimulatorFault if no program can be started."""
+        """Type entries, each followed by its duration, and return the screen. Raises SimulatorFault if no program can be started.
+
+        Where the program has ended, another one begins below what it has left on the screen.
+        """
+        if self._over:
+            await self._end()
+            self._screen.feed("\r\n")
         if self._process is None:
             await self._start()
         for entry in entries:
@@ -88,6 +95,7 @@ class RealTerminal:
         return Path(self._command[0]).name != "bash"
 
     async def _start(self) -> None:
+        self._over = False
         self._handle, inner = pty.openpty()
         _resize(inner, ROWS, COLUMNS)
         try:
@@ -158,6 +166,7 @@ class RealTerminal:
             data = b""
         if not data:
             asyncio.get_running_loop().remove_reader(self._handle)
+            self._over = True
             return
         self._screen.feed(self._decoder.decode(data))
         self._heard.set()
@@ -173,7 +182,7 @@ class RealTerminal:
         content: JsonObject = {
             "screen": text,
             "cursor": [row, min(column, COLUMNS - 1)],
-            "running": not self._prompted,
+            "running": not self._prompted and not self._over,
         }
         return Observation(text, structured=content)
 

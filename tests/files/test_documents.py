@@ -75,6 +75,20 @@ def test_a_misspelt_key_is_named_before_what_it_makes_missing() -> None:
     assert str(refused.value) == "x.yaml:3: promt: unknown key 'promt'; did you mean 'prompt'?"
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("cases: {sql: select a, b from c}", "cases.b from c: unknown key 'b from c'; put a text with a comma in quotes"),
+        ("prompt: 5", "prompt: text is needed (given: 5); put it in quotes"),
+    ],
+)  # fmt: skip
+def test_a_text_that_lacks_its_quotes_is_told_so(line: str, told: str) -> None:
+    document = parse_document(f"name: x\nworld: y\n{line}\n", HERE)
+    with pytest.raises(InputError) as refused:
+        document.parse(ScenarioSpec)
+    assert str(refused.value) == f"x.yaml:3: {told}"
+
+
 LETTERS = st.text(st.characters(codec="ascii", categories=["L"]), min_size=1)
 
 

@@ -128,6 +128,16 @@ async def test_keystrokes_are_typed_at_a_real_terminal_and_replayed_without_it(t
     assert [(one.text, one.structured) for one in again] == [(one.text, one.structured) for one in found]
 
 
+@pytest.mark.usefixtures("allowed")
+async def test_a_terminal_whose_bash_has_ended_has_another_one_at_the_next_call(tmp_path: Path) -> None:
+    live = scenario(tmp_path, "live", f"shell: {BASH}", actions="keystrokes")
+    lines = ("echo one; exit 3\n", "echo two\n")
+    calls: list[JsonObject] = [{"commands": [{"keystrokes": line, "duration": 0.5}]} for line in lines]
+    ended, again = await asked(live, "keystrokes", calls)
+    assert ended.content is not None and not ended.content["running"]
+    assert ended.text.endswith("one\nexit") and again.text.startswith(ended.text) and "echo two\ntwo\n" in again.text
+
+
 BUBBLE = ["bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib", "--symlink",
           "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--unshare-all", "--die-with-parent",
           "--chdir", "/tmp", "bash", "--norc", "--noprofile"]  # fmt: skip

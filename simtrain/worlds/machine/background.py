@@ -13,6 +13,15 @@ WAITING = f'wait() {{ {WAIT} "$@"; }}; '
 
 _ENDING = 'sleep() { command sleep "$@"; [ $? != 143 ] || exit 143; }; '
 """A function for jobs that loop: with it the machine ends one that sleeps again and again."""
+MARKED = re.compile(
+    rf"\( {BEGIN} .*? \|\| exit; (?:{re.escape(_ENDING)})?(.*?); \) < /dev/null; {END} \$\?; : & until {NAME} \$!; do : & done;",
+    re.DOTALL,
+)
+"""A command as it is marked; the first group is the command."""
+APART = "timeout 0 "
+_INNER = re.compile(r"(?<![\w./-])(?<!timeout 0 )(?:bash|sh)\s+(?:-\w*c\s)?(?=[\w./~$'\"])")
+_INNER_FILE = re.compile(r"(?<![\w./-])(?<!timeout 0 )(?:bash|sh)\s+(?=[\w./~$'\"])")
+"""A bash in a job. It runs in a process of its own, which can be ended where it loops: it does not know that function."""
 _LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep\b", re.DOTALL)
 _WORD = re.compile(r"[^\s;&|()<>\"'`$\\#]+")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
@@ -30,6 +39,16 @@ def marked(script: str) -> str:
         return _Reader(script).read()
     except (_Odd, IndexError):
         return script
+
+
+def last_job_begins(script: str) -> int:
+    """Return where the command begins that a script ends with `&`; 0 if it has none or cannot be read."""
+    reader = _Reader(script)
+    try:
+        reader.read()
+    except (_Odd, IndexError):
+        return 0
+    return min((begin for begin, end in reader.cuts if end == len(script.rstrip()) - 1), default=0)
 
 
 class _Reader:
@@ -57,9 +76,13 @@ class _Reader:
             command = text[begin:end].strip()
             lead = text[begin:end][: len(text[begin:end]) - len(text[begin:end].lstrip())]
             told = quoted([" ".join(command.split())])
-            ends = _ENDING if _LOOP.search(command) else ""
+            loops = _LOOP.search(command) is not None
+            ends = _ENDING if loops else ""
+            command = (_INNER if loops else _INNER_FILE).sub(rf"{APART}\g<0>", command)
             # Not run behind the engine's own `&`, which goes on with what follows at a `bash`, `eval` or `source`.
-            job = f"( {BEGIN} {told} || exit; {ends}{command}; ) < /dev/null; {END} $?; : & {NAME} $!;"
+            # Each shell counts processes for itself, so a number may be one that the machine has given away.
+            named = f": & until {NAME} $!; do : & done;"
+            job = f"( {BEGIN} {told} || exit; {ends}{command}; ) < /dev/null; {END} $?; {named}"
             text = f"{text[:begin]}{lead}{job}{text[end + 1 :]}"
         return text
 

@@ -15,11 +15,13 @@ import orjson
 from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.background import WAITING, marked
+from simtrain.worlds.machine.background import APART, BEGIN, MARKED, WAITING, marked
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
 from simtrain.worlds.machine.commands import commands
+from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
+from simtrain.worlds.machine.commands.following import follows
 from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
     FUNCTIONS,
@@ -29,7 +31,8 @@ from simtrain.worlds.machine.commands.time_words import (
 )
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.forking_scripts import may_fork
+from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
+from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
 from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
@@ -68,9 +71,12 @@ _SELF = re.compile(
 _ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ background jobs, \d+ nested\)")
 # What is put before a script, as `history` would tell it.
 _BEFORE = re.compile(
-    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:EPOCHREALTIME=[\d.]+; )?"
-    r"(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
+    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:{re.escape(FOLLOWING)})?"
+    rf"(?:{re.escape(FORKING)})?(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
 )
+# Of names that its rules for paths refuse, and of sizes.
+_REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")
+_TOO_LARGE = re.compile(r"^truncate: target size (\d+) exceeds VFS limit \(\d+ bytes\)$", re.MULTILINE)
 _SANDBOXED = "e/r/w commands disabled in sandbox mode"
 # bashkit's own words about its limits, which are no words of a machine.
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
@@ -214,6 +220,9 @@ class BashkitShell:
         if timed:
             before, script = before + FUNCTIONS, without_builtin(script)
         before += WAITING if "wait" in script else ""
+        before += FOLLOWING if follows(script) else ""
+        if not timed and calls_bash(script) and ("&" in script or machine.tree.any_content(may_fork)):
+            before += FORKING
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "
         if "SRANDOM" in script:
@@ -356,6 +365,8 @@ def _timed(text: str, passed: float) -> str:
 
 
 def _as_typed(text: str) -> str:
+    if BEGIN in text:
+        text = MARKED.sub(r"\1 &", text).replace(APART, "")
     return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
 
 
@@ -364,6 +375,10 @@ def _in_words_of_bash(text: str) -> str:
     # Each is looked for by a plain word first: most output has none of them.
     if "ashkit" in text or "L-MAKE" in text or "(max " in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
+    if "unsafe character" in text or "VFS limit" in text:
+        text = _TOO_LARGE.sub(
+            r"truncate: failed to truncate at \1 bytes: File too large", _REFUSED.sub("Invalid argument", text)
+        )
     if "command not found" in text:
         text = _HINT.sub(r"\1", text)
     if "exceeded" in text or _CANCELLED in text:

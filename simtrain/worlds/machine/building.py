@@ -10,13 +10,15 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.cron_times import cron_times
 from simtrain.worlds.machine.database_files import database_files
-from simtrain.worlds.machine.host_texts import HostTexts
+from simtrain.worlds.machine.host_texts import HostTexts, moment_of
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.problems import problem_text
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
-from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec, byte_count
+from simtrain.worlds.machine.spec import SIMULATED, FileSource, HostSource, MachineSpec, byte_count
 from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.service.database import Database, Mode
 
@@ -44,7 +46,12 @@ def build(database: Database, spec: MachineSpec, document: Document) -> None:
         insert(database, "package_index", manager="apt", name=name, version=version)
     build_index(database, spec, document)
     for name, host, place in hosts:
-        _Builder(database, spec, document, name, host, place, [each[0] for each in hosts]).build()
+        builder = _Builder(database, spec, document, name, host, place, [each[0] for each in hosts])
+        builder.build()
+        # Where real programs run, an image may bring it.
+        begins = spec.directory if host is spec and spec.shell == SIMULATED else None
+        if begins is not None and not builder.has_directory(begins):
+            raise document.error(("directory",), f"there is no directory {begins} on {name}", "make it under `files`")
     database.run("commit", mode=Mode.OWN)
 
 
@@ -80,12 +87,24 @@ class _Builder:
         insert(self.database, "clocks", host=self.name)
         for number, line in enumerate(self.host.cron):
             self.texts.check_user(line.user, ("cron", number, "user"))
+            if cron_times(line.schedule) is None and line.schedule != "@reboot":
+                raise self.texts.error(
+                    ("cron", number, "schedule"),
+                    f"{line.schedule!r} is no schedule",
+                    "write it like */10 8-17 * * mon-fri, or @daily",
+                )
             insert(
                 self.database, "crontab", host=self.name, user=line.user, schedule=line.schedule, command=line.command
             )
         for manager, packages in self.host.packages.items():
             for package, version in packages.items():
                 insert(self.database, "packages", host=self.name, manager=manager, name=package, version=version)
+
+    def has_directory(self, path: str) -> bool:
+        """Return whether the machine has a directory, or a link on the way to it."""
+        path = normpath(path)
+        node = self.nodes.get(self._nearest(path))
+        return node is not None and (node.kind == "link" or (path in self.nodes and node.kind == "directory"))
 
     def _users(self) -> None:
         database, name = self.database, self.name
@@ -150,7 +169,10 @@ class _Builder:
 
         maker = RepositoryMaker(self.texts, self.host.disk, self.nodes, self.start)
         for number, source in enumerate(self.host.repositories):
-            maker.make(source, ("repositories", number))
+            try:
+                maker.make(source, ("repositories", number))
+            except OSError as error:
+                raise self.texts.error(("repositories", number), problem_text(error)) from None
             for path, node in maker.made():
                 self._put(path, node)
             if len(self.nodes) > MOST_FILES:
@@ -179,7 +201,7 @@ class _Builder:
                 self.texts.text(source.mode or ("0755" if source.directory else "0644"), values, (*place, "mode")), 8
             )
             with self.document.at((*self.place, *place, "modified")):
-                moment = instant(self.texts.text(source.modified, values, place)) if source.modified else self.start
+                moment = moment_of(self.texts.text(source.modified or "start", values, place), self.start)
             if source.directory:
                 yield path, TreeNode("directory", mode, owner, group, moment)
             elif source.link is not None:
@@ -238,6 +260,13 @@ class _Builder:
         following = 611
         for number, (name, source) in enumerate(self.host.services.items()):
             self.texts.check_user(source.user, ("services", name, "user"))
+            for required in source.requires:
+                if required not in self.host.services and required not in running:
+                    raise self.texts.error(
+                        ("services", name, "requires"),
+                        f"there is no service {required!r} on {self.name}",
+                        "add it under `services`",
+                    )
             insert(
                 self.database, "services", host=self.name, name=name, description=source.description, state=source.state,
                 enabled=int(source.enabled), command=source.command, user=source.user, port=source.port,
@@ -251,9 +280,11 @@ class _Builder:
             self.texts.check_user(process.user, ("processes", number, "user"))
             pid = process.pid or following
             following = max(following, pid) + 7
+            with self.document.at((*self.place, "processes", number, "started")):
+                started = moment_of(process.started, self.start) if process.started else None
             self._process(
                 pid, process.command, user=process.user, cpu=process.cpu, memory=byte_count(process.memory) // 1024,
-                started=process.started, port=process.port, service=process.service,
+                started=started, port=process.port, service=process.service,
             )  # fmt: skip
 
     def _process(
@@ -265,14 +296,14 @@ class _Builder:
         user: str = "root",
         cpu: float = 0.0,
         memory: int = 9_000,
-        started: str | None = None,
+        started: float | None = None,
         port: int | None = None,
         service: str | None = None,
     ) -> None:
         try:
             insert(
                 self.database, "processes", host=self.name, pid=pid, parent=parent, user=user, command=command, cpu=cpu,
-                memory=memory, started=stamp(instant(started) if started else self.start - 86400 * 3), port=port, service=service,
+                memory=memory, started=stamp(self.start - 86400 * 3 if started is None else started), port=port, service=service,
             )  # fmt: skip
         except sqlite3.IntegrityError:
             raise self.texts.error(

@@ -9,7 +9,7 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.errors import InputError
 from simtrain.values.seeding import derive
 from simtrain.values.types import JsonObject, JsonValue
-from simtrain.worlds.machine.host_texts import HostTexts
+from simtrain.worlds.machine.host_texts import HostTexts, moment_of
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.spec import DatabaseSource, MachineSpec
 from simtrain.worlds.service.database import SEQUENCE, Database, Mode, explain
@@ -34,8 +34,7 @@ def database_files(
         owner, group = texts.ownership(source, values, place)
         mode = int(texts.text(source.mode, values, (*place, "mode")), 8)
         with texts.document.at((*texts.place, *place, "modified")):
-            written = texts.text(source.modified, values, place) if source.modified else spec.clock.start
-            moment = instant(written)
+            moment = moment_of(texts.text(source.modified or "start", values, place), instant(spec.clock.start))
         content = _content(texts, spec, source, values, place, derive(spec.seed, "databases", *map(str, place), number))
         yield path, TreeNode("file", mode, owner, group, moment, content)
 

@@ -30,7 +30,9 @@ MOST_LINKS = 40
 LONGEST_NAME, LONGEST_PATH = 255, 4096
 STICKY = 0o1000
 ENDLESS = 65_536
-"""Bytes that a device without an end gives at once."""
+"""Bytes that a device of chance, which has no end, gives at once."""
+ZEROS = 4_000_000
+"""Bytes that `/dev/zero` gives at once: more than the largest file, so that a longer copy of it ends in an error."""
 
 
 @dataclass(slots=True)
@@ -294,7 +296,7 @@ class Files:
     def _drawn(self, device: str) -> bytes:
         """Return what a device gives to whoever reads it to its end, which some of them do not have."""
         if device in ("/dev/zero", "/dev/full"):
-            return bytes(ENDLESS)
+            return bytes(ZEROS)
         if device not in ("/dev/random", "/dev/urandom"):
             return b""
         self.tree.draws += 1

@@ -1,5 +1,6 @@
 """What an author wrote about one machine, evaluated: SQL, templates and owners. Mistakes are told with their place in the file."""
 
+import re
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,10 +8,28 @@ from typing import Protocol
 
 from simtrain.files.templates import Text
 from simtrain.files.yaml_files import Document, Place
+from simtrain.values.clock import instant, seconds
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.service.database import Database, explain
+
+_RELATIVE = re.compile(r"start(?:([+-])(\S+))?")
+
+
+def relative_moment(text: str, start: float) -> float | None:
+    """Return such as `start-6d` as Unix time, from when the world's clock begins; None for another text. Raises InputError."""
+    found = _RELATIVE.fullmatch(text)
+    if found is None:
+        return None
+    shift = seconds(found[2]) if found[2] else 0.0
+    return start + (-shift if found[1] == "-" else shift)
+
+
+def moment_of(text: str, start: float) -> float:
+    """Return a date, or such as `start-6d`, as Unix time. Raises InputError."""
+    found = relative_moment(text, start)
+    return instant(text) if found is None else found
 
 
 class Owned(Protocol):

@@ -8,7 +8,7 @@ from posixpath import normpath
 from shlex import split
 
 from simtrain.files.yaml_files import Place
-from simtrain.values.clock import Clock, instant, seconds
+from simtrain.values.clock import Clock, instant
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
@@ -17,7 +17,7 @@ from simtrain.worlds.machine.commands.git import git
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.git.folder import FolderRepository
-from simtrain.worlds.machine.host_texts import HostTexts
+from simtrain.worlds.machine.host_texts import HostTexts, relative_moment
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
@@ -27,7 +27,6 @@ from simtrain.worlds.repositories.commits import past_of
 from simtrain.worlds.service.database import Database, Mode
 
 _PERSON = re.compile(r"(?P<name>[^<>\n]*[^<>\s]) <(?P<mail>[^<>\s]+)>")
-_RELATIVE = re.compile(r"start(?:([+-])(\S+))?")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _PAUSE = 60.0
 """Seconds between two steps of `then`."""
@@ -89,10 +88,9 @@ class RepositoryMaker:
 
     def moment(self, text: str) -> tuple[float, str]:
         """Return a date of the file as Unix time and offset such as +0100. Raises InputError."""
-        relative = _RELATIVE.fullmatch(text)
+        relative = relative_moment(text, self._start)
         if relative is not None:
-            shift = seconds(relative[2]) if relative[2] else 0.0
-            return self._start + (-shift if relative[1] == "-" else shift), "+0000"
+            return relative, "+0000"
         found = instant(text)
         return found, datetime.fromisoformat(text).strftime("%z") or "+0000"
 

@@ -18,6 +18,7 @@ from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.sandbox_shell import SandboxShell
 from simtrain.worlds.machine.sites import answers_of
 from simtrain.worlds.machine.spec import SIMULATED, HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.statements import check_statements
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.service.change_log import forget
 from simtrain.worlds.service.database import Database
@@ -47,6 +48,7 @@ class MachineSetup(ServiceWorld):
             partial(BashkitShell, own=own) if spec.shell == SIMULATED else partial(SandboxShell, sandbox=spec.shell)
         )
         self.answers = {name: answers_of(host, document, place) for name, host, place in placed_hosts(spec)}
+        check_statements(self.base, spec, document)
         self._hosts: Mapping[str, Host] | None = None
         _ = self.hosts
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from simtrain.files.file_model import Duration, FileModel, Instant
+from simtrain.files.file_model import Duration, FileModel
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
 from simtrain.worlds.service.spec import Rows, ServiceSpec, ToolSource
@@ -15,6 +16,8 @@ USER = r"^[a-z_][a-z0-9_-]{0,31}$"
 SIMULATED = "simulated"
 SHELL = r"^(simulated|bubblewrap|docker(:\S+)?)$"
 HOST = r"^[a-z][a-z0-9.-]{0,62}$"
+LARGEST = 3_000_000
+"""Most bytes of a file that are kept."""
 UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 
 
@@ -38,10 +41,26 @@ def _size(value: str | int) -> str | int:
 
 
 Size: TypeAlias = Annotated[str | int, AfterValidator(_size)]
+_MODE = r"^[0-7]{3,4}$|^\{\{"
+
+
+def _mode(value: str) -> str:
+    if re.match(_MODE, value) is None:
+        raise ValueError('three or four octal digits are needed; write it like "0640"')
+    return value
+
+
+def _shell(value: str) -> str:
+    if re.match(SHELL, value) is None:
+        raise ValueError("unknown shell; known: simulated, bubblewrap, docker, docker:IMAGE")
+    return value
+
+
 Mode: TypeAlias = Annotated[
     str,
     BeforeValidator(lambda value: str(value) if isinstance(value, int) else value, json_schema_input_type=str | int),
-    Field(pattern=r"^[0-7]{3,4}$|^\{\{"),
+    AfterValidator(_mode),
+    Field(json_schema_extra={"pattern": _MODE}),
 ]
 
 _CONTENTS = ("content", "base64", "template", "lines", "folder", "link", "directory")
@@ -67,7 +86,9 @@ class FileSource(FileModel):
     owner: str = "root"
     group: str | None = None
     mode: Mode | None = Field(default=None, description="Permission bits, octal; 0644, for directories 0755.")
-    modified: str | None = Field(default=None, description="Time of the last change; the start of the world's clock.")
+    modified: str | None = Field(
+        default=None, description="Time of the last change, or start-6d; the start of the world's clock."
+    )
     size: str | int | None = Field(
         default=None, description="What it tells and occupies if more than its content: 38G."
     )
@@ -176,7 +197,9 @@ class ProcessSource(FileModel):
     pid: int | None = Field(default=None, ge=2, le=4_194_304)
     cpu: float = Field(default=0.0, ge=0, description="Per cent of one core.")
     memory: Size = Field(default="10M", description="Resident memory.")
-    started: Instant | None = None
+    started: str | None = Field(
+        default=None, description="Such as 2031-03-01T10:00:00Z, or start-6d. Three days before."
+    )
     port: int | None = Field(default=None, ge=1, le=65535, description="The TCP port that it listens on.")
     service: str | None = None
 
@@ -236,6 +259,13 @@ class DiskSource(FileModel):
     size: Size = "20G"
     largest_file: Size = Field(default="3M", description="At most 3M: content is kept in the world's tables.")
     read_only: list[str] = Field(default_factory=list[str])
+
+    @field_validator("largest_file")
+    @classmethod
+    def _fits_the_tables(cls, size: Size) -> Size:
+        if byte_count(size) > LARGEST:
+            raise ValueError("at most 3M are kept of a file; let its `size` claim what is more")
+        return size
 
 
 class HostSource(FileModel):
@@ -359,9 +389,9 @@ class MachineSpec(HostSource, ServiceSpec):
         default="wasm",
         description="Where `python3` runs, if a machine has the apt package python3: `wasm`, `bubblewrap`, `docker`, `docker:IMAGE`.",
     )
-    shell: str = Field(
+    shell: Annotated[str, AfterValidator(_shell)] = Field(
         default=SIMULATED,
-        pattern=SHELL,
+        json_schema_extra={"pattern": SHELL},
         description="Where command lines run: in the simulated shell, or as real programs: of this machine in the sandbox `bubblewrap`, "
         "of an image in `docker` or `docker:IMAGE`.",
     )

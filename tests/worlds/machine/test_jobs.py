@@ -41,12 +41,51 @@ from tests.support.machines import START, machine_of, shell_on
         ("echo 'sleep 5; echo $0 >> o' > s; . ./s & sh s & eval 'sleep 5; echo e' & sleep 6; cat o", "e\nbash\ns\n", 6),
         ("cat & echo x | cat; wait", "x\n", 0),
         ("sleep 1 & disown; kill -0 $! && echo alive", "alive\n", 0),
+        ("bash -c '(sleep 2; echo bg) & echo fg; wait; exit 5'; echo $?; date +%T", "fg\nbg\n5\n09:00:02\n", 2),
+        ("printf 'sleep 90 &\\necho $0 $1 $X; kill $!; wait $!; exit 4\\n' > s; X=y bash s a; echo $?; "
+         "echo in | sh -c 'cat; sleep 1 & wait'",
+         "s a y\n4\nin\n", 1),
+        ("nohup bash -c 'while :; do date +%T >> o; sleep 60; done' > /dev/null & sleep 130; kill $!; sleep 99; cat o",
+         "09:00:00\n09:01:00\n09:02:00\n", 229),
+        ("echo 'while :; do echo x >> o; sleep 60; done' > s; sh s & sleep 70; kill %1; sleep 99; wc -l < o", "2\n", 169),
+        ("printf 'sleep 1 & wait; date +%%T\\n' > s; chmod +x s; sleep 50 & ./s; bash s; date +%T", "09:00:01\n09:00:02\n09:00:02\n", 2),
+        ("sleep 9 & kill %1; wait %1; echo $?; sleep 1 & sleep 2; wait %1; echo $?", "143\n0\n", 2),
+        ("printf 'sleep 2 & wait; date +%%T\\n' > s; chmod +x s; ./s; ./s; sleep 3 & a=$!; sleep 4 & [ $a != $! ]; echo $?",
+         "09:00:02\n09:00:04\n0\n", 4),
     ],
 )  # fmt: skip
 def test_jobs_run_beside_the_script_in_virtual_time(script: str, printed: str, passed: float) -> None:
     machine = machine_of()
     found = shell_on(machine).run(script)
     assert (found.stdout, machine.clock.moment - instant(START)) == (printed, passed)
+
+
+@pytest.mark.parametrize(
+    ("script", "printed", "passed"),
+    [
+        ("seq 3 > o; timeout 5 tail -n 1 -f o; echo $?; seq 4 | tail -n 2", "3\n124\n3\n4\n", 5),
+        ("for i in 1 2; do sleep 2; echo $i; done > o & (sleep 1; echo x >> p; sleep 3; echo y >> p) & timeout 6 tail -F p",
+         "x\ny\n", 6),
+        ("echo a > o; sleep 4 & p=$!; (sleep 2; echo b >> o) & tail -1f --pid=$p o; date +%T", "a\nb\n09:00:04\n", 4),
+        ("echo abc > o; timeout 3 tail -fc2 o & sleep 1; echo > o; wait", "c\n\n", 3),
+        ("tail -f nosuch; echo $?; seq 3 | tail -fn1; echo $?", "1\n3\n0\n", 0),
+    ],
+)  # fmt: skip
+def test_tail_follows_files_in_virtual_time(script: str, printed: str, passed: float) -> None:
+    machine = machine_of()
+    found = shell_on(machine).run(script)
+    assert (found.stdout, machine.clock.moment - instant(START)) == (printed, passed)
+
+
+def test_history_tells_jobs_as_they_were_typed() -> None:
+    shell = shell_on(machine_of())
+    shell.run("sleep 1 & (sleep 2; echo b > o) &")
+    shell.run("while sleep 1; do break; done & wait")
+    lines = shell.run("history | head -n 2").stdout.splitlines()
+    assert [line.split("  ")[-1] for line in lines] == [
+        "sleep 1 & (sleep 2; echo b > o) &",
+        "while sleep 1; do break; done & wait",
+    ]
 
 
 @pytest.mark.parametrize(

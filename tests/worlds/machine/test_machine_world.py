@@ -207,6 +207,12 @@ def test_the_disk_fills_up_and_a_claimed_size_counts() -> None:
     assert "Read-only file system" in found and "Permission denied" in found
 
 
+def test_zeros_are_as_many_as_are_asked_for_and_no_file_of_them_is_cut_short() -> None:
+    state = world().open()
+    assert type_in(state, "head -c 1M /dev/zero | wc -c").text.splitlines()[0] == "1048576"
+    assert type_in(state, "head -c 10G /dev/zero > f").text == "bash: line 1: f: File too large\n[exit code 1]"
+
+
 def test_commands_of_the_world_are_sql_and_templates() -> None:
     state = world().open()
     assert type_in(state, "note two; hello a 'b c' | tr a-z A-Z").text == "second\nHELLO A B C AT 2031-03-03T09:00:00Z"
@@ -223,6 +229,17 @@ def test_the_same_commands_give_the_same_bytes_in_each_episode() -> None:
     assert first == second
 
 
+def test_dates_of_a_machine_are_told_from_when_its_clock_begins() -> None:
+    text = FILE.replace("modified: 2031-02-01T00:00:00Z", "modified: start-30d")
+    built = world(text + "processes:\n  - {command: /bin/job, started: start-2h}\ndirectory: /srv/notes\n")
+    assert built.query("select modified from files where path = '/var/big.log'") == [
+        {"modified": "2031-02-01T09:00:00Z"}
+    ]
+    assert built.query("select started from processes where command = '/bin/job'") == [
+        {"started": "2031-03-03T07:00:00Z"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
@@ -235,6 +252,15 @@ def test_the_same_commands_give_the_same_bytes_in_each_episode() -> None:
         ("owner: ann", "owner: eve", "there is no user 'eve' on oak"),
         ("note: {sql:", "note: {sqll:", "sql"),
         ("path: /srv/raw", "path: /srv/link/x", "which is no directory"),
+        ("port: 8080,", "port: 8080, requires: [wbe],", "there is no service 'wbe' on oak"),
+        ("services:\n", "cron:\n  - {schedule: '* * * *', command: date}\nservices:\n", "no schedule"),
+        ("where name = :a1", "where nam = :a1", "no such column: nam"),
+        ("user: bob}", "user: bob, answers: [{path: /, rows: select 1 from noted}]}", "no such table: noted"),
+        ("user: bob}", "user: bob, answers: [{path: /, do: [delete from noted]}]}", "no such table: noted"),
+        ("hostname: oak\n", "hostname: oak\ndirectory: /srv/note\n", "there is no directory /srv/note on oak"),
+        ("{size: 4G,", "{size: 4G, largest_file: 4M,", "at most 3M are kept of a file"),
+        ('mode: "0600"', 'mode: "0800"', "octal digits"),
+        ("hostname: oak\n", "hostname: oak\nshell: zsh\n", "known: simulated, bubblewrap"),
     ],
 )
 def test_a_mistake_in_the_file_is_told_with_its_place(old: str, new: str, problem: str) -> None:

@@ -212,3 +212,28 @@ def test_tee_writes_and_passes_on(script: str, screen: str) -> None:
 def test_the_engine_is_never_named() -> None:
     finished = run("nano x; sed 1e f; split .bashrc /nosuch/x; echo x > f; split f /nosuch/x; cat /etc/passwd nosuch")
     assert "ashkit" not in finished.screen and finished.stderr.endswith("bash: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "screen"),
+    [
+        ("echo x > $'a\\nb'", "bash: line 1: a\nb: Invalid argument\n"),
+        ("ln -s x $'a\\nb'", "ln: failed to create symbolic link 'a\nb': Invalid argument\n"),
+        ("truncate -s 10G f; ls", "truncate: failed to truncate at 10737418240 bytes: File too large\n"),
+        ("man ls; man -k ls", "No manual entry for ls\nNo manual entry for ls\n"),
+        ("help | head -1", "bash: line 1: help: no help topics match `help'.  Try `help help' or `man -k help' or `info help'.\n"),
+        ("watch -n 1 date", "Error opening terminal: unknown.\n"),
+    ],
+)  # fmt: skip
+def test_what_the_engine_words_in_its_own_way_is_told_in_words_of_a_machine(script: str, screen: str) -> None:
+    assert run(script).screen == screen
+
+
+def test_the_time_of_uptime_and_top_is_that_of_the_zone() -> None:
+    finished = run("export TZ=Asia/Tokyo; date +%T; uptime | cut -c2-9; top -bn1 | head -1 | cut -c7-14")
+    assert finished.stdout.splitlines() == ["18:00:00"] * 3
+
+
+def test_ps_aux_tells_times_in_minutes_and_ps_ef_in_hours() -> None:
+    lines = run("ps aux | tail -1; ps -ef | tail -1").stdout.splitlines()
+    assert lines[0].endswith("0:00 ps aux") and " 00:00:00 " not in lines[0] and lines[1].endswith("00:00:00 ps -ef")

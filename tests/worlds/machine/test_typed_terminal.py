@@ -234,6 +234,31 @@ def test_kill_takes_several_jobs_and_stands_beside_other_commands() -> None:
     assert last(press(state, ("kill %1\n", 1)), 2) == ["bash: kill: %1: no such job", "ann@oak:~$"]
 
 
+def test_only_the_last_command_of_a_line_goes_into_the_background() -> None:
+    state = terminal()
+    seen = press(state, ("cd /srv/notes; x=5; (sleep 9; echo $x > out) &\n", 1))
+    assert last(seen) == ["ann@oak:/srv/notes$"]
+    press(state, ("sleep 2; echo mid; sleep 4 &\n", 3))
+    assert last(press(state, ("jobs\n", 1)), 4) == [
+        "ann@oak:/srv/notes$ jobs",
+        f"[1]-  {'Running':<24}(sleep 9; echo $x > out) &",
+        f"[2]+  {'Running':<24}sleep 4 &",
+        "ann@oak:/srv/notes$",
+    ]
+    press(state, ("", 9), ("sleep 9; sleep 8 &\n", 1), ("C-c", 1))
+    assert content(state, "/srv/notes/out") == "5\n"
+    assert last(press(state, ("jobs\n", 1)), 2) == ["ann@oak:/srv/notes$ jobs", "ann@oak:/srv/notes$"]
+
+
+def test_what_runs_tells_of_what_a_job_does_meanwhile() -> None:
+    state = terminal()
+    press(state, ("(sleep 3; echo new > flag) &\n", 0.1), ("until [ -f flag ]; do sleep 1; done; cat flag\n", 1))
+    # The line is run before the job, so it meets the file at the next look.
+    assert "\nnew\n" in press(state, ("", 5), ("", 1)).text
+    press(state, ("clear\n", 0), ("(sleep 3; echo more >> flag) &\n", 0.1), ("tail -f flag\n", 1))
+    assert press(state, ("", 5), ("", 1)).text.split()[-2:] == ["new", "more"]
+
+
 def test_a_killed_process_ends_its_job() -> None:
     state = terminal()
     press(state, ("(sleep 50; echo one > a) &\n", 1), ("pkill -f 'sleep 50'\n", 1), ("", 100))

@@ -1,9 +1,10 @@
 """uname, uptime, nproc, arch and free: what the machine says of itself."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.sizes import human
+from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 
 KERNEL, BUILD, CORES = "6.1.0-28-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)", 2
@@ -33,9 +34,9 @@ def uptime(call: Invocation) -> Result:
     up = int(call.now - booted(call))
     days, rest = divmod(up, 86_400)
     hours, minutes = divmod(rest // 60, 60)
-    now = datetime.fromtimestamp(call.now, UTC).strftime("%H:%M:%S")
+    now = local(call.now, call.environment).strftime("%H:%M:%S")
     if "-s" in call.arguments:
-        return Result(datetime.fromtimestamp(booted(call), UTC).strftime("%Y-%m-%d %H:%M:%S\n"))
+        return Result(local(booted(call), call.environment).strftime("%Y-%m-%d %H:%M:%S\n"))
     load = (
         float(
             call.read(

@@ -22,11 +22,14 @@ def job_end(call: Invocation) -> Result:
 
 
 def job_name(call: Invocation) -> Result:
-    """Note that the job is done by the engine, and its number as a process."""
+    """Note that the job is done by the engine, and its number as a process. The exit code says whether no other has that number."""
     machine = call.machine
+    pid = int(call.arguments[0]) if call.arguments else 0
     if not machine.jobs.within:
+        if any(job.pid == pid for job in machine.jobs.known):
+            return Result(exit_code=1)
         machine.deadline = machine.jobs.deadline
-    machine.jobs.end(machine, int(call.arguments[0]) if call.arguments else 0)
+    machine.jobs.end(machine, pid)
     return Result()
 
 
@@ -36,7 +39,7 @@ def job_wait(call: Invocation) -> Result:
     words = [word for word in call.arguments if not word.startswith("-")]
     code = 0
     for word in words:
-        job = found_job(call, word)
+        job = found_job(call, word, over=True)
         if job is None:
             text = (
                 f"wait: {word}: no such job"
@@ -46,7 +49,7 @@ def job_wait(call: Invocation) -> Result:
             return Result(stderr=f"bash: line 1: {text}\n", exit_code=127)
         code = _code(call, job)
     if not words:
-        running = [job for job in jobs.listed if job.running(call.moment)]
+        running = [job for job in jobs.listed if job.running(call.moment) and _is_own(call, job)]
         if running and "-n" in call.arguments:
             code = _code(call, *running)
         else:
@@ -54,6 +57,13 @@ def job_wait(call: Invocation) -> Result:
                 _code(call, job)
             jobs.tell(call.moment)
     return Result(exit_code=code)
+
+
+def _is_own(call: Invocation, job: BackgroundJob) -> bool:
+    """Return whether the shell has started a job itself, rather than one around it, or one before it."""
+    level, jobs = len(call.machine.running), call.machine.jobs
+    origin = jobs.origins[-1] if jobs.origins else jobs.second.origin if jobs.second is not None else None
+    return job.level == level and (level < 2 or origin is None or job.started >= origin.clock.moment)
 
 
 def _code(call: Invocation, *waited: BackgroundJob) -> int:
@@ -72,19 +82,26 @@ def _code(call: Invocation, *waited: BackgroundJob) -> int:
             return 0
 
 
-def found_job(call: Invocation, word: str) -> BackgroundJob | None:
-    """Return the job that a word names: `%1`, `%+`, `%-`, `%name`, or the number of its process."""
+def found_job(call: Invocation, word: str, *, over: bool = False) -> BackgroundJob | None:
+    """Return the job that a word names: `%1`, `%+`, `%-`, `%name`, or the number of its process.
+
+    With `over` it may be one that is over, where none that runs is meant and nobody was told.
+    """
     known = call.machine.jobs.listed
     if not word.startswith("%"):
         return next((job for job in reversed(known) if str(job.pid) == word), None)
     running = [job for job in known if job.running(call.moment)]
-    name = word[1:]
+    found = _named(running, word[1:])
+    return _named([job for job in known if not job.told], word[1:]) if over and found is None else found
+
+
+def _named(running: list[BackgroundJob], name: str) -> BackgroundJob | None:
     if name in ("", "%", "+"):
         return running[-1] if running else None
     if name == "-":
         return running[-2] if len(running) > 1 else running[-1] if running else None
     if name.isdigit():
-        return next((job for job in running if job.number == int(name)), None)
+        return next((job for job in reversed(running) if job.number == int(name)), None)
     fits = [
         job for job in running if (name[1:] in job.command if name.startswith("?") else job.command.startswith(name))
     ]

@@ -188,6 +188,8 @@ class _Applying:
         names = [self._stripped(name) for name in (change.old, change.new)]
         known = [name for name in names if name is not None and self._call.files.exists(self._call.path(name))]
         if known:
+            # Among names alike the first one in the file counts, also where the patch is turned round.
+            known = known[::-1] if self._options.has("R") else known
             return min(known, key=lambda name: (name.count("/"), len(name.rpartition("/")[2]), len(name)))
         if change.old == "/dev/null" or all(not hunk.old for hunk in change.hunks):
             return names[1] if change.new != "/dev/null" else names[0]

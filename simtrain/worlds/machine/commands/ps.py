@@ -22,6 +22,11 @@ def _clock(seconds: float) -> str:
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
+def _short_clock(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 60}:{whole % 60:02}"
+
+
 class _Columns:
     """What a column shows of a process: heading, width (negative: to the left), and text."""
 
@@ -40,7 +45,9 @@ class _Columns:
             "stat": ("STAT", -4, self.state), "s": ("S", 1, lambda one: one.state[0]),
             "start": ("STARTED", 8, self.start), "lstart": ("STARTED", 24, self._long_start),
             "etime": ("ELAPSED", 11, self._elapsed), "etimes": ("ELAPSED", 7, lambda one: str(int(call.now - one.started))),
-            "time": ("TIME", 8, lambda one: _clock(one.seconds(call.now))), "comm": ("COMMAND", -15, lambda one: one.name),
+            "time": ("TIME", 8, lambda one: _clock(one.seconds(call.now))),
+            "bsdtime": ("TIME", 6, lambda one: _short_clock(one.seconds(call.now))), "bsdstart": ("START", 6, self.start),
+            "comm": ("COMMAND", -15, lambda one: one.name),
             "args": ("COMMAND", -27, lambda one: one.command), "ni": ("NI", 3, lambda _: "0"),
             "pri": ("PRI", 3, lambda _: "19"), "pgid": ("PGID", 7, lambda one: str(one.pid)),
             "nlwp": ("NLWP", 4, lambda _: "1"), "group": ("GROUP", -8, lambda one: one.user),
@@ -160,7 +167,8 @@ def _chosen(
         return found, any(heading for _, heading, _ in found)
     if wide:
         names = [("user", "USER", -8), ("pid", "PID", 7), ("%cpu", "%CPU", 4), ("%mem", "%MEM", 4), ("vsz", "VSZ", 6), ("rss", "RSS", 5),
-                 ("tty", "TTY", -8), ("stat", "STAT", -4), ("start", "START", 5), ("time", "TIME", 6), ("args", "COMMAND", -1)]  # fmt: skip
+                 ("tty", "TTY", -8), ("stat", "STAT", -4), ("start", "START", 5), ("bsdtime", "TIME", 6),
+                 ("args", "COMMAND", -1)]  # fmt: skip
         return names, True
     if full:
         return [("user", "UID", -8), ("pid", "PID", 7), ("ppid", "PPID", 7), ("ni", "C", 2), ("start", "STIME", 5), ("tty", "TTY", -8),
@@ -170,7 +178,7 @@ def _chosen(
             ("pid", "PID", 7),
             ("tty", "TTY", -8),
             ("stat", "STAT", -4),
-            ("time", "TIME", 6),
+            ("bsdtime", "TIME", 6),
             ("args", "COMMAND", -1),
         ], True
     return [("pid", "PID", 7), ("tty", "TTY", -8), ("time", "TIME", 8), ("comm", "CMD", -1)], True

@@ -1,14 +1,19 @@
 """rm and rmdir: remove files and directories."""
 
+from collections.abc import Iterator
 from posixpath import basename
 
 from simtrain.worlds.machine.commands.ls import quoted
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import attempt
 
 _RM = {"force": "f", "recursive": "r", "dir": "d", "verbose": "v", "interactive=?": "i", "one-file-system": "x",
        "preserve-root=?": "preserve", "no-preserve-root": "no-preserve"}  # fmt: skip
+_SORTS = {"directory": "directory", "link": "symbolic link", "file": "regular file"}
+_MANY = 3
+"""Most files that -I removes without a question."""
 
 
 def rm(call: Invocation) -> Result:
@@ -18,14 +23,44 @@ def rm(call: Invocation) -> Result:
         return options
     if not options.operands:
         return Result() if options.has("f") else usage(call, "missing operand")
+    answers = _Answers(call.stdin or "")
+    recursive, count = options.has("r", "R"), len(options.operands)
+    last = options.last("f", "i", "I")
+    when = options.value("i") if last == "i" else {"I": "once"}.get(last or "", "never")
+    if when == "once" and (recursive or count > _MANY):
+        plural = "s" if count > 1 else ""
+        if not answers.agree(f"remove {count} argument{plural}{' recursively' if recursive else ''}"):
+            return Result(stderr="".join(answers.asked))
+    asked = answers if when in ("", "always", "yes") else None
     output: list[str] = []
     errors: list[str] = []
     for name in options.operands:
-        _remove(call, options, name, output, errors)
-    return Result("".join(output), "".join(errors), 1 if errors else 0)
+        _remove(call, options, name, output, errors, asked)
+    return Result("".join(output), "".join([*answers.asked, *errors]), 1 if errors else 0)
 
 
-def _remove(call: Invocation, options: Options, name: str, output: list[str], errors: list[str]) -> None:
+class _Answers:
+    """What somebody answers to questions: lines that are piped to the command; where none is left, no."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: Iterator[str] = iter(text.splitlines())
+        self.asked: list[str] = []
+
+    def agree(self, question: str) -> bool:
+        """Ask, and return whether the answer is yes."""
+        self.asked.append(f"rm: {question}? ")
+        return next(self._lines, "").lower().startswith("y")
+
+    def agree_to_remove(self, node: TreeNode, name: str) -> bool:
+        """Ask whether a file is to be removed."""
+        empty = " empty" if node.kind == "file" and not node.content else ""
+        sort = _SORTS.get(node.kind, "file").replace(" file", f"{empty} file")
+        return self.agree(f"remove {sort} {quoted(name)}")
+
+
+def _remove(
+    call: Invocation, options: Options, name: str, output: list[str], errors: list[str], asked: _Answers | None
+) -> None:
     files, path = call.files, call.path(name)
     recursive = options.has("r", "R")
     if basename(name.rstrip("/")) in (".", "..") and recursive:
@@ -50,11 +85,15 @@ def _remove(call: Invocation, options: Options, name: str, output: list[str], er
         if isinstance(names, OSError):
             errors.append(f"rm: cannot remove {quoted(name)}: {names.strerror}\n")
             return
+        if names and asked is not None and not asked.agree(f"descend into directory {quoted(name)}"):
+            return
         before = len(errors)
         for each in names:
-            _remove(call, options, f"{name.rstrip('/')}/{each}", output, errors)
+            _remove(call, options, f"{name.rstrip('/')}/{each}", output, errors, asked)
         if len(errors) > before:
             return
+    if asked is not None and not asked.agree_to_remove(node, name):
+        return
     done = attempt(lambda: files.remove(path.rstrip("/")))
     if isinstance(done, OSError):
         errors.append(f"rm: cannot remove {quoted(name)}: {done.strerror}\n")

@@ -10,7 +10,7 @@ To have the state in which a script began, without a copy before each line, an o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -41,11 +41,13 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A script that is still running; all that it has written before `seen` is on the screen. `endless` ones never end by themselves."""
+    """A script that is still running; all that it has written before `seen` is on the screen, and `shown`. `endless` ones never end by
+    themselves."""
 
     line: Script
     seen: float
     endless: bool = False
+    shown: str = ""
 
 
 class ShellState(Protocol):
@@ -108,7 +110,7 @@ class Running(Generic[S]):
         if finished.ending != "timeout":
             self._lines.append(line)
         else:
-            self.unfinished = Unfinished(line, until, endless=clock.moment < until)
+            self.unfinished = Unfinished(line, until, endless=clock.moment < until, shown=_text(pieces))
             clock.moment = until
         return pieces
 
@@ -124,11 +126,11 @@ class Running(Generic[S]):
         self.state.become(later)
         self.code = finished.exit_code
         if finished.ending == "timeout":
-            self.unfinished = replace(running, seen=until, endless=ended < until)
+            self.unfinished = replace(running, seen=until, endless=ended < until, shown=_text(pieces))
         else:
             self._lines.append(running.line)
             self.unfinished = None
-        return [piece for piece in pieces if piece.moment >= running.seen], min(ended, until)
+        return _since(running, pieces), min(ended, until)
 
     def give_up(self) -> Unfinished | None:
         """Leave what is unfinished as it is now, and return it."""
@@ -172,6 +174,21 @@ class Running(Generic[S]):
         return before
 
 
+def _text(pieces: Sequence[Output]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def _since(running: Unfinished, pieces: Sequence[Output]) -> list[Output]:
+    """Return what a script has written that is not on the screen yet.
+
+    Where it has met what a job did meanwhile, as though that had come before it, it may have written it earlier than it is seen now.
+    """
+    text = _text(pieces)
+    if pieces and text.startswith(running.shown):
+        return [Output(pieces[-1].moment, text[len(running.shown) :])]
+    return [piece for piece in pieces if piece.moment >= running.seen]
+
+
 def play(state: ShellState, line: Script, until: float | None) -> tuple[list[Output], Finished]:
     """Run a script in a state, up to a moment at most; return what it writes, and how it ended."""
     pieces: list[Output] = []
@@ -179,7 +196,7 @@ def play(state: ShellState, line: Script, until: float | None) -> tuple[list[Out
     finished = state.run_script(
         line.script, stdin=line.stdin, until=until, listen=lambda text: pieces.append(Output(clock.moment, text))
     )
-    heard = "".join(piece.text for piece in pieces)
+    heard = _text(pieces)
     # Errors of the parser, and what is said of a script that was ended, are known only at the end.
     if finished.screen.startswith(heard) and len(finished.screen) > len(heard):
         pieces.append(Output(clock.moment, finished.screen[len(heard) :]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Generic, TypeVar
 
+from simtrain.worlds.machine.background import last_job_begins
 from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.asking import KeyboardInput, echo
 from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
@@ -32,8 +33,8 @@ class Terminal(Generic[S]):
     """A terminal, and the shell of a user in it."""
 
     __slots__ = (
-        "_asking", "_front", "_heard", "_lines", "_pager", "_queue", "_script", "_style", "_tabs", "_waits", "editor", "jobs", "running",
-        "screen", "state",
+        "_asking", "_front", "_heard", "_lines", "_pager", "_queue", "_script", "_style", "_tabs", "_then", "_waits", "editor", "jobs",
+        "running", "screen", "state",
     )  # fmt: skip
 
     def __init__(self, state: S) -> None:
@@ -53,6 +54,8 @@ class Terminal(Generic[S]):
         # The numbers of jobs that `wait` waits for.
         self._waits: tuple[int, ...] = ()
         self._script = ""
+        # The command that is to run in the background after what runs now.
+        self._then = ""
         self._prompt()
 
     def copy(self, state: S) -> Terminal[S]:
@@ -233,14 +236,17 @@ class Terminal(Generic[S]):
                 if pager.open():
                     self._pager = pager
                     return
-        self._prompt()
+        if self._then:
+            self._begin_job()
+        else:
+            self._prompt()
 
     def _prompt(self) -> None:
         self.screen.feed(self.jobs.news())
         self.editor.begin(self.state.prompt)
 
     def _interrupted(self) -> None:
-        self._lines = []
+        self._lines, self._then = [], ""
         self._set_code(INTERRUPTED)
         self._prompt()
 
@@ -252,11 +258,13 @@ class Terminal(Generic[S]):
         """Carry out a line that is about jobs; False if it is none."""
         words = [word.raw for word in words_of(script).words]
         if words[-1:] == ["&"] and words.count("&") == 1 and len(words) > 1:
-            command = script.rstrip().removesuffix("&").rstrip()
-            now = self.state.clock.moment
-            job = self.jobs.begin(command, Script(command, None, now), self.state.bare_fork(), seen=now, stopped=False)
-            self.screen.feed(f"[{job.number}] {job.pid}\n")
-            self._prompt()
+            begins = last_job_begins(script)
+            self._then = script[begins:].strip().removesuffix("&").rstrip()
+            before = script[:begins].strip().removesuffix(";")
+            if before:
+                self._start(before, ends)
+            else:
+                self._begin_job()
             return True
         if words[0] == "wait" and len(words) < 3:
             waited = [job for job in self.jobs.jobs if len(words) == 1 or job is self.jobs.find(words[1])]
@@ -293,8 +301,16 @@ class Terminal(Generic[S]):
         self._prompt()
         return True
 
+    def _begin_job(self) -> None:
+        """Let the command run in the background that a line ends with."""
+        command, self._then, now = self._then, "", self.state.clock.moment
+        job = self.jobs.begin(command, Script(command, None, now), self.state.bare_fork(), seen=now, stopped=False)
+        self.screen.feed(f"[{job.number}] {job.pid}\n")
+        self._prompt()
+
     def _stop(self) -> None:
         """Stop what runs, and make it a job."""
+        self._then = ""
         if self._front is not None:
             job, self._front = self._front, None
             self.jobs.stop(job)
@@ -373,6 +389,7 @@ class Terminal(Generic[S]):
             self.screen.feed(echo(key))
 
     def _give_up(self) -> None:
+        self._then = ""
         if self._front is not None:
             self.jobs.remove(self._front)
         self._front, self._waits = None, ()

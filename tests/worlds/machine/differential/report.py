@@ -97,8 +97,7 @@ the world, and the process of the host goes on.
 - A pipe carries text. Commands of ours (`tar`, `gzip`, `git`) hand binary data to one another through pipes and into files unharmed;
   between them and commands of the engine, bytes that are no UTF-8 are lost.
 - `git` needs the extra `simtrain[git]`. Without it, it is `command not found`.
-- Jobs in the background (`&`) have a time of their own, but see the files as they were when they began:
-  [what differs](machines.md#the-shell).
+- Jobs in the background (`&`) have a time of their own: [what differs](machines.md#the-shell).
 - A file has one name: `ln` without `-s` makes a copy.
 """
 

@@ -109,10 +109,10 @@ def test_the_weights_come_back_from_the_file_as_transformers_itself_reads_it(
 
 
 def shrunk(recipe: Recipe, model: SavedModel) -> Recipe:
-    """The same recipe over one world, with one seed, one family and the arm of most stages, for a model that is prepared."""
+    """The same recipe over one world, with one seed, one arm and one family, a few updates a stage, for a model that is prepared."""
     data: dict[str, Any] = recipe.model_dump(by_alias=True, exclude_unset=True) | {"model": str(model.folder)}
     arms: dict[str, Any] = data.pop("arms", {})
-    data["stages"] = max((arm["stages"] for arm in arms.values()), key=len) if arms else data["stages"]
+    data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
     first = data["evaluate"]["scenarios"][0]
     # What a model samples has to be solved now and then: it learns the one episode by heart, and is asked for it again.
     epochs = 3 if len(data["stages"]) == 1 else 8

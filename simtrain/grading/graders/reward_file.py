@@ -19,7 +19,7 @@ from simtrain.values.types import JsonObject, JsonValue, is_object
 from simtrain.worlds.machine.accounts import ROOT
 from simtrain.worlds.machine.login import environment_of
 from simtrain.worlds.machine.python_runs import write_back
-from simtrain.worlds.machine.spec import SIMULATED
+from simtrain.worlds.machine.spec_values import SIMULATED
 from simtrain.worlds.machine.world import MachineState
 from simtrain.worlds.sandbox.host_folder import folder_entries
 

@@ -18,7 +18,8 @@ from simtrain.worlds.machine.problems import problem_text
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
-from simtrain.worlds.machine.spec import SIMULATED, FileSource, HostSource, MachineSpec, byte_count
+from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec
+from simtrain.worlds.machine.spec_values import SIMULATED, byte_count
 from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.service.database import Database, Mode
 

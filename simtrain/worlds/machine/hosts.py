@@ -8,7 +8,8 @@ from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.file_tree import BaseTree
 from simtrain.worlds.machine.files import Disk
 from simtrain.worlds.machine.rows import groups_of, nodes_of, users_of
-from simtrain.worlds.machine.spec import HostSource, MachineSpec, byte_count
+from simtrain.worlds.machine.spec import HostSource, MachineSpec
+from simtrain.worlds.machine.spec_values import byte_count
 from simtrain.worlds.service.database import Database
 
 

@@ -22,7 +22,8 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.past_commits import PastCommits
-from simtrain.worlds.machine.spec import DiskSource, MachineCommit, MachineRepository, byte_count
+from simtrain.worlds.machine.spec import DiskSource, MachineCommit, MachineRepository
+from simtrain.worlds.machine.spec_values import byte_count
 from simtrain.worlds.repositories.commits import past_of
 from simtrain.worlds.service.database import Database, Mode
 

@@ -17,7 +17,8 @@ from simtrain.worlds.machine.invocation import Command
 from simtrain.worlds.machine.own_commands import own_command
 from simtrain.worlds.machine.sandbox_shell import SandboxShell
 from simtrain.worlds.machine.sites import answers_of
-from simtrain.worlds.machine.spec import SIMULATED, HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.spec import HostSource, MachineSpec, MachineView
+from simtrain.worlds.machine.spec_values import SIMULATED
 from simtrain.worlds.machine.statements import check_statements
 from simtrain.worlds.machine.tables import TABLES
 from simtrain.worlds.service.change_log import forget

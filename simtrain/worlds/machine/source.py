@@ -14,7 +14,8 @@ from simtrain.values.extras import require
 from simtrain.values.types import JsonObject, canonical
 from simtrain.worlds.machine.actions import OWN_TOOLS
 from simtrain.worlds.machine.python_sandbox import require_sandbox
-from simtrain.worlds.machine.spec import SIMULATED, MachineSpec, MachineView
+from simtrain.worlds.machine.spec import MachineSpec, MachineView
+from simtrain.worlds.machine.spec_values import SIMULATED
 from simtrain.worlds.machine.wheels import wheels
 from simtrain.worlds.repositories.folder import own_files
 from simtrain.worlds.repositories.history import history_file

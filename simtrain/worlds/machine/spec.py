@@ -2,67 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from simtrain.files.file_model import Duration, FileModel
-from simtrain.values.errors import InputError
 from simtrain.values.types import JsonValue
+from simtrain.worlds.machine.spec_values import SIMULATED, Mode, Shell, Size, byte_count
 from simtrain.worlds.service.spec import Rows, ServiceSpec, ToolSource
 
 USER = r"^[a-z_][a-z0-9_-]{0,31}$"
-SIMULATED = "simulated"
-SHELL = r"^(simulated|bubblewrap|docker(:\S+)?)$"
 HOST = r"^[a-z][a-z0-9.-]{0,62}$"
 LARGEST = 3_000_000
 """Most bytes of a file that are kept."""
-UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
-
-
-def byte_count(text: str | int) -> int:
-    """Return a size in bytes: a number, or such as `38G`, in powers of 1000. Raises InputError."""
-    if isinstance(text, int):
-        return text
-    number, unit = (text[:-1], text[-1:].upper()) if text[-1:].upper() in UNITS and text else (text, "")
-    try:
-        return int(float(number) * UNITS[unit])
-    except ValueError:
-        raise InputError(f"{text!r} is no size", remedy="write it like 38G, 500M, 20K or 4096") from None
-
-
-def _size(value: str | int) -> str | int:
-    try:
-        byte_count(value)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    return value
-
-
-Size: TypeAlias = Annotated[str | int, AfterValidator(_size)]
-_MODE = r"^[0-7]{3,4}$|^\{\{"
-
-
-def _mode(value: str) -> str:
-    if re.match(_MODE, value) is None:
-        raise ValueError('three or four octal digits are needed; write it like "0640"')
-    return value
-
-
-def _shell(value: str) -> str:
-    if re.match(SHELL, value) is None:
-        raise ValueError("unknown shell; known: simulated, bubblewrap, docker, docker:IMAGE")
-    return value
-
-
-Mode: TypeAlias = Annotated[
-    str,
-    BeforeValidator(lambda value: str(value) if isinstance(value, int) else value, json_schema_input_type=str | int),
-    AfterValidator(_mode),
-    Field(json_schema_extra={"pattern": _MODE}),
-]
-
 _CONTENTS = ("content", "base64", "template", "lines", "folder", "link", "directory")
 
 
@@ -389,9 +341,8 @@ class MachineSpec(HostSource, ServiceSpec):
         default="wasm",
         description="Where `python3` runs, if a machine has the apt package python3: `wasm`, `bubblewrap`, `docker`, `docker:IMAGE`.",
     )
-    shell: Annotated[str, AfterValidator(_shell)] = Field(
+    shell: Shell = Field(
         default=SIMULATED,
-        json_schema_extra={"pattern": SHELL},
         description="Where command lines run: in the simulated shell, or as real programs: of this machine in the sandbox `bubblewrap`, "
         "of an image in `docker` or `docker:IMAGE`.",
     )

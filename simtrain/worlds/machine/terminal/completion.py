@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from posixpath import join
 
 from simtrain.worlds.machine.files import Files
-from simtrain.worlds.machine.terminal.screen import COLUMNS, width
+from simtrain.worlds.machine.terminal.line_editor import LineEditor
+from simtrain.worlds.machine.terminal.screen import COLUMNS, TerminalScreen, width
+from simtrain.worlds.machine.terminal.session import LoginSession
 from simtrain.worlds.machine.terminal.words import Word, words_of
 
 _TO_ESCAPE = re.compile(r"""([ \t\n\\"'@<>=;|&()#$`?*\[!:{~])""")
@@ -25,6 +27,29 @@ class Completed:
     text: str
     place: int
     choices: tuple[str, ...] = ()
+
+
+def complete(editor: LineEditor, state: LoginSession, screen: TerminalScreen, tabs: int) -> int:
+    """Complete the word before the cursor, or list what it may be; return how often in a row Tab has changed nothing."""
+    done = completed(
+        editor.text,
+        editor.place,
+        files=state.own_files,
+        directory=state.directory,
+        home=state.home,
+        commands=state.command_names,
+    )
+    if (done.text, done.place) != (editor.text, editor.place):
+        editor.replace(done.text, done.place)
+        return 0
+    if tabs and done.choices:
+        editor.leave()
+        if len(done.choices) > MOST_SHOWN:
+            screen.feed(f"Display all {len(done.choices)} possibilities? (y or n)\n")
+        else:
+            screen.feed(listed(done.choices))
+        editor.redraw_below()
+    return tabs + 1
 
 
 def completed(

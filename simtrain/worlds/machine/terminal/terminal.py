@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from simtrain.worlds.machine.background import last_job_begins
 from simtrain.worlds.machine.terminal import keys
 from simtrain.worlds.machine.terminal.asking import KeyboardInput, echo
-from simtrain.worlds.machine.terminal.completion import MOST_SHOWN, completed, listed
+from simtrain.worlds.machine.terminal.completion import complete
 from simtrain.worlds.machine.terminal.history import NoSuchEvent, expanded, joined
 from simtrain.worlds.machine.terminal.jobs import ShellJob, TerminalJobs, with_last_process
 from simtrain.worlds.machine.terminal.line_editor import LineEditor
@@ -166,7 +166,7 @@ class Terminal(Generic[S]):
     def _key_at_prompt(self, key: str, ends: float) -> None:
         asked = self.editor.key(key)
         if asked == "complete":
-            self._complete()
+            self._tabs = complete(self.editor, self.state, self.screen, self._tabs)
             return
         self._tabs = 0
         if asked == "line":
@@ -339,30 +339,6 @@ class Terminal(Generic[S]):
         self.running.forget()
         self.state.log_in_again()
         self._prompt()
-
-    def _complete(self) -> None:
-        editor, state = self.editor, self.state
-        done = completed(
-            editor.text,
-            editor.place,
-            files=state.own_files,
-            directory=state.directory,
-            home=state.home,
-            commands=state.command_names,
-        )
-        if (done.text, done.place) != (editor.text, editor.place):
-            self._tabs = 0
-            editor.replace(done.text, done.place)
-            return
-        self._tabs += 1
-        if self._tabs < 2 or not done.choices:
-            return
-        editor.leave()
-        if len(done.choices) > MOST_SHOWN:
-            self.screen.feed(f"Display all {len(done.choices)} possibilities? (y or n)\n")
-        else:
-            self.screen.feed(listed(done.choices))
-        editor.redraw_below()
 
     def _key_while_busy(self, key: str, *, echoes: bool) -> None:
         """Take a key while something runs, as the driver of a terminal does: signals at once, anything else for later."""

@@ -7,11 +7,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
+from containers import need_docker
 
 from simtrain.contracts.registry import resolve
 from simtrain.contracts.sandbox import OpenSandbox, SandboxBackend
 from simtrain.contracts.sandbox_runs import Entry, File, SandboxCommand, SandboxLimits, SandboxOutcome
 from simtrain.values.errors import InputError
+from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 from simtrain.worlds.sandbox.wasm.component import build_component, cache_folder, found_component
 
 
@@ -26,6 +28,16 @@ def opened(name: str) -> Generator[OpenSandbox]:
         pytest.skip(f"the sandbox {name} does not work here: {probe.found}")
     with sandbox.opened() as running:
         yield running
+
+
+def real_clock_sandbox(kind: str) -> str:
+    """The name by which a world asks for `bubblewrap` or `docker`; skips, with the reason, where it does not work."""
+    if kind == "docker":
+        return f"docker:{need_docker()}"
+    probe = BubblewrapSandbox().probe()
+    if not probe.ok:
+        pytest.skip(f"the sandbox bubblewrap does not work here: {probe.found}")
+    return kind
 
 
 def built() -> None:

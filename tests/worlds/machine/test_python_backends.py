@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from containers import need_docker
 from harbor_folders import write_harbor
+from sandboxes import real_clock_sandbox
 
 from simtrain.scenarios.load import load_world
 from simtrain.worlds.machine.world import MachineState
-from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +42,7 @@ files:
 @pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.full)])
 def state(request: pytest.FixtureRequest, tmp_path: Path) -> MachineState:
     """A machine whose Python runs in the sandbox of this name."""
-    name = str(request.param)
-    if name == "docker":
-        name = f"docker:{need_docker()}"
-    else:
-        probe = BubblewrapSandbox().probe()
-        if not probe.ok:
-            pytest.skip(f"the sandbox bubblewrap does not work here: {probe.found}")
-    text = WORLD.replace("sandbox: bubblewrap", f"sandbox: '{name}'")
+    text = WORLD.replace("sandbox: bubblewrap", f"sandbox: '{real_clock_sandbox(request.param)}'")
     opened = load_world(write_harbor(tmp_path, {"shed.yaml": text}) / "shed.yaml").build().open()
     assert isinstance(opened, MachineState)
     return opened

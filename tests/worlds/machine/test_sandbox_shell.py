@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from containers import need_docker
 from harbor_folders import write_harbor
+from sandboxes import real_clock_sandbox
 
 from simtrain.scenarios.load import load_world
 from simtrain.values.errors import InputError
 from simtrain.worlds.machine.world import MachineState
-from simtrain.worlds.sandbox.bubblewrap import BubblewrapSandbox
 
 pytestmark = pytest.mark.slow
 
@@ -31,12 +30,7 @@ files:
 @pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.full)], autouse=True)
 def shell(request: pytest.FixtureRequest) -> str:
     """The sandbox in which scripts run."""
-    if request.param == "docker":
-        return f"docker:{need_docker()}"
-    probe = BubblewrapSandbox().probe()
-    if not probe.ok:
-        pytest.skip(f"the sandbox bubblewrap does not work here: {probe.found}")
-    return request.param
+    return real_clock_sandbox(request.param)
 
 
 def opened(folder: Path, shell: str, text: str = WORLD) -> MachineState:

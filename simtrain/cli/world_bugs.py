@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ ships with simtrain. Its code runs in the sandbox alone. Each task is one
 change that a person could have made by mistake, proven by running: some
 tests fail before and pass after the reference patch, all others pass
 before and after. Its report says what a user sees, never where the mistake is.
+Tests that do not pass as the repository is are left out, and named.
 
 At most one task in five is by the same operator, and at most five are in the
 same function. --out writes one task a line, --family a family that can be played: a copy of
@@ -33,6 +35,8 @@ Examples:
   simtrain world bugs ../mylib --count 20 --family mylib_bugs
   simtrain world bugs ../mylib --tests tests/unit --count 20 --json
 """
+
+_SHOWN = 5
 
 
 def command(
@@ -128,6 +132,7 @@ def _report(place: Path, made: Yield, out: Path | None) -> JsonObject:
         "tried": made.runs,
         "operators": operators,
         "unread": made.unread,
+        "left_out": dict(made.left_out),
     }
 
 
@@ -150,5 +155,13 @@ def _print(report: JsonObject, made: Yield, *, wanted: int) -> None:
     )
     for path in made.unread:
         screen.print(f"left out, since this Python cannot parse it: {in_line(path)}")
+    if made.left_out:
+        screen.print(
+            f"{len(made.left_out)} tests are left out of all tasks, since they do not pass as the repository is:"
+        )
+        for test, why in islice(made.left_out.items(), _SHOWN):
+            screen.print(f"  {in_line(test)} ({in_line(why)})")
+        if len(made.left_out) > _SHOWN:
+            screen.print("  ... (--json names all)")
     if report["tasks"] < wanted:
         screen.print(f"{wanted} were wanted, but the tests notice no more within the shares of operators and functions")

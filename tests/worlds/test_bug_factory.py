@@ -172,6 +172,49 @@ def test_hidden_tests_are_taken_out_of_their_files() -> None:
     assert without_tests(files, ["t.py::test_none"]) is None
 
 
+UNFIT = {
+    **SHOP,
+    "tests/test_cart.py": SHOP["tests/test_cart.py"] + "\n\ndef test_dear(cart):\n    assert cart.total() == 1\n",
+    "tests/test_deep.py": "import sys\n\n\ndef deep(_=None):\n    return max([1], key=deep)\n\n\n"
+    "def test_deep():\n    sys.setrecursionlimit(10**9)\n    deep()\n",
+    "tests/test_first.py": "from pathlib import Path\n\n\nclass First:\n    def test_none(self):\n        assert False\n\n\n"
+    "class TestFirst(First):\n    pass\n",
+    "tests/test_web.py": "import no_such_library\n\n\ndef test_page():\n    no_such_library.page()\n",
+}
+
+
+def test_tests_that_do_not_pass_are_left_out_and_named(box: OpenSandbox, tmp_path: Path) -> None:
+    place = written(tmp_path / "shop", UNFIT)
+    made = open_factory(place, box, seed=3).make(2)
+    assert sorted(made.left_out) == [
+        "tests/test_cart.py::test_dear",
+        "tests/test_deep.py::test_deep",
+        "tests/test_first.py::TestFirst::test_none",
+        "tests/test_web.py",
+    ]
+    assert made.left_out["tests/test_web.py"].endswith("No module named 'no_such_library'")
+    assert len(made.tasks) == 2
+    for task in made.tasks:
+        agents = task.broken(UNFIT)
+        assert not {"tests/test_first.py", "tests/test_web.py"} & {*agents}
+        assert "test_deep" not in agents["tests/test_deep.py"]
+        assert "test_dear" not in task.tested(agents)["tests/test_cart.py"]
+    prove(made.tasks[0], written(tmp_path / "native", UNFIT))
+
+
+@pytest.mark.full
+def test_a_family_lacks_the_tests_that_are_left_out(tmp_path: Path) -> None:
+    written(tmp_path / "shop", UNFIT)
+    for words in (
+        ["world", "bugs", "shop", "--count", "2", "--family", "shop_bugs"],
+        ["validate", "shop_bugs", "--cases", "1"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "simtrain", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_repositories_give_distinct_tasks_within_their_shares(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from simtrain.contracts.sandbox_runs import SandboxCommand
+import pytest
+from sandboxes import opened
+
+from simtrain.contracts.sandbox_runs import SandboxCommand, SandboxLimits
+from simtrain.worlds.sandbox.wasm.backend import WarmProcess
 from simtrain.worlds.sandbox.wasm.wire import placed, receive_command, send_command
 
 
@@ -34,3 +42,22 @@ def test_a_run_may_be_over_before_the_one_who_asked_goes_on() -> None:
         send_command(asking, command)
     thread.join()
     assert received == [("true",)]
+
+
+@pytest.mark.full
+def test_a_run_that_stood_still_beyond_its_wall_time_ends_by_it() -> None:
+    limits = SandboxLimits(wall=1, seconds=10**6, work=10**3)
+    with opened("wasm") as running, ThreadPoolExecutor(1) as threads:
+        assert isinstance(running, WarmProcess)
+        ran = threads.submit(running.run, SandboxCommand(("python3", "-c", "while True: pass"), limits=limits))
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while not children.read_text():
+            time.sleep(0.01)
+        (run,) = map(int, children.read_text().split())
+        time.sleep(0.3)
+        os.kill(run, signal.SIGSTOP)
+        # Until the kernel's limit, ten seconds after ours, is due as well.
+        time.sleep(11)
+        os.kill(run, signal.SIGCONT)
+        outcome = ran.result()
+    assert (outcome.ended_by, outcome.exit_code, outcome.exact) == ("wall", 137, False)

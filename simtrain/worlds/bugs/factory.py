@@ -1,7 +1,7 @@
 """The bug factory: tries candidates in turn, keeps those that are proven to be tasks, and counts what became of the others."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -13,6 +13,7 @@ from simtrain.worlds.bugs.hiding import function_of, without_tests
 from simtrain.worlds.bugs.reports import Symptom, report, shows_something
 from simtrain.worlds.bugs.task import BugTask
 from simtrain.worlds.bugs.test_runs import TestRun
+from simtrain.worlds.bugs.unfit import texts_left_out
 from simtrain.worlds.repositories.history import CommittedTree
 from simtrain.worlds.repositories.patches import patch_between
 
@@ -46,12 +47,13 @@ class Proven:
 
 @dataclass(slots=True)
 class Yield:
-    """What came of the candidates. `fates` counts by operator, then by fate; `kept` by operator."""
+    """What came of the candidates. `fates` counts by operator, then by fate; `kept` by operator. `left_out` are tests that did not pass."""
 
     candidates: dict[str, int]
     fates: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     tasks: list[BugTask] = field(default_factory=list[BugTask])
     unread: list[str] = field(default_factory=list[str])
+    left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     runs: int = 0
 
     def kept(self, operator: str) -> int:
@@ -84,7 +86,8 @@ class BugFactory:
     def make(self, count: int, *, on_tried: Callable[[int, int], None] = lambda tried, kept: None) -> Yield:
         """Return up to so many tasks; `on_tried` is told how many candidates were tried and kept so far."""
         found = find_candidates(self._healthy, self._trees, seed=self._seed)
-        made = Yield({name: len(some) for name, some in found.by_operator.items()}, unread=found.unread)
+        counted = {name: len(some) for name, some in found.by_operator.items()}
+        made = Yield(counted, unread=found.unread, left_out=self._healthy.left_out)
         for name, number in found.equivalent.items():
             made.candidates[name] += number
             made.fates.setdefault(name, Counter())["equal"] += number
@@ -168,6 +171,7 @@ class BugFactory:
 
     def _proven(self, candidate: Candidate, before: TestRun, symptom: Symptom, work: float) -> "Proven | str":
         """Return the task, once all that the agent sees was run: of it the failing tests fail, and no others."""
+        unfit, fit = texts_left_out(self._healthy.whole, self._healthy.folder)
         texts = {path: content.decode() for path, content in candidate.changed.items()}
         good = {path: self._files[path].decode() for path in texts}
         change = patch_between(good, texts)
@@ -196,7 +200,7 @@ class BugFactory:
             report=report(symptom, words),
             failing=sorted(before.failed),
             hidden=sorted(hidden),
-            setup=patch_between(good | whole, texts | shown),
+            setup=patch_between(good | whole | unfit, fit | texts | shown),
             fix=patch_between(texts, good),
             tests=patch_between(shown, whole),
         )

@@ -1,4 +1,4 @@
-"""The tests of a repository as it is: they must all pass before it can be broken. Every line that each of them runs is noted."""
+"""The tests of a repository as it is: what passes is what it is broken under. Every line that each of them runs is noted."""
 
 import re
 from collections.abc import Mapping
@@ -6,26 +6,24 @@ from dataclasses import dataclass, replace
 
 from simtrain.values.errors import InputError
 from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
+from simtrain.worlds.bugs.unfit import LIMITS, last_line, unfit_tests, unsteady_tests, without_unfit
 from simtrain.worlds.repositories.folder import RepositoryFolder
 
 _SYNTAX = re.compile(r"(SyntaxError|IndentationError|TabError): (.+)")
 _PLACE = re.compile(r'File "/repo/([^"]+)", line (\d+)')
-_LIMITS = {
-    "work": "the tests compute for more than {work:g} s",
-    "seconds": "the tests wait for more than ten minutes of virtual time",
-    "wall": "the tests do not end within two minutes",
-    "memory": "the tests need more than 256 MiB of memory",
-    "output": "the tests print more than 1 MiB",
-    "scratch": "the tests write more than 64 MiB to disk",
-    "crash": "the interpreter fails while the tests run",
-}
+_MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class HealthyRepository:
-    """A repository whose tests pass, and what they run. `runner` is set up for it."""
+    """A repository whose tests pass, and what they run. `runner` is set up for it.
+
+    `whole` is the repository as it was given. `left_out` are tests and files that do not pass there, with the reasons: `folder` lacks them.
+    """
 
     folder: RepositoryFolder
+    whole: RepositoryFolder
+    left_out: Mapping[str, str]
     runner: TestRunner
     tests: tuple[str, ...]
     skipped: tuple[str, ...]
@@ -45,29 +43,63 @@ class HealthyRepository:
         return tuple(test for test in self.tests if test in found)
 
 
-def healthy(folder: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
-    """Run all tests twice, and return what they cover. Raises InputError, in one line, for a repository that is no start."""
-    if not any(path.endswith(".py") for path in folder.files):
-        raise InputError("there is no Python file", remedy="name the folder of a Python repository", file=folder.place)
-    first = runner.tests(folder.files, trace=True, scripts=0)
-    if first.code == 4 and "unrecognized arguments" in first.said:
+def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
+    """Run all tests twice, and return what they cover. Tests that do not pass are left out if they are the smaller part.
+
+    Raises InputError, in one line, for a repository that is no start.
+    """
+    if not any(path.endswith(".py") for path in whole.files):
+        raise InputError("there is no Python file", remedy="name the folder of a Python repository", file=whole.place)
+    folder = whole
+    left_out: dict[str, str] = {}
+    for _ in range(_MOST_ROUNDS):
+        runner, first = _first_run(folder, runner)
+        unfit = unfit_tests(first)
+        if not unfit:
+            _check(folder, runner, first)
+            compiled = replace(runner, compiled=first.compiled)
+            second = compiled.tests(folder.files, scripts=0)
+            unfit = unsteady_tests(first, second)
+            if not unfit and second.whole:
+                return _noted(folder, whole, left_out, compiled, first, second.seconds)
+        left_out |= unfit
+        smaller = without_unfit(folder, unfit) if 2 * len(left_out) <= len(first.collected) else None
+        if not unfit or smaller is None:
+            _check(folder, runner, first)
+            raise _unsteady(folder, unfit)
+        folder = smaller
+    raise InputError(
+        f"{len(left_out)} tests were left out, and still not all pass",
+        remedy="name fewer with --tests",
+        file=whole.place,
+    )
+
+
+def _first_run(folder: RepositoryFolder, runner: TestRunner) -> tuple[TestRunner, TestRun]:
+    run = runner.tests(folder.files, trace=True, scripts=0)
+    if run.code == 4 and "unrecognized arguments" in run.said:
         # Options of plug-ins that the sandbox does not have, in the repository's own configuration.
         runner = replace(runner, arguments=(*runner.arguments, "-o", "addopts="))
-        first = runner.tests(folder.files, trace=True, scripts=0)
-    _check(folder, runner, first)
-    runner = replace(runner, compiled=first.compiled)
-    second = runner.tests(folder.files, scripts=0)
-    unsteady = sorted(test for test in first.outcomes if second.outcomes.get(test) != first.outcomes[test])
-    if unsteady or not second.whole:
-        raise InputError(
-            f"{(unsteady or ['the run'])[0]} passes once and fails once",
-            remedy="make it independent of earlier runs, or leave it out with --tests",
-            file=folder.place,
-        )
-    return _noted(folder, runner, first, second.seconds)
+        run = runner.tests(folder.files, trace=True, scripts=0)
+    return runner, run
 
 
-def _noted(folder: RepositoryFolder, runner: TestRunner, run: TestRun, seconds: float) -> HealthyRepository:
+def _unsteady(folder: RepositoryFolder, tests: Mapping[str, str]) -> InputError:
+    return InputError(
+        f"{next(iter(tests), 'the run')} passes once and fails once",
+        remedy="make it independent of earlier runs, or leave it out with --tests",
+        file=folder.place,
+    )
+
+
+def _noted(
+    folder: RepositoryFolder,
+    whole: RepositoryFolder,
+    left_out: Mapping[str, str],
+    runner: TestRunner,
+    run: TestRun,
+    seconds: float,
+) -> HealthyRepository:
     by_line: dict[str, dict[int, list[str]]] = {}
     by_file: dict[str, list[str]] = {}
     tests = tuple(test for test, outcome in run.outcomes.items() if outcome == "passed")
@@ -80,6 +112,8 @@ def _noted(folder: RepositoryFolder, runner: TestRunner, run: TestRun, seconds: 
     of_tests |= {path for path in folder.files if path.endswith("conftest.py") or _in_tests(path)}
     return HealthyRepository(
         folder=folder,
+        whole=whole,
+        left_out=left_out,
         runner=runner,
         tests=tests,
         skipped=tuple(test for test, outcome in run.outcomes.items() if outcome == "skipped"),
@@ -102,7 +136,7 @@ def _check(folder: RepositoryFolder, runner: TestRunner, run: TestRun) -> None:
     if run.ended_by is not None:
         at = run.last_begun.partition("::")[0] if run.last_begun else None
         raise InputError(
-            _LIMITS[run.ended_by].format(work=runner.work),
+            LIMITS[run.ended_by].format(work=runner.work),
             remedy="leave that test out with --tests, or make it smaller",
             file=folder.place / at if at else folder.place,
             place=run.last_begun.partition("::")[2] if run.last_begun else None,
@@ -110,7 +144,7 @@ def _check(folder: RepositoryFolder, runner: TestRunner, run: TestRun) -> None:
     if run.broken:
         raise _unreadable(folder, *next(iter(sorted(run.broken.items()))))
     if not run.collected and run.code not in (0, 5):
-        raise InputError(f"pytest does not start: {_last_line(run.said)}", file=folder.place)
+        raise InputError(f"pytest does not start: {last_line(run.said)}", file=folder.place)
     if not run.outcomes:
         raise InputError(
             "there are no tests", remedy="write tests that pytest finds, or name them with --tests", file=folder.place
@@ -143,13 +177,7 @@ def _unreadable(folder: RepositoryFolder, path: str, why: str) -> InputError:
             line=int(line),
         )
     return InputError(
-        f"the tests cannot be collected: {_last_line(why)}",
+        f"the tests cannot be collected: {last_line(why)}",
         remedy="the sandbox has the standard library, pytest and the repository itself; carry other packages in the folder",
         file=folder.place / path,
     )
-
-
-def _last_line(text: str) -> str:
-    lines = [line.removeprefix("E ").strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line or "error" in line]
-    return (errors or lines or ["no reason given"])[-1][:200]

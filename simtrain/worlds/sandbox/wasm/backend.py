@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -94,6 +95,7 @@ class WarmProcess:
 
     def _played(self, command: SandboxCommand, folder: CommandFolder) -> PlayedCommand:
         ours, theirs = socket.socketpair()
+        wall = command.limits.wall
         with ours:
             with theirs, self._lock:
                 try:
@@ -101,7 +103,8 @@ class WarmProcess:
                 except OSError as error:
                     raise SimulatorFault(f"the sandbox `wasm` is gone: {error}") from None
             # The child ends itself at `wall`; the kernel ends it ten seconds later.
-            ours.settimeout(command.limits.wall + _GRACE)
+            ours.settimeout(wall + _GRACE)
+            begun = time.monotonic()
             try:
                 send_command(ours, folder.placed(command))
                 played = receive_played(ours)
@@ -109,6 +112,9 @@ class WarmProcess:
                     # The program may still be writing, until its process is gone.
                     ours.recv(1)
             except (EOFError, OSError) as error:
+                if isinstance(error, EOFError) and time.monotonic() - begun >= wall:
+                    # It was the kernel: this machine was too busy, or stood still, for the child to say so itself.
+                    return PlayedCommand(137, (), "wall", wall, exact=False, modes={})
                 raise SimulatorFault(f"the sandbox `wasm` ended without an outcome: {error}") from None
         return played
 

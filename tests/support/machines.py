@@ -1,6 +1,7 @@
 """A machine without a world, for tests of the shell and of single commands."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from simtrain.values.clock import Clock, instant
 from simtrain.values.types import JsonObject, JsonValue
@@ -36,6 +37,9 @@ class TableRecords:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self.database.run(sql, parameters or {}, mode=Mode.WRITE)
+
+    def together(self) -> AbstractContextManager[None]:
+        return self.database.savepoint("command", keep=True)
 
 
 def machine_of(

@@ -5,17 +5,18 @@ Nothing of it reaches the host: no files, network or processes. Where time or ch
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 
 import orjson
-from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecResult, ExecutionProfile
+from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecutionProfile
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.background import APART, BEGIN, MARKED, WAITING, marked
+from simtrain.worlds.machine.background import WAITING, marked
+from simtrain.worlds.machine.bash_words import CANCELLED, finished_of, in_words_of_bash, told
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
 from simtrain.worlds.machine.children import in_thread
@@ -29,7 +30,7 @@ from simtrain.worlds.machine.commands.time_words import (
     content_asks_for_times,
     without_builtin,
 )
-from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
+from simtrain.worlds.machine.engine import Ending, Finished
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
 from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork
@@ -45,49 +46,17 @@ from simtrain.worlds.machine.problems import problem_text
 _DIVERTED = re.compile(r"[|>`]|\$\(")
 _STDIN = "_stdin"
 _END_OF_NAMES = b"\0"
-_CANCELLED = "cancelled"
 
-_ENDINGS: tuple[tuple[str, Ending], ...] = (
-    ("command count", "timeout"),
-    ("loop iteration", "timeout"),
-    ("timeout", "timeout"),
-    (_CANCELLED, "timeout"),
-    ("depth", "recursion"),
-    ("bytes", "memory"),
-    ("memory", "memory"),
-    ("exceeded", "timeout"),
-)
-_SYNTAX = re.compile(r"parse error(?: at line (\d+), column \d+)?: (?:syntax error: )?(.*)", re.DOTALL)
 _INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
-# What bashkit adds for language models, where bash says only that there is no such command.
-_HINT = re.compile(r"^(\S+: .*: command not found)\. .*$", re.MULTILINE)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
-# `time` of the engine measures on the host.
-_TIME = re.compile(r"^real\t\d+m[\d.]+s\nuser\t.*\nsys\t.*$", re.MULTILINE)
-# What bashkit says of itself, in words of its own.
-_SELF = re.compile(
-    r"the `e' command is not available: Bashkit [^\n]*|the `e' option to `s' is not available: Bashkit [^\n]*"
-)
-_ASIDE = re.compile(r" \([^()\n]*bashkit[^()\n]*\)| \(L-MAKE-\d+\)| \(max \d+ background jobs, \d+ nested\)")
-# What is put before a script, as `history` would tell it.
-_BEFORE = re.compile(
-    rf"RANDOM=\d+ EPOCHSECONDS=\d+; (?:{re.escape(FUNCTIONS)})?(?:{re.escape(WAITING)})?(?:{re.escape(FOLLOWING)})?"
-    rf"(?:{re.escape(FORKING)})?(?:EPOCHREALTIME=[\d.]+; )?(?:_SRANDOM=\d+; )?(?:\(exit \d+\); )?"
-)
-# Of names that its rules for paths refuse, and of sizes.
-_REFUSED = re.compile(r"unsafe character U\+[0-9A-F]+ in path component '(?:[^']|'(?!\n))*'")
-_TOO_LARGE = re.compile(r"^truncate: target size (\d+) exceeds VFS limit \(\d+ bytes\)$", re.MULTILINE)
-_SANDBOXED = "e/r/w commands disabled in sandbox mode"
-# bashkit's own words about its limits, which are no words of a machine.
-_LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
 
 
 class BashkitShell:
     """One shell. The engine is made when the first script runs: many episodes and forks never run one."""
 
     __slots__ = (
-        "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_files", "_late", "_machine",
-        "_named", "_own", "_ran", "_state", "_stdin", "_stopped", "user",
+        "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_fault", "_files", "_late",
+        "_machine", "_named", "_own", "_ran", "_state", "_stdin", "_stopped", "user",
     )  # fmt: skip
 
     def __init__(
@@ -120,6 +89,7 @@ class BashkitShell:
         self._ran = False
         self._stopped: Ending = ""
         self._late: Result | None = None
+        self._fault: Exception | None = None
         self._stdin: str | None = None
 
     @property
@@ -160,7 +130,7 @@ class BashkitShell:
             piece = Printed(machine.clock.moment, stdout, stderr)
             shown.append(piece)
             if listen is not None:
-                listen(_in_words_of_bash(stdout + stderr))
+                listen(in_words_of_bash(stdout + stderr))
             elif machine.jobs.hear(piece, level=level):
                 ahead.add(piece)
 
@@ -181,17 +151,20 @@ class BashkitShell:
             # What is saved for its jobs is the state before it.
             self._ran = True
             result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
         forking = machine.jobs.forking
         machine.jobs.abandon(machine, level=level)
-        cancelled = result.error is not None and _CANCELLED in result.error
+        cancelled = result.error is not None and CANCELLED in result.error
         now = machine.clock.moment
         if cancelled and self._late is not None and not _DIVERTED.search(script):
             shown.append(Printed(now, self._late.stdout, self._late.stderr))
         self._late = None
         due = machine.jobs.take_output(level=level)
-        finished = _finished(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
+        finished = finished_of(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
         ending = self._stopped or finished.ending
-        finished = _told(finished, "processes" if ending == "recursion" and forking else ending)
+        finished = told(finished, "processes" if ending == "recursion" and forking else ending)
         self._code = finished.exit_code
         return finished
 
@@ -273,6 +246,14 @@ class BashkitShell:
             return BuiltinResult(exit_code=254)
         except TooEarly:
             return BuiltinResult(exit_code=STOPPED)
+        except Exception as error:
+            if name.startswith("_") and isinstance(error, ValueError | IndexError):
+                # One of the commands that are there for functions of ours, called by somebody else.
+                return _no_command(name)
+            # The engine would print it as what the command says.
+            self._fault = self._fault or error
+            self.stop("memory")
+            return BuiltinResult(exit_code=1)
         if self._stopped and self._late is None:
             # bashkit drops what a command printed during which it was stopped.
             self._late = result
@@ -281,7 +262,7 @@ class BashkitShell:
     def _given(self, context: BuiltinContext) -> BuiltinResult:
         """Print what a script is given to read; where it is given nothing, there is no such command."""
         if self._stdin is None:
-            return BuiltinResult(stderr=f"bash: {context.name}: command not found\n", exit_code=127)
+            return _no_command(context.name)
         return BuiltinResult(self._stdin)
 
     def _opened(self) -> BashkitEngine:
@@ -304,6 +285,10 @@ class BashkitShell:
         return self._engine
 
 
+def _no_command(name: str) -> BuiltinResult:
+    return BuiltinResult(stderr=f"bash: {name}: command not found\n", exit_code=127)
+
+
 def _called(path: str, call: Invocation) -> Result:
     from simtrain.worlds.machine.commands.python import script
 
@@ -323,71 +308,3 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
         return command(invocation)
     except OSError as error:
         return invocation.fail(problem_text(error))
-
-
-def _finished(result: ExecResult, shown: Sequence[Printed], passed: float, *, mixed: bool) -> Finished:
-    """Return what a script left; `mixed` says that `shown` is not what the engine tells at the end, or in another order."""
-    stdout, stderr = (
-        "".join(piece.stdout for piece in shown),
-        _in_words_of_bash("".join(piece.stderr for piece in shown)),
-    )
-    screen = _timed(_in_words_of_bash("".join(piece.stdout + piece.stderr for piece in shown)), passed)
-    error, code = result.error, result.exit_code
-    if error is None:
-        if not mixed:
-            stdout, stderr = result.stdout, _in_words_of_bash(result.stderr)
-        return Finished(_as_typed(stdout), _timed(stderr, passed), screen, code)
-    wrong = _SYNTAX.fullmatch(error)
-    if wrong is not None:
-        what = wrong[2] if wrong[2].startswith(("syntax error", "unexpected EOF")) else f"syntax error: {wrong[2]}"
-        text = f"bash: line {wrong[1] or 1}: {what}\n"
-        return Finished(result.stdout, text, screen + text, 2)
-    ending = _ending(error)
-    if not ending:
-        # Some commands of the engine end the script with a file that they cannot write.
-        text = f"bash: {error.removeprefix('io error: ')}\n"
-        stderr, screen = stderr + text, screen + text
-    # A script that bashkit stops loses what it printed: what was shown is all that there is.
-    return Finished(stdout, stderr, screen, code, ending)
-
-
-def _told(finished: Finished, ending: Ending) -> Finished:
-    """Return what a script left, with what a shell says of one that ended like this."""
-    if not ending:
-        return finished
-    code, words = ENDINGS[ending]
-    return Finished(finished.stdout, finished.stderr + words, finished.screen + words, code, ending)
-
-
-def _timed(text: str, passed: float) -> str:
-    taken = f"{int(passed // 60)}m{passed % 60:.3f}s"
-    return _TIME.sub(f"real\t{taken}\nuser\t0m0.000s\nsys\t0m0.000s", text) if "real\t" in text else text
-
-
-def _as_typed(text: str) -> str:
-    if BEGIN in text:
-        text = MARKED.sub(r"\1 &", text).replace(APART, "")
-    return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
-
-
-def _in_words_of_bash(text: str) -> str:
-    text = _as_typed(text)
-    # Each is looked for by a plain word first: most output has none of them.
-    if "ashkit" in text or "L-MAKE" in text or "(max " in text:
-        text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
-    if "unsafe character" in text or "VFS limit" in text:
-        text = _TOO_LARGE.sub(
-            r"truncate: failed to truncate at \1 bytes: File too large", _REFUSED.sub("Invalid argument", text)
-        )
-    if "command not found" in text:
-        text = _HINT.sub(r"\1", text)
-    if "exceeded" in text or _CANCELLED in text:
-        text = _LIMIT.sub("", text)
-    return text.replace(": io error: ", ": ")
-
-
-def _ending(error: str) -> Ending:
-    for sign, ending in _ENDINGS:
-        if sign in error:
-            return ending
-    return ""

@@ -1,6 +1,7 @@
 """The tables of a world for a script that starts jobs."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar, cast
 
 from simtrain.values.types import JsonObject, JsonValue
@@ -26,6 +27,9 @@ class JobRecords:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._answer(lambda: self._records.write(sql, parameters))
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._records.together() if self.told == len(self._answers) else nullcontext()
 
     def _answer(self, ask: Callable[[], T]) -> T:
         if self.told == len(self._answers):

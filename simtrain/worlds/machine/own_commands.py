@@ -9,9 +9,10 @@ from simtrain.contracts.handler import Reply, ToolError
 from simtrain.contracts.registry import resolve
 from simtrain.files.templates import Text
 from simtrain.values.clock import stamp
-from simtrain.values.errors import InputError
+from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.invocation import Command, Invocation, Result
+from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.spec import CommandSource
 
 MOST_ARGUMENTS = 20
@@ -61,13 +62,19 @@ def _line(row: Mapping[str, JsonValue]) -> str:
 
 
 def _handled(source: CommandSource) -> Command:
-    handler = resolve("handlers", source.handler or "")
+    name = source.handler or ""
+    handler = resolve("handlers", name)
 
     def run(call: Invocation) -> Result:
         try:
-            reply = handler(HandledCommand(call))
-        except ToolError as error:
+            with call.machine.records.together():
+                reply = handler(HandledCommand(call))
+        except (ToolError, sqlite3.IntegrityError) as error:
             return call.fail(str(error))
+        except (NoProcessLeft, TooEarly):
+            raise
+        except Exception as error:
+            raise SimulatorFault(f"the handler {name!r} failed: {type(error).__name__}: {error}") from error
         if isinstance(reply, Reply):
             return Result(reply.text, exit_code=1 if reply.is_error else source.exit_code)
         return Result(orjson.dumps(reply).decode() + "\n", exit_code=source.exit_code)

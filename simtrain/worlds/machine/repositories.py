@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from posixpath import normpath
@@ -262,6 +263,9 @@ class _Tables:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._database.run(sql, parameters or {}, mode=Mode.WRITE)
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._database.savepoint("command", keep=True)
 
 
 def _words(line: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The tables of an open machine world, as its commands reach them."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from simtrain.values.types import JsonObject, JsonValue
@@ -17,6 +18,10 @@ class RecordedState(Protocol):
         """Return the rows of a SELECT."""
         ...
 
+    def recording(self) -> AbstractContextManager[None]:
+        """Return a block whose statements are undone if it ends by an exception."""
+        ...
+
 
 class StateRecords:
     """The tables of a state for its commands. They run while the state's lock is held, some of them in threads of their own."""
@@ -31,3 +36,6 @@ class StateRecords:
 
     def write(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> int:
         return self._state.record(sql, parameters)
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._state.recording()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
 from simtrain.contracts.request import Request
@@ -361,6 +361,13 @@ class MachineState(ServiceState):
         self._bring_in()
         self._moves_on()
         return self._for_writing().run(sql, parameters or {}, mode=Mode.WRITE)
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Return a block of a command's statements that are undone together."""
+        # Files are brought in first: what is undone would be lost to the tables otherwise.
+        self._bring_in()
+        self._moves_on()
+        return self._for_writing().savepoint("command", keep=True)
 
     def recorded(self, sql: str, parameters: Mapping[str, JsonValue] | None) -> list[JsonObject]:
         """Return the rows of a command's SELECT."""

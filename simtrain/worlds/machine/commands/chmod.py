@@ -79,7 +79,7 @@ def umask(call: Invocation) -> Result:
             )
         return Result(f"{'umask ' if options.has('p') else ''}{now:04o}\n")
     text = options.operands[0]
-    if text[0].isdigit():
+    if text[:1].isdigit():
         if not re.fullmatch("[0-7]{1,4}", text):
             return Result(stderr=f"bash: line 1: umask: {text}: octal number out of range\n", exit_code=1)
         call.files.umask = int(text, 8) & 0o777

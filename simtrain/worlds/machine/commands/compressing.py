@@ -28,14 +28,18 @@ class Method:
 
 
 class Damaged(ValueError):
-    """Raised for data that cannot be unpacked."""
+    """Raised for data that cannot be unpacked; the text is what the command says of it."""
 
 
 def _gunzip(content: bytes) -> bytes:
     found = b""
     while content:
         engine = zlib.decompressobj(31)
-        found += engine.decompress(content, MOST - len(found))
+        try:
+            found += engine.decompress(content, MOST - len(found))
+        except zlib.error as error:
+            wrong = "crc" if "data check" in str(error) else "length" if "length check" in str(error) else "format"
+            raise Damaged(f"invalid compressed data--{wrong} {'violated' if wrong == 'format' else 'error'}") from None
         if not engine.eof:
             raise Damaged("unexpected end of file")
         content = engine.unused_data.lstrip(b"\0")
@@ -45,7 +49,10 @@ def _gunzip(content: bytes) -> bytes:
 def _unpacked(engine: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> Callable[[bytes], bytes]:
     def unpack(content: bytes) -> bytes:
         one = engine()
-        found = one.decompress(content, MOST)
+        try:
+            found = one.decompress(content, MOST)
+        except (lzma.LZMAError, OSError, ValueError, EOFError):
+            raise Damaged("Compressed data is corrupt") from None
         if not one.eof:
             raise Damaged("Unexpected end of input")
         return found
@@ -164,8 +171,8 @@ class _Run:
             return None
         try:
             return self.method.unpack(content)
-        except (Damaged, zlib.error, lzma.LZMAError, OSError, EOFError):
-            self._fail(f"{name}: unexpected end of file")
+        except Damaged as error:
+            self._fail(f"{name}: {error}")
             return None
 
     def _write(self, name: str, target: str, content: bytes, before: int) -> None:
@@ -194,16 +201,24 @@ def zgrep(call: Invocation) -> Result:
     words = list(call.arguments)
     files = [word for word in words if not word.startswith("-") and call.files.exists(call.path(word))]
     rest = [word for word in words if word not in files]
-    output, errors, found = "", "", False
+    output, errors, found, damaged = "", "", False, False
     for name in files:
         content = call.files.read(call.path(name))
         method = method_of(content)
-        text = as_text(method.unpack(content) if method else content)
+        try:
+            text = as_text(method.unpack(content) if method else content)
+        except Damaged as error:
+            errors, damaged = f"{errors}\ngzip: {name}: {error}\n", True
+            continue
         label = ["-H", f"--label={name}"] if len(files) > 1 else []
         done = call.run(quoted(["grep", *label, *rest]), stdin=text)
         output, errors, found = output + done.stdout, errors + done.stderr, found or done.exit_code == 0
     if not files:
         content = as_bytes(call.stdin or "")
         method = method_of(content)
-        return call.run(quoted(["grep", *rest]), stdin=as_text(method.unpack(content) if method else content))
-    return Result(output, errors, 0 if found else 1)
+        try:
+            text = as_text(method.unpack(content) if method else content)
+        except Damaged as error:
+            return Result(stderr=f"\ngzip: stdin: {error}\n", exit_code=2)
+        return call.run(quoted(["grep", *rest]), stdin=text)
+    return Result(output, errors, 2 if damaged else 0 if found else 1)

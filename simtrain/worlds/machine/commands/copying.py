@@ -5,6 +5,7 @@ from errno import ENOSPC
 from posixpath import basename, dirname
 
 from simtrain.worlds.machine.commands.ls import quoted
+from simtrain.worlds.machine.commands.modes import new_mode
 from simtrain.worlds.machine.commands.options import Options, parsed, usage
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.nodes import TreeNode
@@ -138,7 +139,7 @@ class _Run:
             self._output.append(f"renamed {quoted(name)} -> {quoted(place)}\n")
 
     def _inside(self, name: str, place: str) -> bool:
-        return f"{self._call.plain_path(place)}/".startswith(f"{self._call.plain_path(name)}/")
+        return f"{self._call.plain_path(place)}/".startswith(f"{self._call.plain_path(name).rstrip('/')}/")
 
     def _copy(self, name: str, place: str, node: TreeNode, *, top: bool = False) -> None:
         files, to = self._call.files, self._call.path(place)
@@ -213,16 +214,17 @@ def install(call: Invocation) -> Result:
     options = parsed(call, "bcCdDg:m:o:pst:Tv", long)
     if isinstance(options, Result):
         return options
-    mode = options.value("m") or "755"
-    if not mode.isdigit():
-        return call.fail(f"invalid mode '{mode}'")
+    text = options.value("m") or "755"
+    mode = new_mode(text, 0, directory=False, umask=0)
+    if mode is None:
+        return call.fail(f"invalid mode '{text}'")
     names = list(options.operands)
     if not names:
         return usage(call, "missing file operand")
     if options.has("d"):
         for name in names:
             call.files.make_directory(call.path(name), parents=True)
-            call.files.change_mode(call.path(name), int(mode, 8))
+            call.files.change_mode(call.path(name), mode)
         return Result()
     if options.has("D") and len(names) == 2 and "/" in names[1]:
         call.files.make_directory(call.path(dirname(names[1])), parents=True)
@@ -233,5 +235,5 @@ def install(call: Invocation) -> Result:
     target = options.value("t") or names[-1]
     into = call.files.is_directory(call.path(target))
     for name in names if options.has("t") else names[:-1]:
-        call.files.change_mode(call.path(f"{target}/{basename(name)}" if into else target), int(mode, 8))
+        call.files.change_mode(call.path(f"{target}/{basename(name)}" if into else target), mode)
     return Result()

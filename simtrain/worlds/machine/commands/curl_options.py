@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 from simtrain.worlds.machine.invocation import Result
 
@@ -107,6 +108,8 @@ def _valued(word: str, name: str, value: str | None, rest: list[str], found: Cur
         value = rest.pop(0)
     if name in NUMBERS:
         try:
+            if not isfinite(float(value)):
+                return f"{word}: expected a proper numerical parameter"
             if float(value) < 0 and name != "max-redirs":
                 return f"{word}: expected a positive numerical parameter"
         except ValueError:

@@ -294,7 +294,7 @@ def _settled(reading: _Reading, now: float) -> float:
     year = here.year if year is None else year
     try:
         moment = datetime(year, month, day)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise NoDate("no such day") from None
     if reading.weekday is not None and reading.date is None:
         ordinal, wanted = reading.weekday

@@ -13,6 +13,7 @@ from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
+_DIGITS = 10
 _SHORT = "abBC:cdEiI:L:lnNprqsStTU:uvwW:x:X:yZ"
 _LONG = {
     "text": "a", "ignore-space-change": "b", "ignore-blank-lines": "B", "context=?": "C", "minimal": "d",
@@ -43,6 +44,11 @@ def diff(call: Invocation) -> Result:
     if len(names) > 2:
         extra = f"diff: extra operand '{names[2]}'\ndiff: Try 'diff --help' for more information.\n"
         return Result(stderr=extra, exit_code=2)
+    for letter, what in (("U", "context length"), ("C", "context length"), ("W", "width")):
+        value = options.value(letter)
+        if value is not None and not (value.isascii() and value.isdigit() and len(value) < _DIGITS):
+            hint = f"diff: invalid {what} '{value}'\ndiff: Try 'diff --help' for more information.\n"
+            return Result(stderr=hint, exit_code=2)
     run = _Run(call, options)
     run.compare(names[0], names[1])
     return Result("".join(run.output), "".join(run.errors), run.code)

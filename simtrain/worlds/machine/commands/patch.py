@@ -49,6 +49,14 @@ class _FilePatch:
     hunks: list[_Hunk] = field(default_factory=list[_Hunk])
 
 
+class _Malformed(Exception):
+    """Raised for a line of a hunk that is none; `change` is the patch that it stands in."""
+
+    def __init__(self, number: int, line: str, change: _FilePatch) -> None:
+        super().__init__(f"patch: **** malformed patch at line {number}: {line.rstrip()}\n\n")
+        self.change = change
+
+
 def patch(call: Invocation) -> Result:
     """Change files as a patch says that is piped in or named; 1 if a hunk does not fit, 2 in trouble."""
     options = parsed(call, _SHORT, _LONG, code=2, hint="patch: Try 'patch --help' for more information.")
@@ -65,7 +73,11 @@ def patch(call: Invocation) -> Result:
         content = call.files.read(call.path(source)).decode("utf-8", "surrogateescape")
     else:
         content = call.stdin or ""
-    found = _read(content)
+    try:
+        found = _read(content)
+    except _Malformed as error:
+        name = options.operands[0] if options.operands else _Applying(call, options).target(error.change)
+        return Result(f"patching file {name}\n" if name else "", str(error), 2)
     if not found:
         if content.strip():
             return Result(stderr="patch: **** Only garbage was found in the patch input.\n", exit_code=2)
@@ -92,7 +104,7 @@ class _Applying:
     def apply(self, change: _FilePatch) -> None:
         if self._options.has("R"):
             change = _reversed(change)
-        name = self._options.operands[0] if self._options.operands else self._target(change)
+        name = self._options.operands[0] if self._options.operands else self.target(change)
         if name is None:
             self._unknown(change)
             return
@@ -183,7 +195,7 @@ class _Applying:
             self._call.files.write(f"{self._call.path(name)}.rej", text.encode("utf-8", "surrogateescape"))
         self.code = 1
 
-    def _target(self, change: _FilePatch) -> str | None:
+    def target(self, change: _FilePatch) -> str | None:
         """Return the file that a patch is for: of the two names, stripped, the first that exists, or the one to be made."""
         names = [self._stripped(name) for name in (change.old, change.new)]
         known = [name for name in names if name is not None and self._call.files.exists(self._call.path(name))]
@@ -306,6 +318,8 @@ def _unified(lines: Sequence[str], place: int, header: re.Match[str], into: _Fil
     while place < len(lines) and (old > 0 or new > 0 or lines[place].startswith("\\")):
         sign, text = lines[place][:1], lines[place][1:]
         place += 1
+        if sign not in " +-\n\\" or (sign == "\\" and not hunk.lines):
+            raise _Malformed(place, lines[place - 1], into)
         if sign == "\\":
             last, content = hunk.lines[-1]
             hunk.lines[-1] = (last, content.rstrip("\n"))
@@ -324,10 +338,10 @@ def _normal(lines: Sequence[str], place: int, command: re.Match[str], into: _Fil
     while place < len(lines) and lines[place][:2] in ("< ", "> ", "--", "\\ "):
         line = lines[place]
         place += 1
-        if line.startswith("\\"):
+        if line.startswith("\\") and hunk.lines:
             last, content = hunk.lines[-1]
             hunk.lines[-1] = (last, content.rstrip("\n"))
-        elif not line.startswith("--"):
+        elif not line.startswith(("\\", "--")):
             hunk.lines.append(("-" if line[0] == "<" else "+", line[2:]))
     into.hunks.append(hunk)
     return place

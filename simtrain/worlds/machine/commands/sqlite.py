@@ -3,13 +3,15 @@
 import csv
 import re
 import sqlite3
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from shlex import split
 
 from simtrain.worlds.machine.commands.sqlite_chance import install
 from simtrain.worlds.machine.commands.sqlite_forms import MODES, Cell, Look, literal, written
+from simtrain.worlds.machine.commands.sqlite_scripts import problem_of, statements_of
 from simtrain.worlds.machine.database_files import stored
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
@@ -125,9 +127,12 @@ class _Shell:
             return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
         install(self.call, self.database)
+        self.database.text_factory = partial(str, encoding="utf-8", errors="replace")
         # What is sorted would go to a file of the host else.
         self.database.execute("pragma temp_store = memory")
-        self.database.execute(f"pragma max_page_count = {MOST_PAGES}")
+        with suppress(sqlite3.DatabaseError):
+            # A file that is no database is told when something is asked of it.
+            self.database.execute(f"pragma max_page_count = {MOST_PAGES}")
         self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
         steps = [0]
 
@@ -148,7 +153,8 @@ class _Shell:
                 if self.code:
                     return
             if not statements:
-                self._script(self.call.stdin or "", line=1)
+                # A line ends for SQLite's shell where a NUL stands in it.
+                self._script(re.sub("\0[^\n]*", "", self.call.stdin or ""), line=1)
         except _Ended:
             return
 
@@ -161,7 +167,7 @@ class _Shell:
             self.target, self.once = None, False
 
     def _script(self, text: str, *, line: int | None) -> None:
-        for number, statement in _statements(text):
+        for number, statement in statements_of(text):
             if statement.startswith("."):
                 self._dot(statement.strip())
             else:
@@ -173,9 +179,13 @@ class _Shell:
         try:
             cursor = self.database.execute(statement)
             rows: list[tuple[Cell, ...]] = cursor.fetchall()
+        except UnicodeDecodeError:
+            self.code = 1
+            self.errors.append("Error: database disk image is malformed\n")
+            return
         except sqlite3.Error as error:
             self.code = 1
-            self.errors.append(_problem(error, statement, line))
+            self.errors.append(problem_of(error, statement, line))
             return
         if cursor.description is not None:
             text = written([column[0] for column in cursor.description], rows, self.look)
@@ -196,7 +206,12 @@ class _Shell:
             self.errors.append(f'Error: unknown command or invalid arguments:  "{command}". Enter ".help" for help\n')
             self.code = 1
             return
-        _DOTS[known[0]](self, rest)
+        try:
+            _DOTS[known[0]](self, rest)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            text = str(error) if isinstance(error, sqlite3.Error) else "database disk image is malformed"
+            self.errors.append(f"Error: {text}\n")
+            self.code = 1
 
     def _rows(self, sql: str, *values: Cell) -> list[tuple[str, ...]]:
         return self.database.execute(sql, values).fetchall()
@@ -265,7 +280,10 @@ class _Shell:
         self.look.headers, self.look.headers_set = bool(rest) and rest[0].lower() in ("on", "1", "yes", "true"), True
 
     def separator(self, rest: list[str]) -> None:
-        self.look.separator = rest[0].encode().decode("unicode_escape") if rest else "|"
+        try:
+            self.look.separator = rest[0].encode().decode("unicode_escape") if rest else "|"
+        except UnicodeDecodeError:
+            self.look.separator = rest[0]
 
     def nullvalue(self, rest: list[str]) -> None:
         self.look.null = rest[0] if rest else ""
@@ -349,51 +367,3 @@ def _after(words: list[str], option: str) -> str | None:
 def _titled(sql: str) -> str:
     """Return DDL as SQLite keeps it: the words before the name in capitals."""
     return re.sub(r"^create\s+table", "CREATE TABLE", sql, flags=re.IGNORECASE)
-
-
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the statements and dot commands of a script, each with the number of lines before it."""
-    held, start = "", 0
-    for number, line in enumerate(text.splitlines(keepends=True)):
-        if not held.strip() and line.startswith("."):
-            yield number, line
-            held = ""
-            continue
-        if not held.strip():
-            held, start = "", number
-        for piece in re.split(r"(?<=;)", line):
-            held += piece
-            if piece.endswith(";") and sqlite3.complete_statement(held):
-                if held.strip(" \t\r\n;"):
-                    yield start, held
-                held, start = "", number
-    if held.strip(" \t\r\n;"):
-        yield start, held
-
-
-def _problem(error: sqlite3.Error, statement: str, line: int | None) -> str:
-    text = str(error)
-    prepare = bool(
-        re.match(
-            r'near "|no such|incomplete input|unrecognized token|ambiguous|table .* (has no|already)|duplicate', text
-        )
-    )
-    if line is None:
-        where = _pointed(text, statement.strip()) if prepare else ""
-        return f"Error: {'in prepare, ' if prepare else 'stepping, '}{text}\n{where}"
-    kind = "Parse error" if prepare else "Runtime error"
-    number = getattr(error, "sqlite_errorcode", None)
-    code = "" if prepare or number is None else f" ({number & 0xFF})"
-    return f"{kind} near line {line}: {text}{code}\n" + (_pointed(text, statement.strip()) if prepare else "")
-
-
-def _pointed(text: str, statement: str) -> str:
-    """Return the statement with a mark below the word that is wrong, where SQLite knows it."""
-    found = re.match(r'near "([^"]+)"|no such column: (?:\w+\.)?(\w+)', text)
-    word = found[1] or found[2] if found else None
-    place = statement.find(word) if word else -1
-    if place < 0:
-        return ""
-    shown = statement.replace("\n", " ")
-    mark = " " * place + "^--- error here" if place < 25 else " " * (place - 14) + "error here ---^"
-    return f"  {shown}\n  {mark}\n"

@@ -108,7 +108,8 @@ def _copied(origin: tuple[Files, str], into: tuple[Files, str], shown: str, *, r
         place = f"{place.rstrip('/')}/{basename(path.rstrip('/'))}"
 
     def put() -> None:
-        for each in files.walk(path.rstrip("/")):
+        # The whole list first: a directory may be copied into itself.
+        for each in [*files.walk(path.rstrip("/"))]:
             target = place + each[len(path.rstrip("/")) :]
             if files.is_directory(each):
                 there.make_directory(target, parents=True)

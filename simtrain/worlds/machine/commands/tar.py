@@ -10,7 +10,7 @@ from io import BytesIO
 from posixpath import basename, dirname
 
 from simtrain.worlds.machine.binary import as_bytes, as_text
-from simtrain.worlds.machine.commands.compressing import BZIP2, GZIP, MOST, XZ, Method, method_of
+from simtrain.worlds.machine.commands.compressing import BZIP2, GZIP, MOST, XZ, Damaged, Method, method_of
 from simtrain.worlds.machine.commands.modes import letters_of
 from simtrain.worlds.machine.commands.options import Options, parsed
 from simtrain.worlds.machine.commands.zones import local
@@ -33,6 +33,9 @@ _LONG = {
 _HINT = "Try 'tar --help' or 'tar --usage' for more information."
 _SUFFIXES = {".gz": GZIP, ".tgz": GZIP, ".bz2": BZIP2, ".tbz2": BZIP2, ".xz": XZ, ".txz": XZ}
 _FAILED = "tar: Exiting with failure status due to previous errors\n"
+_NOT_TAR = f"tar: This does not look like a tar archive\ntar: Skipping to next header\n{_FAILED}"
+_NO_ARCHIVE = (tarfile.TarError, ValueError, OSError, EOFError)
+"""Raised for what is no archive, or a damaged one."""
 
 
 def tar(call: Invocation) -> Result:
@@ -102,9 +105,12 @@ class _Run:
             if not isinstance(old, OSError):
                 if method_of(old) is not None:
                     return self._fatal("Cannot update compressed archives")
-                with tarfile.open(fileobj=BytesIO(old)) as before:
-                    for member in before:
-                        archive.addfile(member, before.extractfile(member) if member.isreg() else None)
+                try:
+                    with tarfile.TarFile(fileobj=BytesIO(old)) as before:
+                        for member in before:
+                            archive.addfile(member, before.extractfile(member) if member.isreg() else None)
+                except _NO_ARCHIVE:
+                    return Result(stderr=_NOT_TAR, exit_code=2)
         for folder, operand in operands:
             self._add(archive, folder, operand)
         archive.close()
@@ -233,15 +239,19 @@ class _Run:
             )
         try:
             plain = method.unpack(content) if method else content
-            archive = tarfile.TarFile(fileobj=BytesIO(plain), mode="r")
-            members = archive.getmembers()
-        except (tarfile.TarError, ValueError, OSError, EOFError):
-            if len(content) < 512 and not content.strip(b"\0"):
-                return Result(stderr="tar: This does not look like a tar archive\n" + _FAILED, exit_code=2)
+        except Damaged as error:
             return Result(
-                stderr="tar: This does not look like a tar archive\ntar: Skipping to next header\n" + _FAILED,
+                stderr=f"\n{asked.name if asked else 'gzip'}: stdin: {error}\ntar: Child returned status 1\n"
+                "tar: Error is not recoverable: exiting now\n",
                 exit_code=2,
             )
+        try:
+            archive = tarfile.TarFile(fileobj=BytesIO(plain), mode="r")
+            members = archive.getmembers()
+        except _NO_ARCHIVE:
+            if len(content) < 512 and not content.strip(b"\0"):
+                return Result(stderr="tar: This does not look like a tar archive\n" + _FAILED, exit_code=2)
+            return Result(stderr=_NOT_TAR, exit_code=2)
         folder = self.options.value("C")
         base = self.call.path(folder) if folder else self.call.directory
         if folder and not self.call.files.is_directory(base):

@@ -16,7 +16,7 @@ _FLAGS = {"--foreground", "--preserve-status", "-v", "--verbose"}
 def timeout(call: Invocation) -> Result:
     """Run a command for at most so many seconds. If it takes longer, the exit code is 124, or that of a process which the signal ends."""
     rest, signal, preserved = list(call.arguments), "TERM", False
-    while rest and rest[0].startswith("-"):
+    while rest and rest[0].startswith("-") and rest[0] != "-":
         option = rest.pop(0)
         if option == "--":
             break

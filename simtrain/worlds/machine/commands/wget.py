@@ -1,5 +1,6 @@
 """wget: fetches files from the services of the world's machines, as GNU Wget 1.21 words it."""
 
+import re
 from posixpath import basename
 from urllib.parse import urljoin, urlsplit
 
@@ -28,6 +29,9 @@ def wget(call: Invocation) -> Result:
         return options
     if not options.operands:
         return Result(stderr=f"wget: missing URL\n{_USAGE}\n", exit_code=1)
+    limit = options.value("T")
+    if limit is not None and not re.fullmatch(r"\d{1,9}(\.\d*)?", limit):
+        return Result(stderr=f"wget: --timeout: Invalid time period ‘{limit}’\n", exit_code=2)
     output, errors, code = "", "", 0
     for url in options.operands:
         done = _Fetch(call, options, url if "://" in url else f"http://{url}").done()
@@ -53,7 +57,8 @@ class _Fetch:
         if self.options.has("spider") and not self.brief:
             self.log.append("Spider mode enabled. Check if remote file exists.\n")
         first = self.url
-        for _ in range(int(self.options.value("max-redirect") or 20) + 1):
+        most = self.options.value("max-redirect") or "20"
+        for _ in range(int(most[:4]) + 1 if most.isdecimal() else 1):
             response = self._asked()
             if isinstance(response, int):
                 return Result(stderr="".join(self.log), exit_code=response)
@@ -77,9 +82,14 @@ class _Fetch:
     def _asked(self) -> HttpResponse | int:
         """Return the answer to one request, or the exit code of what went wrong."""
         call, options = self.call, self.options
-        parts = urlsplit(self.url)
-        host = parts.hostname or ""
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            parts = urlsplit(self.url)
+            host = parts.hostname or ""
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError as error:
+            wrong = "Bad port number" if "ort " in str(error) else "Invalid IPv6 numeric address"
+            self.log.append(f"{self.url}: {wrong}.\n")
+            return 1
         if parts.scheme not in ("http", "https"):
             self.log.append(f"{self.url}: Unsupported scheme ‘{parts.scheme}’.\n")
             return 1

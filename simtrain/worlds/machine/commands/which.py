@@ -12,6 +12,8 @@ _KEYWORDS = frozenset(
      "typeset", "ulimit", "umask", "unalias", "unset", "wait"}
 )  # fmt: skip
 """Builtins of bash that are no programs as well."""
+# The engine does not tell the type of a command of the world's own, but that there is one.
+_IS_PROGRAM = "case $(type -t -- '{name}') in builtin | file) ;; '') command -v -- '{name}' ;; *) false ;; esac"
 
 
 def which(call: Invocation) -> Result:
@@ -38,5 +40,4 @@ def program(call: Invocation, name: str) -> str | None:
         return f"/usr/bin/{name}"
     if name in commands(python=python_installed(call)):
         return f"/usr/bin/{name}"
-    known = call.run(f"type -t -- '{name}'") if "'" not in name else Result(exit_code=1)
-    return f"/usr/bin/{name}" if known.exit_code == 0 and known.stdout.strip() in ("builtin", "file") else None
+    return f"/usr/bin/{name}" if "'" not in name and call.run(_IS_PROGRAM.format(name=name)).exit_code == 0 else None

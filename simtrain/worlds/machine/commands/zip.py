@@ -13,6 +13,13 @@ from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import attempt
 
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_NO_ARCHIVE = (
+    "\tzip warning: missing end signature--probably not a zip file (did you\n"
+    "\tzip warning: remember to use binary mode when you transferred it?)\n"
+    "\tzip warning: (if you are trying to read a damaged archive try -F)\n"
+)
+
 
 def zip_files(call: Invocation) -> Result:
     """Add files to an archive, with -r directories and what is in them."""
@@ -34,8 +41,11 @@ def zip_files(call: Invocation) -> Result:
     path = call.path(archive)
     members: dict[str, tuple[zipfile.ZipInfo, bytes]] = {}
     if call.files.exists(path):
-        with zipfile.ZipFile(BytesIO(call.files.read(path))) as old:
-            members = {info.filename: (info, old.read(info)) for info in old.infolist()}
+        try:
+            with zipfile.ZipFile(BytesIO(call.files.read(path))) as old:
+                members = {info.filename: (info, old.read(info)) for info in old.infolist()}
+        except _DAMAGED:
+            return Result(_NO_ARCHIVE, f"\nzip error: Zip file structure invalid ({archive})\n", 3)
     output, missing = "", 0
     for given in rest:
         top = call.path(given.rstrip("/"))
@@ -96,7 +106,7 @@ def unzip(call: Invocation) -> Result:
         return Result(stderr=f"unzip:  cannot find or open {listed}.\n", exit_code=9)
     try:
         archive = zipfile.ZipFile(BytesIO(call.files.read(call.path(found))))
-    except zipfile.BadZipFile:
+    except _DAMAGED:
         return Result(f"Archive:  {found}\n", "  End-of-central-directory signature not found.\n", 9)
     infos = [
         one for one in archive.infolist() if not wanted or any(fnmatchcase(one.filename, pattern) for pattern in wanted)
@@ -109,13 +119,20 @@ def unzip(call: Invocation) -> Result:
     if options.has("l"):
         return Result(_listing(found, infos))
     if options.has("p"):
-        return Result("".join(as_text(archive.read(one)) for one in infos if one.file_size <= MOST))
+        try:
+            return Result("".join(as_text(archive.read(one)) for one in infos if one.file_size <= MOST))
+        except _DAMAGED:
+            return Result(stderr="error:  invalid compressed data to inflate\n", exit_code=3)
     lines = [f"Archive:  {found}\n"]
     base = call.path(options.value("d") or ".").removesuffix("/.")
     for info in infos:
-        done = attempt(
-            lambda info=info: _unpack(call, archive, info, base, flat=options.has("j"), spare=options.has("n"))
-        )
+        try:
+            done = attempt(
+                lambda info=info: _unpack(call, archive, info, base, flat=options.has("j"), spare=options.has("n"))
+            )
+        except _DAMAGED:
+            wrong = f"error:  invalid compressed data to inflate {info.filename}\n"
+            return Result("".join(lines), wrong, 3)
         if isinstance(done, OSError):
             return Result("".join(lines), f"error:  cannot create {info.filename}: {done.strerror}\n", 50)
         shown = f"{options.value('d')}/{info.filename}" if options.has("d") else info.filename

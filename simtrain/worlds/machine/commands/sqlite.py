@@ -25,6 +25,8 @@ _REFUSED_NAMES = {
 }  # fmt: skip
 """A function, and pragmas that reach the host's folders, or the memory of the whole process."""
 MOST_PAGES = 16_384
+_MALFORMED = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""Raised for a database with damage; the second, where a name in the message is no text."""
 LARGEST = 32_000_000
 """Most bytes of a value."""
 _FLAGS = {"-csv": "csv", "-column": "column", "-json": "json", "-line": "line", "-list": "list", "-markdown": "markdown",
@@ -102,7 +104,7 @@ def sqlite(call: Invocation) -> Result:
 def _schema_version(database: sqlite3.Connection) -> int | None:
     try:
         return database.execute("pragma schema_version").fetchone()[0]
-    except sqlite3.DatabaseError:
+    except _MALFORMED:
         return None
 
 
@@ -130,7 +132,7 @@ class _Shell:
         self.database.text_factory = partial(str, encoding="utf-8", errors="replace")
         # What is sorted would go to a file of the host else.
         self.database.execute("pragma temp_store = memory")
-        with suppress(sqlite3.DatabaseError):
+        with suppress(*_MALFORMED):
             # A file that is no database is told when something is asked of it.
             self.database.execute(f"pragma max_page_count = {MOST_PAGES}")
         self.database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)

@@ -174,6 +174,8 @@ class World(ABC):
     """The manifest whose surface is served verbatim, if the world names one."""
     resources: tuple[Offer, ...] = ()
     prompts: tuple[Offer, ...] = ()
+    domain: str = "mcp"
+    """The domain of its tools, for scenarios that name none."""
     left_to_models: tuple[str, ...] = ()
     """Programs that the world leaves to a world model. What came of them is made up, so that its episodes earn no reward."""
 

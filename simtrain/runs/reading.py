@@ -96,17 +96,15 @@ def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     edited = _edited(step)
     said = f" {edited if edited is not None else cut(arguments, full)}"
     screen.print(Text.assemble(f"{number:>3}  ", head, said if typed is None else ""))
+    alike = all(event.clean is not None and event.clean.text == step.observation.text for event in step.events)
     for event in step.events:
-        screen.print(
-            Text(
-                f"     perturbed by {event.label}; without it: {cut(event.clean.text, full) if event.clean else 'unknown'}",
-                style="yellow",
-            )
-        )
+        clean = cut(event.clean.text, full) if event.clean else "unknown"
+        without = "the reply is the same without it" if alike else f"without it: {clean}"
+        screen.print(Text(f"     perturbed by {event.label}; {without}", style="yellow"))
     observation = step.observation
     style = "red" if observation.is_error else "green"
     changed = (observation.structured or {}).get("diff")
-    if isinstance(changed, str) and changed and not step.events:
+    if isinstance(changed, str) and changed and alike:
         _print_diff(screen, DiffDrawing(changed))
         return
     if pressed is not None:

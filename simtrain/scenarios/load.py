@@ -106,6 +106,8 @@ class _Assembler:
         self._check_kinds()
         source = self.source or self._world()
         world = self._built(source)
+        if "domain" not in self.spec.model_fields_set:
+            self.spec = self.spec.model_copy(update={"domain": world.domain})
         packs: list[Document] = []
         answering = self._answering(world)
         perturbations = self._perturbations(world, packs)

@@ -58,6 +58,7 @@ class MachineSetup(ServiceWorld):
         other = copy(self)
         other.digest = digest
         other.tools = (*offered(self.spec, view), *self.tools)
+        other.domain = "swe" if view.actions == "coding" else "terminal"
         made_up = self.spec.python and view.execution == "chat"
         other.sandbox = self.spec.sandbox if self.spec.python and not made_up else None
         other.left_to_models = ("python3", "pytest") if made_up else ()

@@ -17,12 +17,16 @@ DEEPEST = 3
 
 @dataclass(frozen=True)
 class ShelvedRun:
-    """A run that is looked at: its name in addresses, its folder, its run.json, and its index."""
+    """A run that is looked at: its name in addresses, its folder, its run.json, and its index.
+
+    `mark` tells its run.json from one that another run has put in its place.
+    """
 
     name: str
     path: Path
     facts: JsonObject
     index: RunIndex
+    mark: tuple[int, ...]
 
     @property
     def agent(self) -> str:
@@ -55,16 +59,25 @@ class RunShelf:
         self.runs()
 
     def runs(self) -> list[ShelvedRun]:
-        """Return every run, in the order of the folders."""
-        for root in self._paths:
-            for path in _folders(root):
-                if path.resolve() not in self._runs:
-                    name = self._name(root, path)
-                    self._runs[path.resolve()] = ShelvedRun(name, path, read_facts(path), RunIndex(path))
+        """Return every run, in the order of the folders: those that are there now."""
+        there = {path.resolve(): (root, path) for root in self._paths for path in _folders(root)}
+        self._runs = {place: run for place, run in self._runs.items() if place in there}
+        for place, (root, path) in there.items():
+            known = self._runs.get(place)
+            if known is None or known.mark != _mark(path):
+                name = known.name if known else self._name(root, path)
+                self._runs[place] = ShelvedRun(name, path, read_facts(path), RunIndex(path), _mark(path))
         return list(self._runs.values())
 
     def run(self, name: str) -> ShelvedRun | None:
         """Return the run of a name; None if there is none."""
+        found = self._named(name)
+        if found is not None and found.mark != _mark(found.path):
+            self.runs()
+            found = self._named(name)
+        return found
+
+    def _named(self, name: str) -> ShelvedRun | None:
         return next((run for run in self._runs.values() if run.name == name), None)
 
     def _name(self, root: Path, path: Path) -> str:
@@ -76,6 +89,14 @@ class RunShelf:
         below = path.relative_to(root).as_posix() if path != root else path.resolve().name
         names = (below if number == 1 else f"{below}-{number}" for number in range(1, len(taken) + 2))
         return next(name for name in names if name not in taken)
+
+
+def _mark(path: Path) -> tuple[int, ...]:
+    try:
+        status = (path / RUN_FILE).stat()
+    except FileNotFoundError:
+        return ()
+    return (status.st_dev, status.st_ino, status.st_mtime_ns)
 
 
 def _folders(root: Path, depth: int = 0) -> Iterator[Path]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -281,3 +283,21 @@ async def test_perturbations_are_filtered_by_and_have_figures(faulty: Path) -> N
         shown = [row for row in (await page(client, "/figures/half")).rows if row and row[0] in some]
         counts = {label: sum(label in labels(row) for row in rows) for label in some}
         assert {row[0]: int(row[1]) for row in shown} == counts
+
+
+async def test_a_run_that_was_played_anew_is_shown_anew_and_one_that_was_removed_is_gone(tmp_path: Path) -> None:
+    async def played(agent: str) -> None:
+        shutil.rmtree(tmp_path / "mine", ignore_errors=True)
+        await asyncio.to_thread(run, load_scenarios("helpdesk/refund"), agent, out=tmp_path / "mine", episodes=3)
+
+    await played("wrong")
+    await asyncio.to_thread(run, load_scenarios("helpdesk/refund"), "oracle", out=tmp_path / "other", episodes=2)
+    async with viewing(RunShelf([tmp_path])) as url, httpx.AsyncClient(base_url=url) as client:
+        assert len(episodes(await page(client, "/run/mine", q="solved=no"))) == 3
+        await played("oracle")
+        assert len(episodes(await page(client, "/run/mine", q="solved=yes"))) == 3
+        assert episodes(await page(client, "/run/mine", q="solved=no")) == []
+        shutil.rmtree(tmp_path / "mine")
+        gone = await client.get("/run/mine")
+        assert (gone.status_code, "there is no run" in gone.text) == (400, True)
+        assert (await client.get("/")).status_code in (200, 307)

@@ -189,6 +189,17 @@ OFTEN = [
     "sort",
 ]
 ON_DAMAGED = [
+    *(
+        "git status",
+        "git log",
+        "git diff HEAD",
+        "git reflog",
+        "git show",
+        "git stash",
+        "git commit -qam x",
+        "git branch t",
+    ),
+    "f=$(find .git -type f | shuf -n 1); chmod u+w $f; printf x | dd of=$f bs=1 seek=$((RANDOM % 40)) conv=notrunc 2> /dev/null",
     *("unzip z.zip", "unzip -l z.zip", "unzip -p z.zip", "zip z.zip a.txt", "file z.zip x.tar", "pip install ./z.zip"),
     *("tar tf x.tar", "tar xvf x.tar", "tar rf x.tar a.txt", "tar xzf y.tgz", "tar tzvf y.tgz", "dpkg -i z.zip"),
     *("gunzip g.gz", "zcat g.gz", "zgrep h g.gz", "bzcat h.bz2", "xzcat h.xz", "xz -d h.xz"),

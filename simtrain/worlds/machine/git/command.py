@@ -1,5 +1,7 @@
 """The command line of git: options before the subcommand, and the table of subcommands."""
 
+import struct
+import zlib
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
@@ -29,6 +31,8 @@ SUBCOMMANDS: dict[str, str] = {
 }  # fmt: skip
 """Subcommand -> module and function below this folder."""
 VERSION = "git version 2.39.5"
+_DAMAGED = (LookupError, ValueError, StopIteration, zlib.error, struct.error)
+"""Raised where a file of `.git` does not hold what it should."""
 
 
 def git(call: Invocation) -> Result:
@@ -75,6 +79,10 @@ def git(call: Invocation) -> Result:
         session.code = 128
     except OSError as error:
         session.warn(f"fatal: {problem_text(error)}")
+        session.code = 128
+    except _DAMAGED:
+        # Somebody has written into `.git`.
+        session.warn("fatal: bad object HEAD")
         session.code = 128
     output = as_text("".join(session.output).encode("utf-8", "surrogateescape"))
     return Result(output, "".join(session.errors), session.code)

@@ -41,7 +41,8 @@ def find_candidates(healthy: HealthyRepository, trees: Sequence[CommittedTree], 
     found = Candidates({name: [] for name in (*OPERATORS, REVERTED)}, {}, [])
     seen: set[str] = set()
     for path in sorted(healthy.by_file):
-        if path in healthy.test_files or path not in healthy.folder.files:
+        # Lines of a doctest in a page count as run, too.
+        if path in healthy.test_files or path not in healthy.folder.files or not path.endswith(".py"):
             continue
         try:
             source = SourceFile(path, healthy.folder.text(path).encode())

@@ -80,7 +80,15 @@ def command(
     if out is not None:
         write_files({out: task_lines(made.tasks).decode()})
     if family is not None and made.tasks:
-        write_files(family_files(place, made.tasks, family=family, test_files=factory.test_files, only=tests or ()))
+        files = family_files(
+            place,
+            made.tasks,
+            family=family,
+            test_files=factory.test_files,
+            only=tests or (),
+            never_run=factory.never_run,
+        )
+        write_files(files)
     report = _report(place, made, out)
     if as_json:
         print_json(report)

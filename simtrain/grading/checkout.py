@@ -5,13 +5,14 @@ The files are taken from SQL, so that nothing that the agent left on the machine
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from simtrain.contracts.queried import Queried
 from simtrain.files.templates import Text
 from simtrain.grading.trees import is_cached, lost_tests
 from simtrain.values.types import JsonValue
-from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
+from simtrain.worlds.bugs.test_runs import WITHOUT_PLUGINS, TestRun, TestRunner
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
 _FILES = "select path, content, base64 from files where kind = 'file' and path like :below order by path"
@@ -42,19 +43,25 @@ def run_tests(files: Mapping[str, bytes], *, sandbox: str, only: Sequence[str] |
     A sandbox in which the same files always end alike is asked once about them.
     """
     if sandbox not in _ALIKE:
-        return TestRunner(opened_sandbox(sandbox)).tests(files, only, scripts=0)
+        return _ran(files, sandbox, only)
     digest = blake2b(repr((sandbox, None if only is None else tuple(only))).encode(), digest_size=16)
     for path in sorted(files):
         digest.update(f"\0{path}\0{len(files[path])}\0".encode() + files[path])
     key = digest.digest()
     found = _runs.get(key)
     if found is None:
-        found = TestRunner(opened_sandbox(sandbox)).tests(files, only, scripts=0)
+        found = _ran(files, sandbox, only)
         _runs[key] = found
         while len(_runs) > _REMEMBERED:
             # Another thread may have been quicker.
             _runs.pop(next(iter(_runs)), None)
     return found
+
+
+def _ran(files: Mapping[str, bytes], sandbox: str, only: Sequence[str] | None) -> TestRun:
+    runner = TestRunner(opened_sandbox(sandbox))
+    run = runner.tests(files, only, scripts=0)
+    return replace(runner, arguments=WITHOUT_PLUGINS).tests(files, only, scripts=0) if run.lacks_plugins else run
 
 
 def run_script(files: Mapping[str, bytes], script: str, *, sandbox: str) -> str:

@@ -83,6 +83,12 @@ class BugFactory:
         """The files with the tests of the repository, sorted."""
         return tuple(sorted(self._healthy.test_files))
 
+    @property
+    def never_run(self) -> tuple[str, ...]:
+        """The test functions that are skipped here whatever their parameters, sorted."""
+        ran = {function_of(test) for test in self._healthy.tests}
+        return tuple(sorted({function_of(test) for test in self._healthy.skipped} - ran))
+
     def make(self, count: int, *, on_tried: Callable[[int, int], None] = lambda tried, kept: None) -> Yield:
         """Return up to so many tasks; `on_tried` is told how many candidates were tried and kept so far."""
         found = find_candidates(self._healthy, self._trees, seed=self._seed)

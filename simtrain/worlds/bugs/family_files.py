@@ -53,9 +53,16 @@ def check_family_name(family: str) -> None:
 
 
 def family_files(
-    place: Path, tasks: Sequence[BugTask], *, family: str, test_files: Sequence[str], only: Sequence[str]
+    place: Path,
+    tasks: Sequence[BugTask],
+    *,
+    family: str,
+    test_files: Sequence[str],
+    only: Sequence[str],
+    never_run: Sequence[str] = (),
 ) -> dict[Path, str | bytes]:
-    """Return the files of a family by where they go, from the working folder. `only` names the tests that count, if not all.
+    """Return the files of a family by where they go, from the working folder. `only` names the tests that count, if not all,
+    `never_run` those that are skipped.
 
     Raises InputError for a history that cannot be read.
     """
@@ -64,12 +71,15 @@ def family_files(
     directory = f"/home/{_USER}/{name}"
     top = Path("worlds/repositories")
     history = history_of(past.trees[-MOST_COMMITS:]).model_dump(mode="json", exclude_defaults=True)
+    knobs = _knobs(directory, [*folder.files], test_files, only)
+    if never_run:
+        knobs["fails"] = " union all ".join("select '" + test.replace("'", "''") + "'" for test in never_run)
     scenario: dict[str, object] = {
         "name": family,
         "description": f"A user reports what {name} does wrong. Find the mistake, repair it, and break nothing else.",
         "world": {"use": name, "with": {"actions": "coding"}},
         "cases": {"tasks": f"{family}.jsonl", "directory": directory},
-        "rubric": [{"use": "tests", "with": _knobs(directory, [*folder.files], test_files, only)}],
+        "rubric": [{"use": "tests", "with": knobs}],
     }
     return {
         Path(f"worlds/{name}.yaml"): _WORLD.format(name=name, user=_USER, directory=directory, clock=_CLOCK),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simtrain.values.errors import InputError
-from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
+from simtrain.worlds.bugs.test_runs import WITHOUT_PLUGINS, TestRun, TestRunner
 from simtrain.worlds.bugs.unfit import LIMITS, last_line, unfit_tests, unsteady_tests, without_unfit
 from simtrain.worlds.repositories.folder import RepositoryFolder
 
@@ -77,9 +77,8 @@ def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
 
 def _first_run(folder: RepositoryFolder, runner: TestRunner) -> tuple[TestRunner, TestRun]:
     run = runner.tests(folder.files, trace=True, scripts=0)
-    if run.code == 4 and "unrecognized arguments" in run.said:
-        # Options of plug-ins that the sandbox does not have, in the repository's own configuration.
-        runner = replace(runner, arguments=(*runner.arguments, "-o", "addopts="))
+    if run.lacks_plugins:
+        runner = replace(runner, arguments=(*runner.arguments, *WITHOUT_PLUGINS))
         run = runner.tests(folder.files, trace=True, scripts=0)
     return runner, run
 

@@ -52,9 +52,18 @@ class TestRun:
         return tuple(test for test, outcome in self.outcomes.items() if outcome == "failed")
 
     @property
+    def lacks_plugins(self) -> bool:
+        """Whether pytest did not start, since the repository's settings have options of plug-ins that the sandbox lacks."""
+        return self.code == 4 and "unrecognized arguments" in self.said
+
+    @property
     def whole(self) -> bool:
         """Whether it ran to its end, and all files could be collected."""
         return self.ended_by is None and not self.broken and self.code in (0, 1)
+
+
+WITHOUT_PLUGINS = ("-o", "addopts=")
+"""Arguments of pytest that leave out the options in a repository's settings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,9 @@ def test_tests_that_do_not_pass_are_left_out_and_named(box: OpenSandbox, tmp_pat
 
 @pytest.mark.full
 def test_a_family_lacks_the_tests_that_are_left_out(tmp_path: Path) -> None:
-    written(tmp_path / "shop", UNFIT)
+    later = "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n"
+    plugins = "[tool:pytest]\naddopts = --cov=shop\n"
+    written(tmp_path / "shop", {**UNFIT, "tests/test_later.py": later, "setup.cfg": plugins})
     for words in (
         ["world", "bugs", "shop", "--count", "2", "--family", "shop_bugs"],
         ["validate", "shop_bugs", "--cases", "1"],

@@ -5,14 +5,13 @@ The files are taken from SQL, so that nothing that the agent left on the machine
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from simtrain.contracts.queried import Queried
 from simtrain.files.templates import Text
 from simtrain.grading.trees import is_cached, lost_tests
 from simtrain.values.types import JsonValue
-from simtrain.worlds.bugs.test_runs import WITHOUT_PLUGINS, TestRun, TestRunner
+from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
 _FILES = "select path, content, base64 from files where kind = 'file' and path like :below order by path"
@@ -59,9 +58,7 @@ def run_tests(files: Mapping[str, bytes], *, sandbox: str, only: Sequence[str] |
 
 
 def _ran(files: Mapping[str, bytes], sandbox: str, only: Sequence[str] | None) -> TestRun:
-    runner = TestRunner(opened_sandbox(sandbox))
-    run = runner.tests(files, only, scripts=0)
-    return replace(runner, arguments=WITHOUT_PLUGINS).tests(files, only, scripts=0) if run.lacks_plugins else run
+    return TestRunner(opened_sandbox(sandbox)).first_tests(files, only)[1]
 
 
 def run_script(files: Mapping[str, bytes], script: str, *, sandbox: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simtrain.values.errors import InputError
-from simtrain.worlds.bugs.test_runs import WITHOUT_PLUGINS, TestRun, TestRunner
+from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
 from simtrain.worlds.bugs.unfit import LIMITS, last_line, unfit_tests, unsteady_tests, without_unfit
 from simtrain.worlds.repositories.folder import RepositoryFolder
 
@@ -53,7 +53,7 @@ def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
     folder = whole
     left_out: dict[str, str] = {}
     for _ in range(_MOST_ROUNDS):
-        runner, first = _first_run(folder, runner)
+        runner, first = runner.first_tests(folder.files, trace=True)
         unfit = unfit_tests(first)
         if not unfit:
             _check(folder, runner, first)
@@ -73,14 +73,6 @@ def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
         remedy="name fewer with --tests",
         file=whole.place,
     )
-
-
-def _first_run(folder: RepositoryFolder, runner: TestRunner) -> tuple[TestRunner, TestRun]:
-    run = runner.tests(folder.files, trace=True, scripts=0)
-    if run.lacks_plugins:
-        runner = replace(runner, arguments=(*runner.arguments, *WITHOUT_PLUGINS))
-        run = runner.tests(folder.files, trace=True, scripts=0)
-    return runner, run
 
 
 def _unsteady(folder: RepositoryFolder, tests: Mapping[str, str]) -> InputError:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ class TestRun:
         return self.ended_by is None and not self.broken and self.code in (0, 1)
 
 
-WITHOUT_PLUGINS = ("-o", "addopts=")
+_WITHOUT_PLUGINS = ("-o", "addopts=")
 """Arguments of pytest that leave out the options in a repository's settings."""
 
 
@@ -116,6 +116,16 @@ class TestRunner:
         lines = told.content.splitlines() if isinstance(told, File) else []
         said = (outcome.stdout + outcome.stderr)[-_MOST_OUTPUT:].decode(errors="replace")
         return _read(lines, outcome, said, files)
+
+    def first_tests(
+        self, files: Mapping[str, bytes], ids: Sequence[str] | None = None, *, trace: bool = False
+    ) -> tuple["TestRunner", TestRun]:
+        """Run tests, without scripts of failures, and return the runner for later runs, which passes over options of missing plug-ins."""
+        run = self.tests(files, ids, trace=trace, scripts=0)
+        if not run.lacks_plugins:
+            return self, run
+        runner = replace(self, arguments=(*self.arguments, *_WITHOUT_PLUGINS))
+        return runner, runner.tests(files, ids, trace=trace, scripts=0)
 
     def script(self, files: Mapping[str, bytes], script: str) -> ScriptRun:
         """Run a script beside the repository, and return what it printed."""

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 
 import orjson
-from bashkit import Bash, BashError, BuiltinContext, BuiltinResult, ExecutionProfile
+from bashkit import BashError, BuiltinContext, BuiltinResult
 
 from simtrain.worlds.machine.accounts import User
 from simtrain.worlds.machine.background import WAITING, marked
@@ -41,6 +41,7 @@ from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
 from simtrain.worlds.machine.printed import Printed, in_order
 from simtrain.worlds.machine.problems import problem_text
+from simtrain.worlds.machine.programs import names_of_commands
 
 # Where what a command prints may go elsewhere than to the terminal.
 _DIVERTED = re.compile(r"[|>`]|\$\(")
@@ -293,13 +294,6 @@ def _called(path: str, call: Invocation) -> Result:
     from simtrain.worlds.machine.commands.python import script
 
     return script(replace(call, name=path))
-
-
-@cache
-def names_of_commands() -> frozenset[str]:
-    """Return the names of the engine's commands and of ours."""
-    listed = Bash(profile=ExecutionProfile.Interactive).execute_sync("compgen -c").stdout.split()
-    return frozenset(listed) | commands().keys()
 
 
 def carried_out(command: Command, invocation: Invocation) -> Result:

@@ -15,6 +15,7 @@ from simtrain.worlds.machine.database_files import database_files
 from simtrain.worlds.machine.host_texts import HostTexts, moment_of
 from simtrain.worlds.machine.nodes import TreeNode
 from simtrain.worlds.machine.problems import problem_text
+from simtrain.worlds.machine.programs import programs
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
 from simtrain.worlds.machine.skeleton import skeleton
@@ -140,6 +141,10 @@ class _Builder:
                 members.setdefault(group, []).append(user.name)
         for path, node in skeleton(self.name, self.users, self.groups, members, self.hosts, self.start):
             self._put(path, node)
+        # Real programs are brought by what runs them.
+        if self.spec.shell == SIMULATED:
+            for path, content in programs(self.spec, python="python3" in self.host.packages.get("apt", ())):
+                self._put(path, TreeNode("file", 0o755, "root", "root", self.start, content))
         for number, source in enumerate(self.host.files):
             place: Place = ("files", number)
             for path, node in self._made(source, place):

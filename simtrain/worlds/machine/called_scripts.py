@@ -80,4 +80,5 @@ def is_python(tree: FileTree, path: str) -> bool:
     node = tree.get(path)
     if node is None or not node.content.startswith(b"#!"):
         return False
-    return SHEBANG.fullmatch(node.content.partition(b"\n")[0].decode("utf-8", "replace")) is not None
+    first = node.content.partition(b"\n")[0]
+    return b"python" in first and SHEBANG.fullmatch(first.decode("utf-8", "replace")) is not None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.programs import is_program
 
 MOST = 24_000
 """Most characters of the contents of files, all machines together."""
@@ -39,7 +40,14 @@ def _lines(host: str, query: Callable[[str, JsonObject], list[JsonObject]], left
         if rows:
             yield f"{title}:"
             yield from (f"  {row['line']}" for row in rows)
-    files = query(_FILES, {"host": host})
+    files, programs = list[JsonObject](), list[str]()
+    for row in query(_FILES, {"host": host}):
+        if is_program(str(row["content"]).encode(errors="replace")):
+            programs.append(str(row["path"]))
+        else:
+            files.append(row)
+    if programs:
+        yield f"Programs: {' '.join(programs)}"
     yield "Files:"
     for row in files[:MOST_FILES]:
         target = f" -> {row['target']}" if row["target"] else ""

@@ -5,15 +5,16 @@ import re
 
 from simtrain.worlds.machine.accounts import READ
 from simtrain.worlds.machine.background import WAITING, marked
-from simtrain.worlds.machine.invocation import Invocation, Result, quoted
+from simtrain.worlds.machine.invocation import Invocation, Result, paths_of, quoted
 
 FORKS, FORKING = "_bash_forks", "_bash_forking"
 FUNCTIONS = "".join(
-    f'{name}() {{ if [ -n "$({FORKS} "$@")" ]; then {FORKING} "$@"; else command {name} "$@"; fi; }}; '
+    f'{path}() {{ if [ -n "$({FORKS} "$@")" ]; then {FORKING} "$@"; else command {name} "$@"; fi; }}; '
     for name in ("bash", "sh")
+    for path in paths_of(name)
 )
 """For the beginning of the first line of a script that may call a bash whose script starts jobs."""
-_CALLS = re.compile(r"(?:^|[\s;&|(])(?:bash|sh)\s+[^\s;&|)]")
+_CALLS = re.compile(r"(?:^|[\s;&|(])(?:(?:/usr)?/bin/)?(?:bash|sh)\s+[^\s;&|)]")
 _WITH_VALUE = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 LONGEST = 20_000
 """Most bytes of a script that is looked at."""

@@ -98,6 +98,11 @@ Command: TypeAlias = Callable[[Invocation], Result]
 printed as `NAME: FILE: TEXT` with exit code 1."""
 
 
+def paths_of(name: str) -> tuple[str, ...]:
+    """Return the words that call a program: its name, and its paths."""
+    return name, f"/usr/bin/{name}", f"/bin/{name}"
+
+
 def quoted(arguments: Sequence[str]) -> str:
     """Return arguments as a command line that the shell splits into the same again."""
     from shlex import join as joined

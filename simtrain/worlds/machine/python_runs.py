@@ -18,6 +18,7 @@ from simtrain.worlds.machine.binary import as_bytes, as_text
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.invocation import Invocation, Result
 from simtrain.worlds.machine.problems import problem
+from simtrain.worlds.machine.programs import is_program
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
 WORK, WALL = 2.5, 60.0
@@ -96,6 +97,9 @@ def carried(files: Files) -> tuple[dict[str, Entry], dict[str, int]]:
         path = waiting.pop()
         node = tree.get(path)
         if node is None or path.startswith(_NOT_CARRIED):
+            continue
+        if node.kind == "file" and is_program(node.content):
+            # What runs Python knows no commands of the shell.
             continue
         if node.kind == "link":
             # The sandbox knows no root above its folder, so a link tells the way from where it lies.

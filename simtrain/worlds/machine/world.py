@@ -12,10 +12,9 @@ from simtrain.values.errors import SimulatorFault
 from simtrain.values.seeding import Root
 from simtrain.values.types import Changes, JsonObject, JsonValue, Observation
 from simtrain.worlds.machine.actions import OWN_TOOLS
-from simtrain.worlds.machine.bashkit_shell import names_of_commands
 from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.workbench import Notes, Workbench
-from simtrain.worlds.machine.commands import PYTHON_COMMANDS
+from simtrain.worlds.machine.commands import ABSENT, PYTHON_COMMANDS
 from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
@@ -26,6 +25,7 @@ from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
 from simtrain.worlds.machine.keystrokes import typed
 from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
+from simtrain.worlds.machine.programs import names_of_commands
 from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
 from simtrain.worlds.machine.setup import MachineSetup
@@ -175,7 +175,7 @@ class MachineState(ServiceState):
         names = names_of_commands() | self.world.spec.commands.keys()
         if self.machine.python is not None and self.recorded(_HAS_PYTHON, {"host": self.machine.name}):
             names |= PYTHON_COMMANDS.keys()
-        return frozenset(name for name in names if not name.startswith(("_", "/")))
+        return frozenset(name for name in names - ABSENT if not name.startswith("_"))
 
     def awaits_more(self, script: str) -> bool:
         """Return whether a script is not complete."""

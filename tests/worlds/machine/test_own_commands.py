@@ -83,8 +83,8 @@ def test_a_mistake_in_a_handler_is_a_fault_of_the_simulator(state: MachineState)
 
 def test_they_are_found_as_programs(state: MachineState) -> None:
     assert bash(state, "which book greet ls if cd nothing; echo $?").splitlines() == [
-        "/usr/bin/book",
-        "/usr/bin/greet",
+        "/usr/local/bin/book",
+        "/usr/local/bin/greet",
         "/usr/bin/ls",
         "1",
     ]

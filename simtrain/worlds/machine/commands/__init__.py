@@ -6,7 +6,27 @@ from importlib import import_module
 
 from simtrain.worlds.machine.invocation import Command
 
+ABSENT = frozenset(
+    {
+        "assert",
+        "busybox",
+        "csv",
+        "dotenv",
+        "glob",
+        "http",
+        "json",
+        "log",
+        "retry",
+        "semver",
+        "template",
+        "tomlq",
+        "verify",
+    }
+)
+"""What bashkit adds to bash and the usual programs, and no machine has. Its `busybox` prints nothing."""
+
 COMMANDS: dict[str, str] = {
+    **dict.fromkeys(sorted(ABSENT), "simtrain.worlds.machine.commands.absent:absent"),
     "sleep": "simtrain.worlds.machine.commands.sleep:sleep",
     "timeout": "simtrain.worlds.machine.commands.timeout:timeout",
     "touch": "simtrain.worlds.machine.commands.touch:touch",
@@ -73,6 +93,10 @@ COMMANDS: dict[str, str] = {
     "pgrep": "simtrain.worlds.machine.commands.kill:pgrep",
     "pkill": "simtrain.worlds.machine.commands.kill:pgrep",
     "killall": "simtrain.worlds.machine.commands.kill:killall",
+    "ss": "simtrain.worlds.machine.commands.ports:ss",
+    "netstat": "simtrain.worlds.machine.commands.ports:netstat",
+    "lsof": "simtrain.worlds.machine.commands.ports:lsof",
+    "fuser": "simtrain.worlds.machine.commands.ports:fuser",
     "top": "simtrain.worlds.machine.commands.top:top",
     "systemctl": "simtrain.worlds.machine.commands.systemctl:systemctl",
     "service": "simtrain.worlds.machine.commands.systemctl:service",
@@ -108,10 +132,8 @@ COMMANDS: dict[str, str] = {
 PYTHON_COMMANDS: dict[str, str] = {
     "python3": "simtrain.worlds.machine.commands.python:python",
     "python3.14": "simtrain.worlds.machine.commands.python:python",
-    "/usr/bin/python3": "simtrain.worlds.machine.commands.python:python",
     "pytest": "simtrain.worlds.machine.commands.python:pytest",
     "pytest-3": "simtrain.worlds.machine.commands.python:pytest",
-    "/usr/bin/pytest": "simtrain.worlds.machine.commands.python:pytest",
 }
 """The same for machines of worlds that have Python."""
 

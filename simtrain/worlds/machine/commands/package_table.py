@@ -3,6 +3,7 @@
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.versions import compare_versions
 from simtrain.worlds.machine.invocation import Invocation
+from simtrain.worlds.machine.programs import python_programs
 
 
 def installed_packages(call: Invocation, manager: str) -> dict[str, str]:
@@ -29,6 +30,17 @@ def record_package(call: Invocation, manager: str, name: str, version: str | Non
     if version is not None:
         sql = "insert into packages (host, manager, name, version) values (:host, :manager, :name, :version)"
         call.write(sql, {**key, "version": version})
+    if (manager, name) == ("apt", "python3"):
+        _record_python(call, there=version is not None)
+
+
+def _record_python(call: Invocation, *, there: bool) -> None:
+    for path, content in python_programs():
+        if there:
+            call.files.write(path, content)
+            call.files.change_mode(path, 0o755)
+        elif call.files.exists(path):
+            call.files.remove(path)
 
 
 def python_installed(call: Invocation) -> bool:

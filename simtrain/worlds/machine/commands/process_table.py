@@ -29,6 +29,7 @@ class Process:
     started: float
     service: str | None
     terminal: str = "?"
+    port: int | None = None
 
     @property
     def name(self) -> str:
@@ -84,7 +85,7 @@ def with_own(call: Invocation) -> list[Process]:
 def _process(row: JsonObject) -> Process:
     return Process(
         row["pid"], row["parent"], row["user"], row["command"], row["state"], row["cpu"], row["memory"],
-        instant(row["started"]), row["service"],
+        instant(row["started"]), row["service"], port=row["port"],
     )  # fmt: skip
 
 

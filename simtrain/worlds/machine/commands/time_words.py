@@ -8,23 +8,33 @@ import re
 from simtrain.worlds.machine.accounts import READ
 from simtrain.worlds.machine.commands.date import written
 from simtrain.worlds.machine.commands.zones import zone_named
-from simtrain.worlds.machine.invocation import Invocation, Result, quoted
+from simtrain.worlds.machine.invocation import Invocation, Result, paths_of, quoted
 
 PRINTF, AWK, JQ, BASH = "_printf_with_times", "_awk_with_times", "_jq_with_times", "_bash_with_times"
-_AWK = (
-    """{name}() {{ case "$*" in *systime*|*strftime*|*srand*|*-f*) eval "builtin command {name} $({by} "$@")";; """
-    """*) builtin command {name} "$@";; esac; }}; """
+
+
+def _function(name: str, body: str) -> str:
+    return "".join(f"{path}() {{ {body}; }}; " for path in paths_of(name))
+
+
+def _with_times_if(name: str, asking: str, by: str, *, word: str = "builtin command ") -> str:
+    return _function(name, f"""case "$*" in {asking}) eval "{word}{name} $({by} "$@")";; *) {word}{name} "$@";; esac""")
+
+
+_NAMES = ("awk", "gawk", "mawk", "nawk", "jq", "printf")
+FUNCTIONS = "".join(
+    (
+        _with_times_if("printf", "*'%('*')T'*", PRINTF, word="builtin "),
+        *(_with_times_if(name, "*systime*|*strftime*|*srand*|*-f*", AWK) for name in _NAMES[:4]),
+        _with_times_if("jq", "*now*|*-f*", JQ),
+        # What is called by this word passes functions by.
+        f"""command() {{ [ "$1" != -p ] || shift; case "$1" in {"|".join(path for name in _NAMES for path in paths_of(name))}) "$@";; """
+        """*) builtin command "$@";; esac; }; """,
+        # A shell within has no functions of the one around it.
+        *(_function(name, f'eval "command {name} $({BASH} "$@")"') for name in ("bash", "sh")),
+    )
 )
-_FUNCTIONS = {
-    "printf": f"""printf() {{ case "$*" in *'%('*')T'*) eval "builtin printf $({PRINTF} "$@")";; *) builtin printf "$@";; esac; }}; """,
-    "awk": "".join(_AWK.format(name=name, by=AWK) for name in ("awk", "gawk", "mawk", "nawk")),
-    "jq": f"""jq() {{ case "$*" in *now*|*-f*) eval "builtin command jq $({JQ} "$@")";; *) builtin command jq "$@";; esac; }}; """,
-    # What is called by this word passes functions by.
-    "command": """command() { [ "$1" != -p ] || shift; case "$1" in awk|gawk|mawk|nawk|jq|printf) "$@";; """
-    """*) builtin command "$@";; esac; }; """,
-    # A shell within has no functions of the one around it.
-    "bash": f"""bash() {{ eval "command bash $({BASH} "$@")"; }}; sh() {{ eval "command sh $({BASH} "$@")"; }}; """,
-}
+"""For the beginning of the first line of a script that, or whose files, may ask for the time."""
 _CONVERSION = re.compile(r"%(?:%|\(([^)]*)\)T|[-+ #0']*(\*|\d+)?(?:\.(\*|\d+))?[A-Za-z])")
 _ASKS = re.compile(rb"%\([^)\n]*\)T|\b(?:systime|strftime|srand)\s*\(")
 _LONGEST_SCRIPT = 100_000
@@ -43,10 +53,6 @@ def content_asks_for_times(content: bytes) -> bool:
     if content.startswith(b"#!") and b"now" in content and b"jq" in content:
         return True
     return (content.startswith(b"#!") or len(content) < _LONGEST_SCRIPT) and _ASKS.search(content) is not None
-
-
-FUNCTIONS = "".join(_FUNCTIONS.values())
-"""For the beginning of the first line of a script that, or whose files, may ask for the time."""
 
 
 def without_builtin(script: str) -> str:

@@ -131,14 +131,15 @@ LEAST_CALLS: Final = 6
 
 _TASK = ("prompt", "rubric")
 
+CONVENTIONS: Final = " Its README tells the conventions."
+REPAIR: Final = f"""\
+You work on {{{{ repository }}}}, in {{{{ directory }}}}.{CONVENTIONS} A user writes:
 
-_REPAIR = """\
-You work on {{ repository }}, in {{ directory }}. Its README tells the conventions. A user writes:
-
-{{ report }}
+{{{{ report }}}}
 
 Find out why, and repair it. All tests have to pass. Do not change those that are there; further ones go into new files.
 """
+"""The prompt of a task of the bug factory."""
 
 
 def _with_defaults(data: object) -> object:
@@ -154,7 +155,7 @@ def _with_defaults(data: object) -> object:
             "unchanged": ["tests/*", "README.md", "pyproject.toml"],
         }
         rubric = [{"use": "tests", "with": knobs}]
-        return {"domain": "swe", "prompt": _REPAIR, "rubric": rubric, "limits": {"turns": 60, "calls": 80}, **written}
+        return {"domain": "swe", "prompt": REPAIR, "rubric": rubric, "limits": {"turns": 60, "calls": 80}, **written}
     if not is_object(cases) or "questions" not in cases:
         return data
     limits = {"turns": MOST_CALLS, "calls": MOST_CALLS}

@@ -161,6 +161,25 @@ async def _commits(found: Episode) -> None:
     assert first == {"number": 0, "length": 40}
 
 
+@pytest.mark.parametrize(("readme", "told"), [("README.rst", True), (None, False)])
+@pytest.mark.slow
+@pytest.mark.full
+def test_the_prompt_and_the_oracle_know_which_readme_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, readme: str | None, *, told: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened("wasm"):
+        scenario = load_scenario(shop_family(tmp_path, readme=readme))
+        played = asyncio.run(rollout(episode(scenario), build_agent("oracle")))
+    assert played.reward == 1.0, played.rewards
+    assert ("README tells" in played.prompt) == told
+    first = played.steps[0]
+    assert first.action.arguments["command"].startswith(
+        "cd /home/robin/kiosk && " + ("cat README.rst && git" if told else "git")
+    )
+    assert "No such file" not in first.observation.text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -191,9 +191,11 @@ def _rename(text: str) -> str:
     return text.replace("return cents + cents * RATES[kind] // 100", "return cents + cents * RATES[kind] // 10")
 
 
-def shop_family(place: Path) -> Path:
-    """Write a family of one task over the small shop below a folder; return its scenario."""
-    broken = {**SHOP, "shop/prices.py": _rename(SHOP["shop/prices.py"])}
+def shop_family(place: Path, *, readme: str | None = "README.md") -> Path:
+    """Write a family of one task over the small shop below a folder; return its scenario. `readme` is the name of its README."""
+    shop = {path: text for path, text in SHOP.items() if path != "README.md"}
+    shop |= {readme: SHOP["README.md"]} if readme else {}
+    broken = {**shop, "shop/prices.py": _rename(SHOP["shop/prices.py"])}
     tests = {
         **broken,
         "tests/test_hidden.py": "from shop.prices import with_tax\n\n\ndef test_tax():\n    assert with_tax(100) == 119\n",
@@ -201,9 +203,9 @@ def shop_family(place: Path) -> Path:
     task = BugTask(
         id="tax", repository="kiosk", operator="wrong_number", function="shop/prices.py::with_tax", report="Too much tax {{ x }}.",
         failing=["tests/test_hidden.py::test_tax"], hidden=["tests/test_hidden.py::test_tax"],
-        setup=patch_between(SHOP, broken), fix=patch_between(broken, SHOP), tests=patch_between(broken, tests),
+        setup=patch_between(shop, broken), fix=patch_between(broken, shop), tests=patch_between(broken, tests),
     )  # fmt: skip
-    source = written(place / "source" / "kiosk", SHOP)
+    source = written(place / "source" / "kiosk", shop)
     files = family_files(source, [task], family="shop_bugs", test_files=["tests/test_prices.py"], only=())
     for path, content in files.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)

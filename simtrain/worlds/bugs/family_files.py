@@ -6,10 +6,11 @@ from pathlib import Path
 
 import yaml
 
+from simtrain.contracts.scenario import CONVENTIONS, REPAIR
 from simtrain.values.errors import InputError
 from simtrain.worlds.bugs.task import BugTask, task_lines
 from simtrain.worlds.repositories.commits import past_of
-from simtrain.worlds.repositories.folder import read_folder
+from simtrain.worlds.repositories.folder import read_folder, readme_of
 from simtrain.worlds.repositories.history import history_of
 
 MOST_COMMITS = 60
@@ -17,7 +18,7 @@ MOST_COMMITS = 60
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _USER = "robin"
 _CLOCK = "2031-06-02T07:30:00Z"
-_SETTINGS = ("README.md", "pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py")
+_SETTINGS = ("pyproject.toml", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py")
 _WORLD = """\
 kind: machine
 name: {name}
@@ -81,6 +82,8 @@ def family_files(
         "cases": {"tasks": f"{family}.jsonl", "directory": directory},
         "rubric": [{"use": "tests", "with": knobs}],
     }
+    if readme_of(folder.files) is None:
+        scenario["prompt"] = REPAIR.replace(CONVENTIONS, "")
     return {
         Path(f"worlds/{name}.yaml"): _WORLD.format(name=name, user=_USER, directory=directory, clock=_CLOCK),
         top / f"{name}.history.yaml": _yaml(history),
@@ -92,11 +95,12 @@ def family_files(
 
 def _knobs(directory: str, files: Sequence[str], tests: Sequence[str], only: Sequence[str]) -> dict[str, object]:
     kept = ["tests/*"] if all(path.startswith("tests/") for path in tests) else sorted(tests)
+    settings = [path for path in (readme_of(files), *_SETTINGS) if path in files]
     found: dict[str, object] = {
         "directory": directory,
         "hidden": "select path, content from hidden_tests",
         "tests": kept,
-        "unchanged": [*kept, *(path for path in _SETTINGS if path in files)],
+        "unchanged": [*kept, *settings],
     }
     return {**found, "only": [f"{path.partition('::')[0].rstrip('/')}*" for path in only]} if only else found
 

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
+from shlex import quote
 
 from simtrain.contracts.plan import AnyStep, CallStep, Plan
 from simtrain.worlds.bugs.hiding import function_of
 from simtrain.worlds.bugs.shortcuts import special_cased, widened
 from simtrain.worlds.bugs.task import BugTask
+from simtrain.worlds.repositories.folder import readme_of
 
-_LOOK = "cd {directory} && cat README.md && git log --oneline | head -n 20"
+_LOG = "git log --oneline | head -n 20"
 _TEST = "python3 -m pytest -q"
 _SCRIPT = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(r"\{[{%#]")
@@ -25,7 +27,9 @@ def repairing_plan(task: BugTask, directory: str, files: Mapping[str, str]) -> P
     mended = task.mended(files)
     script = _SCRIPT.search(task.report)
     tried = [_bash(f"python3 - <<'END'\n{script[1]}END")] if script else []
-    steps: list[AnyStep] = [_bash(_LOOK.format(directory=directory)), *tried]
+    readme = readme_of(files)
+    look = [f"cd {directory}", *([f"cat {quote(readme)}"] if readme else []), _LOG]
+    steps: list[AnyStep] = [_bash(" && ".join(look)), *tried]
     changed = sorted(path for path in {*files, *mended} if files.get(path) != mended.get(path))
     for path in changed:
         place = f"{directory}/{path}"

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ LEFT_OUT = LEFT_BY_TOOLS | {
 }
 """Folders that are no part of the code."""
 
+_READMES = ("readme.md", "readme.rst", "readme.txt", "readme")
+
 MOST_BYTES = 48 << 20
 MOST_FILES = 10_000
 
@@ -23,6 +26,12 @@ def own_files(place: Path) -> list[Path]:
     """Return the files of a folder and of all below it, in order, without those in caches: what a tool leaves there is no part of it."""
     found = sorted(path for path in place.rglob("*") if not path.is_dir())
     return [path for path in found if LEFT_BY_TOOLS.isdisjoint(path.relative_to(place).parts)]
+
+
+def readme_of(paths: Iterable[str]) -> str | None:
+    """Return the README at the top of a repository; None if there is none."""
+    found = {path.lower(): path for path in paths}
+    return next((found[name] for name in _READMES if name in found), None)
 
 
 @dataclass(frozen=True, slots=True)

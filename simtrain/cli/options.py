@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -103,6 +104,32 @@ def allow_live_servers() -> None:
 
     # By environment, so that worker processes inherit it; a YAML file cannot set it.
     os.environ[ALLOW] = "1"
+
+
+@contextmanager
+def stopping() -> Generator[Callable[[], bool]]:
+    """Let the first Ctrl-C or SIGTERM only ask for an end, while the block runs; the function tells whether one did. The second one is
+    as it was before."""
+    import signal
+
+    asked = False
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+        restore()
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield lambda: asked
+    finally:
+        restore()
 
 
 def on_signal(end: Callable[[], object]) -> None:

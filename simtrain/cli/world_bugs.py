@@ -25,9 +25,10 @@ before and after. Its report says what a user sees, never where the mistake is.
 Tests that do not pass as the repository is are left out, and named.
 
 At most one task in five is by the same operator, and at most five are in the
-same function. --out writes one task a line, --family a family that can be played: a copy of
-the repository in worlds/repositories/, a world, a scenario with its tasks.
-Without them only the yield is printed.
+same function. --out writes one task a line, --family a family that can be
+played: a copy of the repository in worlds/repositories/, a world, a scenario
+with its tasks. Without them only the yield is printed. Ctrl-C ends it with
+the tasks found so far, and exit code 1.
 
 \b
 Examples:
@@ -98,6 +99,8 @@ def command(
             console().print(
                 f"the family {family} is in scenarios/ and worlds/; prove it: simtrain validate {family} --cases 2"
             )
+    if made.interrupted:
+        raise typer.Exit(1)
 
 
 def _check_family(family: str, repository: str, *, force: bool) -> None:
@@ -114,12 +117,15 @@ def _check_family(family: str, repository: str, *, force: bool) -> None:
 
 
 def _made(factory: BugFactory, count: int, *, quiet: bool) -> Yield:
+    from simtrain.cli.options import stopping
     from simtrain.cli.progress import Parts
 
-    with Parts(quiet=quiet) as progress:
+    with Parts(quiet=quiet) as progress, stopping() as is_stopped:
         progress.begin("making tasks", count)
         return factory.make(
-            count, on_tried=lambda tried, kept: progress.step(kept, f"{tried} candidates tried") if kept else None
+            count,
+            on_tried=lambda tried, kept: progress.step(kept, f"{tried} candidates tried") if kept else None,
+            is_stopped=is_stopped,
         )
 
 
@@ -141,6 +147,7 @@ def _report(place: Path, made: Yield, out: Path | None) -> JsonObject:
         "operators": operators,
         "unread": made.unread,
         "left_out": dict(made.left_out),
+        "interrupted": made.interrupted,
     }
 
 
@@ -171,5 +178,7 @@ def _print(report: JsonObject, made: Yield, *, wanted: int) -> None:
             screen.print(f"  {in_line(test)} ({in_line(why)})")
         if len(made.left_out) > _SHOWN:
             screen.print("  ... (--json names all)")
-    if report["tasks"] < wanted:
+    if made.interrupted:
+        screen.print("interrupted: these are the tasks found so far")
+    elif report["tasks"] < wanted:
         screen.print(f"{wanted} were wanted, but the tests notice no more within the shares of operators and functions")

@@ -79,6 +79,22 @@ def test_an_interrupted_proof_is_one_line(tmp_path: Path) -> None:
     assert ended(process) == (130, "interrupted\n")
 
 
+@pytest.mark.full
+def test_an_interrupted_bug_factory_keeps_the_tasks_that_it_has(tmp_path: Path) -> None:
+    command = (*COMMAND, "world", "bugs", "rota", "--count", "60", "--out", "rota.jsonl")
+    process = started(*command, folder=tmp_path)
+    assert process.stderr is not None
+    while "candidates tried" not in process.stderr.readline():
+        assert process.poll() is None
+    # As a terminal does: to all processes of the command.
+    os.killpg(process.pid, signal.SIGINT)
+    shown, said = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    assert {line.partition(":")[0] for line in said.splitlines()} <= {"making tasks"}
+    assert "interrupted: these are the tasks found so far" in shown
+    assert 1 <= len((tmp_path / "rota.jsonl").read_text().splitlines()) <= 60
+
+
 def test_an_interrupt_that_was_switched_off_stays_so(tmp_path: Path) -> None:
     """As under nohup: the shell has said that Ctrl-C is not for this process."""
     deaf = (

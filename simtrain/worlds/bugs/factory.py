@@ -47,7 +47,10 @@ class Proven:
 
 @dataclass(slots=True)
 class Yield:
-    """What came of the candidates. `fates` counts by operator, then by fate; `kept` by operator. `left_out` are tests that did not pass."""
+    """What came of the candidates. `fates` counts by operator, then by fate; `kept` by operator. `left_out` are tests that did not pass.
+
+    `interrupted` says that somebody stopped it before there were enough.
+    """
 
     candidates: dict[str, int]
     fates: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
@@ -55,6 +58,7 @@ class Yield:
     unread: list[str] = field(default_factory=list[str])
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     runs: int = 0
+    interrupted: bool = False
 
     def kept(self, operator: str) -> int:
         """Return how many tasks an operator has."""
@@ -89,8 +93,17 @@ class BugFactory:
         ran = {function_of(test) for test in self._healthy.tests}
         return tuple(sorted({function_of(test) for test in self._healthy.skipped} - ran))
 
-    def make(self, count: int, *, on_tried: Callable[[int, int], None] = lambda tried, kept: None) -> Yield:
-        """Return up to so many tasks; `on_tried` is told how many candidates were tried and kept so far."""
+    def make(
+        self,
+        count: int,
+        *,
+        on_tried: Callable[[int, int], None] = lambda tried, kept: None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> Yield:
+        """Return up to so many tasks; `on_tried` is told how many candidates were tried and kept so far.
+
+        Where `is_stopped` says so, asked after every few candidates, those are all.
+        """
         found = find_candidates(self._healthy, self._trees, seed=self._seed)
         counted = {name: len(some) for name, some in found.by_operator.items()}
         made = Yield(counted, unread=found.unread, left_out=self._healthy.left_out)
@@ -101,16 +114,14 @@ class BugFactory:
         waiting = _Queue(found, most)
         symptoms: set[str] = set()
         with ThreadPoolExecutor(self._jobs) as threads:
-            while len(made.tasks) < count:
-                batch = waiting.batch(made)
-                if not batch:
-                    break
+            while len(made.tasks) < count and not made.interrupted and (batch := waiting.batch(made)):
                 for candidate, result in zip(batch, threads.map(self.tried, batch), strict=True):
                     made.runs += 1
                     fate = self._judged(result, made, symptoms, waiting, count)
                     if fate is not None:
                         made.count(candidate.operator, fate)
                     on_tried(made.runs, len(made.tasks))
+                made.interrupted = is_stopped()
         made.tasks = self._within_shares(made.tasks)
         return made
 

@@ -137,3 +137,11 @@ def test_a_user_is_asked_in_a_turn_of_its_own() -> None:
     plan = Plan.model_validate({"steps": steps, "answer": "done"})
     walking = Resilient().walk(plan, briefed("Do it.", 1))
     assert next(walking).beside == ()
+
+
+def test_the_shell_of_a_machine_has_words_of_its_own() -> None:
+    played = asyncio.run(rollout("terminal/block_scanner", "resilient"))
+    said = [turn.text for turn in played.turns if turn.steps]
+    assert said
+    assert all("command" in text or "shell" in text for text in said), said
+    assert not any("bash" in text for text in said)

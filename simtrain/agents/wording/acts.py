@@ -22,6 +22,16 @@ _DOING = frozenset(
         "void", "withdraw", "write"
     }
 )  # fmt: skip
+_ON_MACHINES = {
+    "bash": ("run a command", "run a command in the shell", "use the shell"),
+    "edit": ("edit the file", "change the file"),
+    "glob": ("look for files",),
+    "grep": ("search the files",),
+    "keystrokes": ("type at the terminal", "use the terminal"),
+    "read": ("read the file", "open the file"),
+    "todo_write": ("write down what is to be done",),
+    "write": ("write the file",),
+}
 _ADDRESSED = {"reply": "reply to", "respond": "respond to", "claim": "make a claim for", "review": "review"}
 _ASKED = ("query", "text", "q", "search", "name", "title", "term", "keyword", "email")
 # Such arguments say what is looked for, or when; they do not name a record.
@@ -34,6 +44,8 @@ _FILLERS = frozenset({"by", "of", "the", "for", "and"})
 
 def act(planned: Planned, view: ShownTexts, stream: Stream) -> str:
     """Return a description of a call, as an infinitive without `to`: `list the charges of customer C0012`."""
+    if planned.tool in _ON_MACHINES:
+        return stream.choose(_ON_MACHINES[planned.tool])
     server, _, rest = planned.tool.rpartition(".")
     words = [part.lower() for part in PARTS.findall(rest)]
     intent = tool_words(planned.tool).intent

@@ -9,7 +9,7 @@ from pathlib import Path
 import bakery
 import pytest
 
-from simtrain import rollout
+from simtrain import load_scenario, rollout
 from simtrain.agents.answers import read_answer
 from simtrain.agents.plan import Walk, answering, declining
 from simtrain.agents.resilient import Resilient
@@ -140,7 +140,7 @@ def test_a_user_is_asked_in_a_turn_of_its_own() -> None:
 
 
 def test_the_shell_of_a_machine_has_words_of_its_own() -> None:
-    played = asyncio.run(rollout("terminal/block_scanner", "resilient"))
+    played = asyncio.run(rollout(load_scenario("terminal/block_scanner"), "resilient"))
     said = [turn.text for turn in played.turns if turn.steps]
     assert said
     assert all("command" in text or "shell" in text for text in said), said

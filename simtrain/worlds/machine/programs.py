@@ -37,6 +37,7 @@ def python_programs() -> Iterator[tuple[str, bytes]]:
         yield f"{FOLDER}/{name}", content_of(name)
 
 
+@cache
 def content_of(name: str) -> bytes:
     """Return what the file of a program holds."""
     return f'#!/bin/sh\nexec {name} "$@"\n'.encode()

@@ -1,6 +1,7 @@
 """Machines in words, for the prompt of a language world model: users, processes, services and files, with what small files hold."""
 
 from collections.abc import Callable, Iterator
+from posixpath import split
 
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.programs import is_program
@@ -40,14 +41,15 @@ def _lines(host: str, query: Callable[[str, JsonObject], list[JsonObject]], left
         if rows:
             yield f"{title}:"
             yield from (f"  {row['line']}" for row in rows)
-    files, programs = list[JsonObject](), list[str]()
+    files, programs = list[JsonObject](), dict[str, list[str]]()
     for row in query(_FILES, {"host": host}):
         if is_program(str(row["content"]).encode(errors="replace")):
-            programs.append(str(row["path"]))
+            folder, name = split(str(row["path"]))
+            programs.setdefault(folder, []).append(name)
         else:
             files.append(row)
-    if programs:
-        yield f"Programs: {' '.join(programs)}"
+    for folder, names in programs.items():
+        yield f"Programs in {folder}: {' '.join(names)}"
     yield "Files:"
     for row in files[:MOST_FILES]:
         target = f" -> {row['target']}" if row["target"] else ""

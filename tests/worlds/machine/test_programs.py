@@ -87,8 +87,12 @@ def test_what_only_the_engine_has_is_not_there_but_a_file_of_the_name_is(state: 
     assert bash(state, "PATH=$PATH:~/bin; log 'a  b'").splitlines() == ["own a  b", "[exit code 4]"]
 
 
-def test_a_prompt_for_a_language_model_names_them_in_one_line(state: MachineState) -> None:
+def test_a_prompt_for_a_language_model_names_them_in_a_line_for_each_folder(state: MachineState) -> None:
     lines = state.describe().splitlines()
-    (programs,) = (line for line in lines if line.startswith("Programs: "))
-    assert "/usr/bin/git" in programs.split()
-    assert not any("/usr/bin/" in line for line in lines if line != programs)
+    named = {
+        line.partition(": ")[0]: line.partition(": ")[2].split() for line in lines if line.startswith("Programs in ")
+    }
+    assert named.keys() == {"Programs in /usr/bin", "Programs in /usr/sbin"}
+    assert {"git", "ls"} < {*named["Programs in /usr/bin"]}
+    # A command of the author's own is a file as any other.
+    assert [line.split()[-1] for line in lines if line.startswith("  -") and "/bin/" in line] == ["/usr/local/bin/greet"]

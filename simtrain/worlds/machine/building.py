@@ -143,7 +143,7 @@ class _Builder:
             self._put(path, node)
         # Real programs are brought by what runs them.
         if self.spec.shell == SIMULATED:
-            for path, content in programs(self.spec, python="python3" in self.host.packages.get("apt", ())):
+            for path, content in programs(self.spec.commands, python="python3" in self.host.packages.get("apt", ())):
                 self._put(path, TreeNode("file", 0o755, "root", "root", self.start, content))
         for number, source in enumerate(self.host.files):
             place: Place = ("files", number)

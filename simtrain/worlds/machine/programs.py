@@ -3,13 +3,12 @@
 The commands themselves are the shell's. Each file is a script of two lines that calls the command of its name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from bashkit import Bash, ExecutionProfile
 
 from simtrain.worlds.machine.commands import ABSENT, COMMANDS, PYTHON_COMMANDS
-from simtrain.worlds.machine.spec import MachineSpec
 
 KEYWORDS = frozenset(
     {"!", ".", ":", "[[", "]]", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
@@ -59,11 +58,11 @@ def _names() -> tuple[str, ...]:
     return tuple(sorted(name for name in names_of_commands() - KEYWORDS - ABSENT if not name.startswith("_")))
 
 
-def programs(spec: MachineSpec, *, python: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of each program of a machine; `python` says that it has Python."""
+def programs(own: Iterable[str] = (), *, python: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of each program of a machine. `own` are the commands of its world; `python` says that it has Python."""
     for name in _names():
         yield f"{_OTHER_FOLDERS.get(name, FOLDER)}/{name}", content_of(name)
     if python:
         yield from python_programs()
-    for name in spec.commands:
+    for name in own:
         yield f"{OWN_FOLDER}/{name}", content_of(name)

@@ -11,6 +11,7 @@ from simtrain.worlds.machine.bashkit_shell import BashkitShell
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.programs import programs
 from tests.support.machines import TableRecords
 from tests.worlds.machine.differential.entries import MOMENT, Entry, Tree
 from tests.worlds.machine.differential.real_bash import ENVIRONMENT, Outcome
@@ -25,7 +26,11 @@ def nodes(tree: Tree, home: Path, owner: str, group: str) -> dict[str, TreeNode]
         return TreeNode("directory", 0o755, owner, group, MOMENT)
 
     found = {str(above): directory() for above in [*reversed(home.parents), home]}
-    found |= {place: directory() for place in ("/dev", "/etc", "/tmp", "/usr", "/usr/bin", "/bin", "/root", "/home")}
+    found |= {place: directory() for place in ("/dev", "/etc", "/tmp", "/usr", "/usr/bin", "/root", "/home")}
+    found["/usr/sbin"] = directory()
+    for path, content in programs(python=False):
+        found[path] = TreeNode("file", 0o755, "root", "root", MOMENT, content)
+    found["/bin"] = TreeNode("link", 0o777, "root", "root", MOMENT, target="usr/bin")
     found["/dev/null"] = TreeNode("device", 0o666, "root", "root", MOMENT)
     found |= {f"{home}/{folder}": directory() for folder in tree.all_folders()}
     for path, content in tree.contents().items():

@@ -95,4 +95,6 @@ def test_a_prompt_for_a_language_model_names_them_in_a_line_for_each_folder(stat
     assert named.keys() == {"Programs in /usr/bin", "Programs in /usr/sbin"}
     assert {"git", "ls"} < {*named["Programs in /usr/bin"]}
     # A command of the author's own is a file as any other.
-    assert [line.split()[-1] for line in lines if line.startswith("  -") and "/bin/" in line] == ["/usr/local/bin/greet"]
+    assert [line.split()[-1] for line in lines if line.startswith("  -") and "/bin/" in line] == [
+        "/usr/local/bin/greet"
+    ]

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 
+from simtrain.contracts.request import Request
+from simtrain.files.yaml_files import parse_document
 from simtrain.values.clock import Clock, instant
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.accounts import ROOT, User
@@ -11,7 +14,9 @@ from simtrain.worlds.machine.engine import Finished
 from simtrain.worlds.machine.file_tree import BaseTree, FileTree
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.tables import TABLES
+from simtrain.worlds.machine.world import MachineState, MachineWorld
 from simtrain.worlds.service.database import Database, Mode
 
 START = "2031-03-03T09:00:00Z"
@@ -88,3 +93,15 @@ def shell_on(machine: Machine, *, user: User = ANN, directory: str | None = None
 def run(script: str, files: Mapping[str, str | bytes] | None = None, *, stdin: str | None = None) -> Finished:
     """Return what a script leaves that ann runs in her home on a machine with these files (absolute paths)."""
     return shell_on(machine_of(files)).run(script, stdin=stdin)
+
+
+def state_of(world: str) -> MachineState:
+    """Return the beginning of an episode in a machine world, given as YAML."""
+    found = MachineSource.load(parse_document(world, Path("desk.yaml"))).build()
+    assert isinstance(found, MachineWorld)
+    return found.open()
+
+
+def bash(state: MachineState, command: str) -> str:
+    """Return the reply to a call of `bash`."""
+    return state.answer(Request(state.world.tools[0], {"command": command}, index=0, turn=0)).text

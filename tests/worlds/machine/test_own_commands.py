@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from simtrain.contracts.handler import HandlerContext, Reply, ToolError
-from simtrain.contracts.request import Request
-from simtrain.files.yaml_files import parse_document
 from simtrain.plugins import PLUGINS
 from simtrain.values.errors import SimulatorFault
-from simtrain.worlds.machine.source import MachineSource
-from simtrain.worlds.machine.world import MachineState, MachineWorld
+from simtrain.worlds.machine.world import MachineState
+from tests.support.machines import bash, state_of
 
 WORLD = """
 kind: machine
@@ -41,13 +37,7 @@ def book(context: HandlerContext) -> Reply:
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> MachineState:
     monkeypatch.setitem(PLUGINS["handlers"], "book", f"{book.__module__}:book")
-    found = MachineSource.load(parse_document(WORLD, Path("desk.yaml"))).build()
-    assert isinstance(found, MachineWorld)
-    return found.open()
-
-
-def bash(state: MachineState, command: str) -> str:
-    return state.answer(Request(state.world.tools[0], {"command": command}, index=0, turn=0)).text
+    return state_of(WORLD)
 
 
 def test_a_handler_reads_and_writes_the_world(state: MachineState) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from simtrain.contracts.request import Request
-from simtrain.files.yaml_files import parse_document
-from simtrain.worlds.machine.source import MachineSource
-from simtrain.worlds.machine.world import MachineState, MachineWorld
+from simtrain.worlds.machine.world import MachineState
+from tests.support.machines import bash, state_of
 
 WORLD = """
 kind: machine
@@ -25,13 +21,7 @@ services:
 
 @pytest.fixture
 def state() -> MachineState:
-    found = MachineSource.load(parse_document(WORLD, Path("desk.yaml"))).build()
-    assert isinstance(found, MachineWorld)
-    return found.open()
-
-
-def bash(state: MachineState, command: str) -> str:
-    return state.answer(Request(state.world.tools[0], {"command": command}, index=0, turn=0)).text
+    return state_of(WORLD)
 
 
 def test_ss(state: MachineState) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from simtrain.contracts.request import Request
-from simtrain.files.yaml_files import parse_document
-from simtrain.worlds.machine.source import MachineSource
-from simtrain.worlds.machine.world import MachineState, MachineWorld
+from simtrain.worlds.machine.world import MachineState
+from tests.support.machines import bash, state_of
 
 WORLD = """
 kind: machine
@@ -24,20 +20,9 @@ commands:
 START = 1_894_006_800
 
 
-@pytest.fixture(scope="module")
-def world() -> MachineWorld:
-    found = MachineSource.load(parse_document(WORLD, Path("desk.yaml"))).build()
-    assert isinstance(found, MachineWorld)
-    return found
-
-
 @pytest.fixture
-def state(world: MachineWorld) -> MachineState:
-    return world.open()
-
-
-def bash(state: MachineState, command: str) -> str:
-    return state.answer(Request(state.world.tools[0], {"command": command}, index=0, turn=0)).text
+def state() -> MachineState:
+    return state_of(WORLD)
 
 
 @pytest.mark.parametrize(

@@ -184,14 +184,13 @@ def lsof(call: Invocation) -> Result:
             name,
         ]
         rows.append(cells)
-    return Result(
-        "".join(_lsof_line(row, [max(map(len, column)) for column in zip(*rows, strict=True)]) for row in rows)
-    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[3] = 4
+    return Result("".join(_lsof_line(row, widths) for row in rows))
 
 
 def _lsof_line(row: list[str], widths: list[int]) -> str:
     command, *rest = row[:-1]
-    widths[3] = 4
     cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=False)]
     pid, user, number, access, *others = cells
     return f"{command.ljust(widths[0])} {pid} {user} {number}{access}  {' '.join(others)} {row[-1]}\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,6 +169,14 @@ PEEKING = (
     "from pathlib import Path\n\n\ndef test_it():\n    assert Path('sums.py').read_text().endswith('sum(prices)\\n')\n"
 )
 HALF = "from sums import total\n\n\ndef test_it():\n    assert total([5, 1]) > 4\n"
+
+
+def test_tests_run_where_settings_have_options_of_missing_plugins(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --cover=shop\n")
+    (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
+    command = [sys.executable, str(shop / "tests/run_tests.py"), "outcomes"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert '{"test": "test_one.py::test_one", "outcome": "passed"}' in (tmp_path / "outcomes").read_text()
 
 
 @pytest.mark.full

@@ -202,6 +202,40 @@ def test_tests_that_do_not_pass_are_left_out_and_named(box: OpenSandbox, tmp_pat
     prove(made.tasks[0], written(tmp_path / "native", UNFIT))
 
 
+OPTIONS = 'addopts = [\n    "-ra",\n    "--cover=shop",\n]\n'
+SETTINGS = {
+    "pyproject.toml": f'[tool.pytest.ini_options]\ntestpaths = ["tests"]\n{OPTIONS}\n[tool.other]\naddopts = "1"\n',
+    "pytest.toml": '[pytest]\naddopts = ["--cover=shop"]\n',
+    "pytest.ini": "[pytest]\naddopts =\n    -ra\n    --cover=shop\ntestpaths = tests\n",
+    "tox.ini": "[tox]\naddopts = 1\n[pytest]\naddopts = --cover=shop\n",
+    "setup.cfg": "[tool:pytest]\ntestpaths = tests\naddopts = --cover=shop\n",
+}
+LEFT = {
+    "pyproject.toml": '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n\n[tool.other]\naddopts = "1"\n',
+    "pytest.toml": "[pytest]\n",
+    "pytest.ini": "[pytest]\ntestpaths = tests\n",
+    "tox.ini": "[tox]\naddopts = 1\n[pytest]\n",
+    "setup.cfg": "[tool:pytest]\ntestpaths = tests\n",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_options_of_plugins_that_are_missing_are_left_out_of_the_settings(
+    box: OpenSandbox, tmp_path: Path, name: str
+) -> None:
+    files = {**SHOP, name: SETTINGS[name]}
+    made = open_factory(written(tmp_path / "shop", files), box, seed=3).make(1)
+    assert made.left_out == {name: "its addopts ask for --cover=shop, which pytest does not know here"}
+    assert made.tasks[0].broken(files)[name] == LEFT[name]
+    prove(made.tasks[0], written(tmp_path / "native", files))
+
+
+def test_options_that_pytest_knows_stay(box: OpenSandbox, tmp_path: Path) -> None:
+    files = {**SHOP, "pytest.ini": "[pytest]\naddopts = -ra\n"}
+    made = open_factory(written(tmp_path / "shop", files), box, seed=3).make(1)
+    assert not made.left_out and made.tasks[0].broken(files)["pytest.ini"] == files["pytest.ini"]
+
+
 @pytest.mark.full
 def test_a_family_lacks_the_tests_that_are_left_out(tmp_path: Path) -> None:
     later = "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n"
@@ -210,6 +244,8 @@ def test_a_family_lacks_the_tests_that_are_left_out(tmp_path: Path) -> None:
     for words in (
         ["world", "bugs", "shop", "--count", "2", "--family", "shop_bugs"],
         ["validate", "shop_bugs", "--cases", "1"],
+        ["export", "shop_bugs", "--format", "harbor", "--out", "tasks", "--with", "case=0"],
+        ["validate", "tasks"],
     ):
         done = subprocess.run(
             [sys.executable, "-m", "simtrain", *words], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simtrain.values.errors import InputError
+from simtrain.worlds.bugs.options import without_unknown_options
 from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
 from simtrain.worlds.bugs.unfit import LIMITS, last_line, unfit_tests, unsteady_tests, without_unfit
 from simtrain.worlds.repositories.folder import RepositoryFolder
@@ -18,7 +19,8 @@ _MOST_ROUNDS = 12
 class HealthyRepository:
     """A repository whose tests pass, and what they run. `runner` is set up for it.
 
-    `whole` is the repository as it was given. `left_out` are tests and files that do not pass there, with the reasons: `folder` lacks them.
+    `whole` is the repository as it was given. `left_out` are tests and files that do not pass there, and settings that ask
+    for missing plug-ins, with the reasons: `folder` lacks them.
     """
 
     folder: RepositoryFolder
@@ -50,7 +52,7 @@ def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
     """
     if not any(path.endswith(".py") for path in whole.files):
         raise InputError("there is no Python file", remedy="name the folder of a Python repository", file=whole.place)
-    folder = whole
+    folder, settings = without_unknown_options(whole, runner)
     left_out: dict[str, str] = {}
     for _ in range(_MOST_ROUNDS):
         runner, first = runner.first_tests(folder.files, trace=True)
@@ -61,7 +63,7 @@ def healthy(whole: RepositoryFolder, runner: TestRunner) -> HealthyRepository:
             second = compiled.tests(folder.files, scripts=0)
             unfit = unsteady_tests(first, second)
             if not unfit and second.whole:
-                return _noted(folder, whole, left_out, compiled, first, second.seconds)
+                return _noted(folder, whole, settings | left_out, compiled, first, second.seconds)
         left_out |= unfit
         smaller = without_unfit(folder, unfit) if 2 * len(left_out) <= len(first.collected) else None
         if not unfit or smaller is None:

@@ -42,6 +42,9 @@ def main(outcomes: str, *files: str) -> int:
         watch = Outcomes(out)
         plain = ["-q", "--tb=short", "--no-header", "-p", "no:cacheprovider"]
         code = int(pytest.main([*plain, *files], plugins=[watch]))
+        if code == pytest.ExitCode.USAGE_ERROR:
+            # The repository's settings have options of plug-ins that are not here.
+            code = int(pytest.main([*plain, "-o", "addopts=", *files], plugins=[watch]))
         watch.write(code=code)
     return code
 

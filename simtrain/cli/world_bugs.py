@@ -171,9 +171,7 @@ def _print(report: JsonObject, made: Yield, *, wanted: int) -> None:
     for path in made.unread:
         screen.print(f"left out, since this Python cannot parse it: {in_line(path)}")
     if made.left_out:
-        screen.print(
-            f"{len(made.left_out)} tests and settings are left out of all tasks, since they do not work as the repository is:"
-        )
+        screen.print(f"left out of all tasks, since they do not work as the repository is ({len(made.left_out)}):")
         for test, why in islice(made.left_out.items(), _SHOWN):
             screen.print(f"  {in_line(test)} ({in_line(why)})")
         if len(made.left_out) > _SHOWN:

@@ -10,8 +10,10 @@ from hashlib import blake2b
 from simtrain.contracts.queried import Queried
 from simtrain.files.templates import Text
 from simtrain.grading.trees import is_cached, lost_tests
+from simtrain.values.errors import SimulatorFault
 from simtrain.values.types import JsonValue
 from simtrain.worlds.bugs.test_runs import TestRun, TestRunner
+from simtrain.worlds.bugs.unfit import last_line
 from simtrain.worlds.machine.python_sandbox import opened_sandbox
 
 _FILES = "select path, content, base64 from files where kind = 'file' and path like :below order by path"
@@ -37,9 +39,10 @@ def placed(directory: str, case: Mapping[str, JsonValue]) -> str:
 
 
 def run_tests(files: Mapping[str, bytes], *, sandbox: str, only: Sequence[str] | None = None) -> TestRun:
-    """Run the tests of some files; `only` names files or tests. Raises InputError where the sandbox does not work.
+    """Run the tests of some files; `only` names files or tests.
 
-    A sandbox in which the same files always end alike is asked once about them.
+    A sandbox in which the same files always end alike is asked once about them. Raises InputError where the sandbox does not work,
+    SimulatorFault where it has no pytest that serves.
     """
     if sandbox not in _ALIKE:
         return _ran(files, sandbox, only)
@@ -58,7 +61,10 @@ def run_tests(files: Mapping[str, bytes], *, sandbox: str, only: Sequence[str] |
 
 
 def _ran(files: Mapping[str, bytes], sandbox: str, only: Sequence[str] | None) -> TestRun:
-    return TestRunner(opened_sandbox(sandbox)).first_tests(files, only)[1]
+    run = TestRunner(opened_sandbox(sandbox)).first_tests(files, only)[1]
+    if not run.started and run.ended_by is None:
+        raise SimulatorFault(f"pytest does not start in the sandbox `{sandbox}`: {last_line(run.said)}")
+    return run
 
 
 def run_script(files: Mapping[str, bytes], script: str, *, sandbox: str) -> str:

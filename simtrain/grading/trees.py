@@ -18,8 +18,11 @@ _OF_THE_RUN = sys.stdlib_module_names | {
     "pygments",
     "reproducing",
 }
-STEERING = ("conftest.py", "**/conftest.py", "pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "sitecustomize.py")
+_SETTINGS = ("conftest.py", "sitecustomize.py", "usercustomize.py", "pyproject.toml", "tox.ini", "setup.cfg")
+_SETTINGS += ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+STEERING = (*_SETTINGS, *(f"**/{name}" for name in _SETTINGS))
 """Files by which a test run can be steered. They are put back as they were before hidden tests run."""
+_MODULES = (".py", ".pyc", ".so")
 
 
 def is_cached(path: str) -> bool:
@@ -39,12 +42,13 @@ def put_back(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Seq
 
 
 def without_shadows(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return files without new ones at the top that hide a module of Python or of pytest from the run."""
-    return {
-        path: content
-        for path, content in files.items()
-        if path in before or path.partition("/")[0].removesuffix(".py") not in _OF_THE_RUN
-    }
+    """Return files without new ones, at the top or in `src`, that hide a module of Python or of pytest from the run."""
+    return {path: content for path, content in files.items() if path in before or not _shadows(path)}
+
+
+def _shadows(path: str) -> bool:
+    name, _, within = path.removeprefix("src/").partition("/")
+    return name.partition(".")[0] in _OF_THE_RUN and bool(within or name.endswith(_MODULES))
 
 
 def differing(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Sequence[str]) -> list[str]:

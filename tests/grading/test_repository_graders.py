@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from broken_repositories import GREEN
+from containers import need_docker
 
 from simtrain.contracts.grader import Grader
 from simtrain.contracts.trajectory import Reward, Trajectory
@@ -16,7 +17,7 @@ from simtrain.grading.graders import tests as by_tests
 from simtrain.grading.graders.mutants import Mutants
 from simtrain.grading.graders.same_behaviour import SameBehaviour
 from simtrain.testing.example_worlds import play_example
-from simtrain.values.errors import InputError
+from simtrain.values.errors import InputError, SimulatorFault
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineWorld
 from tests.support.sandboxes import opened
@@ -58,6 +59,19 @@ files:
 """
 CODE, TEST = "/srv/sums/sums.py", "/srv/sums/tests/test_sums.py"
 BROKEN = "def total(prices):\n    return sum(prices[1:])\n"
+FORGED = """\
+import os
+import sys
+
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "w") as out:
+        out.write('{"started": true}\\n')
+        for test in ("test_sums.py::test_one", "test_hidden.py::test_nothing_is_zero", "test_hidden.py::TestOfMany::test_all_count"):
+            out.write('{"ended": "tests/%s", "outcome": "passed"}\\n' % test)
+        out.write('{"code": 0}\\n')
+    os._exit(0)
+"""
+"""A module that writes what the program that runs tests would write."""
 HIDDEN = "select path, content from hidden_tests"
 
 
@@ -121,8 +135,28 @@ def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_
         {"/srv/sums/tests/conftest.py": GREEN},
         {"/srv/sums/pytest.py": "def main(*_, **__):\n    return 0\n"},
         {"/srv/sums/pytest.ini": "[pytest]\naddopts = --collect-only\n"},
+        {"/srv/sums/pytest.toml": '[pytest]\naddopts = ["-p", "green"]\n', "/srv/sums/green.py": GREEN},
+        {"/srv/sums/.pytest.ini": "[pytest]\naddopts = -p green\n", "/srv/sums/green.py": GREEN},
+        {"/srv/sums/.pytest.toml": '[pytest]\naddopts = ["-p", "green"]\n', "/srv/sums/green.py": GREEN},
+        {"/srv/sums/src/pytest.py": FORGED},
+        {"/srv/sums/src/json.py": FORGED},
+        {"/srv/sums/src/sitecustomize.py": FORGED},
+        {"/srv/sums/usercustomize.py": FORGED},
     ],
-    ids=["deleted", "emptied", "conftest", "inner_conftest", "own_pytest", "settings"],
+    ids=[
+        *(
+            "deleted",
+            "emptied",
+            "conftest",
+            "inner_conftest",
+            "own_pytest",
+            "settings",
+            "toml",
+            "hidden_ini",
+            "hidden_toml",
+        ),
+        *("pytest_in_src", "json_in_src", "sitecustomize_in_src", "usercustomize"),
+    ],
 )
 def test_nothing_beside_the_code_makes_a_broken_repository_pass(files: dict[str, str | None]) -> None:
     assert _graded(by_tests.Tests(directory="/srv/sums", hidden=HIDDEN), {CODE: BROKEN, **files}).value == 0.0
@@ -133,6 +167,12 @@ def test_code_that_ends_the_run_or_cannot_be_imported_earns_nothing() -> None:
     assert _graded(grader, {CODE: "import os\nos._exit(0)\n"}).value == 0.0
     found = _graded(grader, {CODE: "def total(:\n"})
     assert found.value == 0.0 and "SyntaxError" in str(found.detail["broken"])
+
+
+def test_a_sandbox_whose_pytest_is_too_old_says_nothing_about_the_agent() -> None:
+    grader = by_tests.Tests(directory="/srv/sums", sandbox=f"docker:{need_docker()}")
+    with pytest.raises(SimulatorFault, match=r"pytest does not start in .*: pytest 8 or newer is needed, and 7"):
+        _graded(grader, {})
 
 
 def test_a_file_that_may_not_change_is_named() -> None:

@@ -87,7 +87,26 @@ def test_a_task_becomes_a_repository_in_a_container_with_its_tests_outside(shop:
     assert [earned(simulated, agent) for agent in ("oracle", "nop")] == [1.0, 0.0]
 
 
+FORGED = """\
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+if len(sys.argv) > 1:
+    with open(sys.argv[1], "w") as out:
+        for path in Path("tests").glob("*.py"):
+            for name in re.findall(r"def (test_[a-z_]+)", path.read_text()):
+                out.write(json.dumps({"test": f"{path}::{name}", "outcome": "passed"}) + "\\n")
+        out.write('{"code": 0}\\n')
+    os._exit(0)
+"""
+"""A module named like pytest that writes what the program that runs tests would write."""
 CHEATS = {
+    "a pytest of its own": "mkdir src; cat > src/pytest.py <<'END'\n"
+    + FORGED.replace("{", "{{").replace("}", "}}")
+    + "END",
     "a test less": "rm -r tests; {fix}",
     "every report green": "cat > conftest.py <<'END'\n" + GREEN + "END\ncp conftest.py shop/conftest.py",
     "an end with code 0": "printf 'import os\\nos._exit(0)\\n' > shop/__init__.py",

@@ -137,7 +137,8 @@ def _check(folder: RepositoryFolder, runner: TestRunner, run: TestRun) -> None:
     if run.broken:
         raise _unreadable(folder, *next(iter(sorted(run.broken.items()))))
     if not run.collected and run.code not in (0, 5):
-        raise InputError(f"pytest does not start: {last_line(run.said)}", file=folder.place)
+        remedy = None if run.started else "the sandbox needs Python with pytest 8 or newer"
+        raise InputError(f"pytest does not start: {last_line(run.said)}", remedy=remedy, file=folder.place)
     if not run.outcomes:
         raise InputError(
             "there are no tests", remedy="write tests that pytest finds, or name them with --tests", file=folder.place

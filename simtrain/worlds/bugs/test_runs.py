@@ -29,10 +29,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """One run of tests. `outcomes` is by test id; `broken` are files that could not be collected, with the reason."""
+    """One run of tests. `outcomes` is by test id; `broken` are files that could not be collected, with the reason.
+
+    `started`: whether pytest was there, and of a version that serves. No code of the repository has run before that.
+    """
 
     __test__ = False
 
+    started: bool
     code: int | None
     collected: tuple[str, ...]
     outcomes: dict[str, str]
@@ -169,6 +173,7 @@ def _cached(path: str) -> str:
 
 def _read(lines: Iterable[bytes], outcome: SandboxOutcome, said: str, files: Mapping[str, bytes]) -> TestRun:
     """Read what a run wrote. It was written beside a program that nobody trusts, so anything else is passed over."""
+    started = False
     code: int | None = None
     collected: tuple[str, ...] = ()
     outcomes: dict[str, str] = {}
@@ -196,6 +201,8 @@ def _read(lines: Iterable[bytes], outcome: SandboxOutcome, said: str, files: Map
                     str(script) if script is not None else None,
                     str(told.get("unwritable", "")),
                 )
+            elif "started" in told:
+                started = True
             elif "collected" in told:
                 collected = tuple(str(test) for test in told["collected"])
             elif "imported" in told:
@@ -212,6 +219,7 @@ def _read(lines: Iterable[bytes], outcome: SandboxOutcome, said: str, files: Map
         if isinstance(made, File):
             compiled[path] = (source, made)
     return TestRun(
+        started=started,
         code=code,
         collected=collected,
         outcomes=outcomes,

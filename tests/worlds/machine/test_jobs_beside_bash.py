@@ -26,7 +26,7 @@ SCRIPTS = (
     "(sleep .2; rm f && echo gone) & touch f; wait; ls",
     "(mkdir l 2> /dev/null && sleep .3; rmdir l) & (sleep .1; until mkdir l 2> /dev/null; do sleep .1; done; echo mine) & wait",
     "echo 'sleep .2; cat f' > s.sh; bash s.sh & echo late > f; wait",
-    "(sleep .2; echo 1 > go) & (until [ -f go ]; do sleep .1; done; echo 2 > on) & until [ -f on ]; do sleep .1; done; cat go on",
+    "(sleep .2; echo 1 > go) & (until [ -f go ]; do sleep .1; done; echo 2 > t; mv t on) & until [ -f on ]; do sleep .1; done; cat go on",
     "(sleep .2; echo b >> log) & echo a > log; (sleep .4; echo c >> log) & sleep .3; sed -i s/a/A/ log; wait; cat log",
     "(sleep .1; kill -0 $$ && cat f | sort | head -n 1) & printf 'b\\na\\n' > f; wait",
     "(sleep .3; cat f) & p=$!; echo x > f; kill $p; wait $p; echo $?",

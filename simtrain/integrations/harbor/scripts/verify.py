@@ -105,10 +105,15 @@ def lay_out(run: TreeRun, place: Path) -> None:
 
 
 def tested(run: Path) -> TestedTree:
-    """Read what came of a run of tests. It was written beside a program that nobody trusts, so anything else is passed over."""
+    """Read what came of a run of tests. It was written beside a program that nobody trusts, so anything else is passed over.
+
+    Ends the program, without a reward, where pytest did not start: that says nothing about the agent.
+    """
+    if not (run / "outcomes").is_file():
+        sys.exit("the tests did not start")
     tests: dict[str, str] = {}
     code, broken = -1, False
-    for line in (run / "outcomes").read_bytes().splitlines() if (run / "outcomes").is_file() else []:
+    for line in (run / "outcomes").read_bytes().splitlines():
         try:
             told = json.loads(line)
             if "test" in told:

@@ -12,6 +12,8 @@ import pytest
 from reproducing import Unwritable, script_of
 
 _WORDS = 2000
+if pytest.version_tuple < (8,):
+    sys.exit(f"pytest 8 or newer is needed, and {pytest.__version__} is there")
 
 
 class Lines:
@@ -129,6 +131,7 @@ def main(request_file, out_file):
         request = json.load(opened)
     with open(out_file, "w") as out:
         watch = Teller(request, out, os.getcwd())
+        watch.write(started=True)
         plain = ["-q", "--tb=no", "--assert=plain", "--no-header", "-p", "no:cacheprovider", "-p", "no:randomly"]
         code = pytest.main([*plain, *request["arguments"], *(request["ids"] or [])], plugins=[watch])
         watch.write(code=int(code))

@@ -94,7 +94,7 @@ def _plan(task: HarborTask) -> list[JsonObject]:
 
 def _lines(solution: Path) -> list[str]:
     """Return the command lines that bring the files of a solution into the container, as Harbor does before it runs one."""
-    found = [f"rm -rf {_SOLUTION}; mkdir -p {_SOLUTION}"]
+    found = [f"mkdir -p {_SOLUTION}; find {_SOLUTION} -mindepth 1 -delete"]
     for path, entry in folder_entries(solution, _SOLUTION).items():
         quoted = shlex.quote(path)
         if isinstance(entry, Folder):

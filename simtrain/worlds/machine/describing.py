@@ -1,5 +1,6 @@
 """Machines in words, for the prompt of a language world model: users, processes, services and files, with what small files hold."""
 
+import re
 from collections.abc import Callable, Iterator
 from posixpath import split
 
@@ -27,6 +28,9 @@ _FILES = """
     select path, kind, mode, owner, "group", size, modified, content, target from files where host = :host order by path
 """
 
+_INSIDE_GIT = re.compile(r"/\.git/(objects|hooks|info|branches|description|index)(/|$)")
+"""What says nothing in words of a repository; its refs and logs do."""
+
 
 def described(hosts: list[str], query: Callable[[str, JsonObject], list[JsonObject]]) -> str:
     """Return a few lines about each machine, the agent's first. `query` asks the tables of the world."""
@@ -46,7 +50,7 @@ def _lines(host: str, query: Callable[[str, JsonObject], list[JsonObject]], left
         if is_program(str(row["content"]).encode(errors="replace")):
             folder, name = split(str(row["path"]))
             programs.setdefault(folder, []).append(name)
-        else:
+        elif not _INSIDE_GIT.search(str(row["path"])):
             files.append(row)
     for folder, names in programs.items():
         yield f"Programs in {folder}: {' '.join(names)}"

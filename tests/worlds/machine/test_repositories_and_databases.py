@@ -142,6 +142,12 @@ def test_a_made_repository_belongs_to_its_owner_and_is_shared_by_all_episodes() 
     assert not other.changes() and world().content == built.content
 
 
+def test_a_prompt_for_a_language_model_tells_refs_and_logs_of_a_repository_but_no_objects() -> None:
+    told = [line.split()[-1] for line in world().open().describe().splitlines() if "/.git/" in line]
+    assert any(path.endswith("/.git/logs/HEAD") for path in told) and any(path.endswith("/.git/HEAD") for path in told)
+    assert not [path for path in told if "/objects" in path or "/hooks" in path or path.endswith("/index")]
+
+
 def test_a_made_database_is_one_for_sqlite_and_for_the_shell(tmp_path: Path) -> None:
     state = world().open()
     laid_out(state, "/srv/db", tmp_path / "db")

@@ -46,11 +46,15 @@ async def end_session(
 
 
 def terminal_ending(rows: int, columns: int) -> str:
-    """Return a command line that ends all that runs at the terminal of this size, and then its own bash."""
+    """Return a command line that ends all that runs at the terminal of this size, and then its own bash.
+
+    It looks for a while: a client on a busy machine takes its time to pass a size on.
+    """
     find = f'[ "$(stty size < "$t" 2>/dev/null)" = "{rows} {columns}" ]'
     end = 'set -- ${l##*) }; if [ "$5" = $((34816 + ${t##*/})) ]; then kill -9 "${l%% *}"; fi'
     scan = f'for p in /proc/[0-9]*/stat; do {{ read -r l < "$p"; }} 2>/dev/null || continue; {end}; done'
-    return f"for t in /dev/pts/[0-9]*; do if {find}; then {scan}; {scan}; fi; done; kill -9 $$\n"
+    look = f"for t in /dev/pts/[0-9]*; do if {find}; then {scan}; {scan}; break 2; fi; done"
+    return f"for n in 1 2 3 4 5 6 7 8 9; do {look}; sleep .2; done; kill -9 $$\n"
 
 
 def _own_namespace() -> str:

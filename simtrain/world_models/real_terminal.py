@@ -28,6 +28,7 @@ QUIET = 0.15
 """Seconds without output after which a screen is taken to be complete, once the time of an entry is up."""
 _STARTING = 30.0
 _REDRAWING = 2.0
+_ENDING = 10.0
 # Makes its standard input the terminal that Ctrl-C and job control go to, which only the process itself can do.
 _LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
@@ -77,6 +78,10 @@ class RealTerminal:
             other = RealTerminal(self._command, environment=self._environment, directory=self._directory)
             with contextlib.suppress(SimulatorFault):
                 await other.type([{"keystrokes": terminal_ending(rows, columns), "duration": 0}])
+            # The line ends with its own bash, and so with the client: one that is cut off before may not have passed it on.
+            if other._process is not None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(other._process.wait(), _ENDING)
             await other._end()
         await self._end()
 

@@ -18,8 +18,10 @@ _OF_THE_RUN = sys.stdlib_module_names | {
     "pygments",
     "reproducing",
 }
-_SETTINGS = ("conftest.py", "sitecustomize.py", "usercustomize.py", "pyproject.toml", "tox.ini", "setup.cfg")
-_SETTINGS += ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+_SETTINGS = (
+    *("conftest.py", "sitecustomize.py", "usercustomize.py", "pyproject.toml", "tox.ini", "setup.cfg"),
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
+)
 STEERING = (*_SETTINGS, *(f"**/{name}" for name in _SETTINGS))
 """Files by which a test run can be steered. They are put back as they were before hidden tests run."""
 _MODULES = (".py", ".pyc", ".so")

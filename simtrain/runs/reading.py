@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simtrain.contracts.drawing import DiffDrawing
-from simtrain.values.types import encode, is_list, is_object
+from simtrain.runs.typed_calls import edited_file, typed_command, typed_keys
+from simtrain.values.types import encode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,12 +89,12 @@ def trajectory_text(trajectory: Trajectory, *, width: int = 100) -> str:
 def _print_step(screen: Console, number: int, step: Step, full: bool) -> None:
     from rich.text import Text
 
-    pressed = _pressed(step)
-    typed = pressed if pressed is not None else _typed(step)
+    pressed = typed_keys(step)
+    typed = "   ".join(pressed) if pressed is not None else typed_command(step)
     # What the model wrote, since the parsed arguments of a malformed call are empty.
     arguments = step.action.malformed if step.action.malformed is not None else encode(step.action.arguments)
     head = (step.action.tool, "bold cyan") if typed is None else (typed, "bold")
-    edited = _edited(step)
+    edited = edited_file(step)
     said = f" {edited if edited is not None else cut(arguments, full)}"
     screen.print(Text.assemble(f"{number:>3}  ", head, said if typed is None else ""))
     alike = all(event.clean is not None and event.clean.text == step.observation.text for event in step.events)
@@ -146,28 +147,6 @@ def _print_diff(screen: Console, drawing: DiffDrawing) -> None:
     for line, look in drawing.lines:
         style = {"good": "green", "bad": "red", "soft": "dim"}.get(look, "")
         screen.print(Text(f"     {line}".rstrip(), style=style), no_wrap=True, overflow="ellipsis")
-
-
-def _edited(step: Step) -> str | None:
-    """Return the file that a call has changed, if the diff of it is shown; None for a call of another kind."""
-    path = step.action.arguments.get("file_path")
-    shown = (step.observation.structured or {}).get("diff") and not step.events and step.action.malformed is None
-    return path if shown and isinstance(path, str) else None
-
-
-def _typed(step: Step) -> str | None:
-    """Return what stands on a terminal before a command's output: its prompt and the command. None for a call of another kind."""
-    command, prompt = step.action.arguments.get("command"), (step.observation.structured or {}).get("prompt")
-    return f"{prompt}{command}".rstrip("\n") if isinstance(command, str) and isinstance(prompt, str) else None
-
-
-def _pressed(step: Step) -> str | None:
-    """Return the keys of a call that types at a terminal, each entry with its seconds; None for a call of another kind."""
-    entries, content = step.action.arguments.get("commands"), step.observation.structured or {}
-    if "screen" not in content or not is_list(entries) or not all(is_object(entry) for entry in entries):
-        return None
-    keys = (str(entry.get("keystrokes", "")).replace("\n", "⏎") or "(wait)" for entry in entries)
-    return "   ".join(f"{key} ({entry.get('duration', 1):g} s)" for key, entry in zip(keys, entries, strict=True))
 
 
 def _print_end(screen: Console, trajectory: Trajectory) -> None:

@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 
 import orjson
 
 from simtrain.contracts.domain import Domain
-from simtrain.contracts.drawing import Drawing, TextDrawing
+from simtrain.contracts.drawing import DiffDrawing, Drawing, TextDrawing
 from simtrain.contracts.trajectory import Step, Trajectory, Turn
 from simtrain.drills.delays import delays
+from simtrain.runs.typed_calls import edited_file, typed_command, typed_keys
 from simtrain.values.types import Change, JsonValue
 from simtrain.view.word_diff import Stretch, word_diff
+
+_MOST_LINES = 5_000
+"""Longer texts are not compared line by line: it would take too long for a page."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,21 @@ class ShownTurn:
 
 
 @dataclass(frozen=True)
+class ChangedField:
+    """A field before and after; `diff` tells how, where it is text of several lines."""
+
+    name: str
+    before: str
+    after: str
+    diff: Drawing
+
+
+@dataclass(frozen=True)
 class ChangedRow:
-    """A row that changed: what happened to it, and each of its fields before and after."""
+    """A row that changed: what happened to it, and its fields."""
 
     kind: str
-    fields: Sequence[tuple[str, str, str]]
+    fields: Sequence[ChangedField]
 
 
 def shown_turns(trajectory: Trajectory, domain: Domain) -> list[ShownTurn]:
@@ -62,7 +77,7 @@ def _shown(step: Step, domain: Domain, late: Mapping[int, str], seconds: Sequenc
     provenance = reply.provenance
     return ShownStep(
         step,
-        shown_arguments(step),
+        _arguments_beside_reply(step),
         drawn(step, domain),
         [event.label for event in step.events],
         clean.text if clean else None,
@@ -76,6 +91,22 @@ def _shown(step: Step, domain: Domain, late: Mapping[int, str], seconds: Sequenc
 def shown_arguments(step: Step) -> str:
     """Return the arguments of a call as pages show them."""
     return step.action.malformed if step.action.malformed is not None else pretty(step.action.arguments)
+
+
+def _arguments_beside_reply(step: Step) -> str:
+    """Return the arguments of a call without those that its drawn reply shows: a command line, the lines that an edit changes."""
+    arguments = step.action.arguments
+    if step.events or step.action.malformed is not None:
+        return shown_arguments(step)
+    keys, path = typed_keys(step), edited_file(step)
+    if keys is not None:
+        return "\n".join(keys)
+    if path is not None:
+        return path
+    if typed_command(step) is not None:
+        rest = {name: value for name, value in arguments.items() if name != "command"}
+        return pretty(rest) if rest else ""
+    return pretty(arguments)
 
 
 def drawn(step: Step, domain: Domain) -> Drawing:
@@ -101,14 +132,22 @@ def changed_rows(changes: Sequence[Change]) -> list[ChangedRow]:
 def _changed(change: Change) -> ChangedRow:
     before, after = change.before or {}, change.after or {}
     names = [name for name in {**before, **after} if before.get(name) != after.get(name) or not (before and after)]
-    key = next(iter({**before, **after}.items()), None)
-    title = f"{key[0]} {_word(key[1])}" if key else ""
+    fields = list({**before, **after}.items())
+    # Each row about a machine begins with its name.
+    keys = fields[: 2 if fields and fields[0][0] == "host" else 1]
+    title = " ".join(f"{name} {_word(value)}" for name, value in keys)
     kind = "new" if change.before is None else "deleted" if change.after is None else "changed"
-    cells = [
-        (name, _word(before[name]) if name in before else "", _word(after[name]) if name in after else "")
-        for name in names
-    ]
-    return ChangedRow(f"{kind}: {title}", cells)
+    return ChangedRow(f"{kind}: {title}", [_field(name, before.get(name, ""), after.get(name, "")) for name in names])
+
+
+def _field(name: str, before: JsonValue, after: JsonValue) -> ChangedField:
+    old, new = _word(before), _word(after)
+    longest = max(text.rstrip("\n").count("\n") for text in (old, new))
+    if not 0 < longest < _MOST_LINES:
+        return ChangedField(name, old, new, [])
+    # The first two lines name files, of which there are none.
+    lines = list(unified_diff(old.splitlines(), new.splitlines(), lineterm=""))[2:]
+    return ChangedField(name, old, new, [DiffDrawing("\n".join(lines))])
 
 
 def _word(value: JsonValue) -> str:

@@ -26,6 +26,10 @@ class TokenRows(Exporter):
 
     def lacking(self, trajectory: Trajectory) -> str | None:
         tokens = self._tokens(trajectory)
+        if not tokens and self.capture is not None:
+            return (
+                f"that no line of {self.capture.name} names (requests name theirs in X-Simtrain-Episode, or as `user`)"
+            )
         if not tokens:
             return "without token ids (play with token_ids, or through capture-tokens)"
         blind = any(not one.continues and not one.prompt_ids for one in tokens)

@@ -44,13 +44,13 @@ def command(
 ) -> None:
     """Train what is missing, play it, and print the report."""
     from simtrain.cli.progress import Parts
-    from simtrain.integrations.train.recipe import load_recipe
+    from simtrain.integrations.train.recipe import in_recipe, load_recipe
     from simtrain.integrations.train.watching import TrainingWatch
     from simtrain.integrations.train.working import train
 
     found = load_recipe(recipe)
     folder = out or Path("runs") / found.name
-    with Parts(quiet=as_json) as parts:
+    with in_recipe(recipe), Parts(quiet=as_json) as parts:
         report = train(
             found,
             folder,

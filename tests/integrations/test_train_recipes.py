@@ -13,8 +13,10 @@ import yaml
 from simtrain.integrations.train.checkpoints import Curve, last_checkpoint, read_curve
 from simtrain.integrations.train.comparison import CaseOutcome, gain, success
 from simtrain.integrations.train.playing import check_play, scenarios_of
-from simtrain.integrations.train.recipe import Demonstrations, load_recipe, plays_of
+from simtrain.integrations.train.recipe import Demonstrations, in_recipe, load_recipe
 from simtrain.integrations.train.rows import IGNORED, Row, chosen, rows_facts
+from simtrain.integrations.train.training import Training
+from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.values.errors import InputError
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "training").glob("*.yaml"))
@@ -42,10 +44,8 @@ def test_seeds_are_ranges(tmp_path: Path) -> None:
 def test_shipped_recipes_are_valid_and_name_scenarios_that_exist(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(file.parents[2])
     recipe = load_recipe(file)
-    for trial in recipe.trials().values():
-        for stage in trial.stages:
-            for play in plays_of(stage):
-                check_play(play)
+    for _, play in recipe.plays():
+        check_play(play)
     assert scenarios_of(recipe.evaluate)
 
 
@@ -72,6 +72,41 @@ def test_a_bad_recipe_is_one_line_with_its_file(tmp_path: Path, changes: dict[st
     with pytest.raises(InputError) as caught:
         load_recipe(file)
     assert problem in str(caught.value) and str(file) in str(caught.value) and "\n" not in str(caught.value)
+
+
+REFUND: dict[str, Any] = {"scenarios": ["helpdesk/refund"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"evaluate": {"scenarios": ["helpdesk/nope"]}}, "1: evaluate: unknown scenario 'helpdesk/nope'"),
+        (
+            {"stages": [{"method": "sft", "data": [REFUND, REFUND | {"agent": "nope"}]}]},
+            "7: stages[0].data: unknown agent 'nope'",
+        ),
+        (
+            {"stages": [{"method": "sft", "data": REFUND | {"knobs": {"x": 1}}}]},
+            "7: stages[0].data: agent oracle: unknown key 'x'",
+        ),
+        (
+            {
+                "stages": None,
+                "arms": {"one": {"stages": [{"method": "grpo", "data": REFUND | {"conditions": ["nope"]}}]}},
+            },
+            "4: arms.one.stages[0].data: unknown perturbation 'nope'",
+        ),
+        ({"chat": {"template": "nope.jinja"}}, "2: chat.template: there is no chat template 'nope.jinja'"),
+    ],
+)
+def test_what_a_recipe_names_and_is_not_there_is_told_with_its_line_before_anything_is_trained(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    file = written(tmp_path, **changes)
+    with pytest.raises(InputError) as refused, in_recipe(file):
+        Training(load_recipe(file), tmp_path / "out", TrainingWatch()).check()
+    assert str(refused.value).startswith(f"{file}:{told}"), refused.value
+    assert not (tmp_path / "out").exists()
 
 
 def test_conditions_share_cases() -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from simtrain.agents.select import build_agent
 from simtrain.contracts.scenario import Scenario
 from simtrain.contracts.trajectory import SUCCESS, Trajectory
 from simtrain.curricula.levels import load_ladder
@@ -38,7 +39,9 @@ def scenarios_of(play: Play) -> list[Scenario]:
 
 
 def check_play(play: Play) -> None:
-    """Raise InputError for scenarios, packs or a curriculum that cannot be had."""
+    """Raise InputError for scenarios, packs, a curriculum or an agent that cannot be had."""
+    if isinstance(play, Demonstrations):
+        build_agent(play.agent, play.knobs)
     if isinstance(play, Samples) and play.curriculum:
         load_ladder(play.curriculum).families("train")
     else:
@@ -55,7 +58,14 @@ def demonstrate(data: Demonstrations, seeds: Sequence[int], out: Path, *, watch:
     if not _complete(out):
         _run(data, data.agent, data.knobs, seeds, out, concurrency=32, watch=watch, name="demonstrations")
     chosen = Selection(minimum=1.0) if data.keep == "solved" else Selection()
-    return [trajectory for trajectory in read_run(out) if chosen.fits(trajectory)]
+    kept = [trajectory for trajectory in read_run(out) if chosen.fits(trajectory)]
+    if not kept:
+        raise InputError(
+            f"the agent {data.agent} solved none of its {sum(1 for _ in read_run(out))} episodes, so the dataset has no rows",
+            remedy="name another agent, other scenarios, or `keep: all`",
+            file=out,
+        )
+    return kept
 
 
 def play_model(

@@ -1,6 +1,7 @@
 """The YAML of a recipe: which model is trained on which worlds, by which stages, and what it is tested on."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -8,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from simtrain.curricula.curriculum_file import Split
 from simtrain.files.file_model import FileModel, checked
-from simtrain.files.yaml_files import PLAIN_NAME, read_document
+from simtrain.files.yaml_files import PLAIN_NAME, Place, read_document, read_place
 from simtrain.llm.conversation import Listing
 from simtrain.values.arm import CLEAN
 from simtrain.values.errors import InputError
@@ -265,9 +266,28 @@ class Recipe(FileModel):
             raise ValueError("`seeds` names a seed twice")
         return self
 
+    def plays(self) -> Iterator[tuple[Place, "Play"]]:
+        """Yield all episodes that are to be played, each with its place in the recipe."""
+        for arm, trial in self.trials().items():
+            top: Place = ("arms", arm) if self.arms else ()
+            for number, stage in enumerate(trial.stages):
+                yield from (((*top, "stages", number, "data"), play) for play in plays_of(stage))
+        yield ("evaluate",), self.evaluate
+
     def trials(self) -> dict[str, TrialSpec]:
         """Return the arms; a recipe without any is one of its own name."""
         return self.arms or {self.name: TrialSpec(stages=self.stages)}
+
+
+@contextmanager
+def in_recipe(path: Path) -> Generator[None]:
+    """Add the file and the line to InputErrors of the block that name a place of a recipe."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None or error.place is None:
+            raise
+        raise read_document(path).relocate(error, read_place(error.place)) from None
 
 
 def load_recipe(path: str | Path) -> Recipe:

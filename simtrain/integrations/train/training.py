@@ -1,18 +1,21 @@
 """A recipe from beginning to end: every arm and seed trained stage by stage, played on held-out worlds, and reported."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from simtrain.contracts.trajectory import Trajectory
 from simtrain.curricula.curriculum_file import Split
+from simtrain.files.yaml_files import Place, name_place
 from simtrain.integrations.train.models import SavedModel, prepare
 from simtrain.integrations.train.playing import check_play, play_model
-from simtrain.integrations.train.recipe import Demonstrations, Recipe, Stage, plays_of
+from simtrain.integrations.train.recipe import Demonstrations, Recipe, Stage
 from simtrain.integrations.train.stages import Setting, run_stage
 from simtrain.integrations.train.watching import TrainingWatch
 from simtrain.llm.chat_template import ChatTemplate
+from simtrain.values.errors import InputError
 from simtrain.values.types import canonical
 
 
@@ -46,13 +49,12 @@ class Training:
     watch: TrainingWatch
 
     def check(self) -> None:
-        """Raise InputError for scenarios, packs or a template that cannot be had, before anything is trained."""
-        for trial in self.recipe.trials().values():
-            for stage in trial.stages:
-                for play in plays_of(stage):
-                    check_play(play)
-        check_play(self.recipe.evaluate)
-        ChatTemplate.load(self.recipe.chat.template)
+        """Raise InputError for scenarios, packs, agents or a template that cannot be had, before anything is trained."""
+        for place, play in self.recipe.plays():
+            with _placed(place):
+                check_play(play)
+        with _placed(("chat", "template")):
+            ChatTemplate.load(self.recipe.chat.template)
 
     def models(self) -> Iterator[Trained]:
         """Train, and yield every model: the one that an arm starts from, and that after each of its stages. Raises InputError."""
@@ -96,6 +98,18 @@ class Training:
     def _demonstrations(self, data: Demonstrations) -> Path:
         played = data.model_dump(exclude={"keep", "tokens"})
         return self.out / "demonstrations" / _key("by", played, self.recipe.worlds.train)
+
+
+@contextmanager
+def _placed(place: Place) -> Generator[None]:
+    """Name the place of the recipe in InputErrors of the block that are about no file of their own."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        inner = ": ".join(part for part in (name_place(place), error.place) if part)
+        raise InputError(error.problem, remedy=error.remedy, place=inner) from None
 
 
 def _key(name: str, *depends: object) -> str:

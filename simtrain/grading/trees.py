@@ -44,12 +44,14 @@ def put_back(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Seq
 
 
 def without_shadows(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return files without new ones, at the top or in `src`, that hide a module of Python or of pytest from the run."""
+    """Return files without new ones, at the top or in `src`, that hide a module of Python or of pytest, or name pytest a plug-in."""
     return {path: content for path, content in files.items() if path in before or not _shadows(path)}
 
 
 def _shadows(path: str) -> bool:
     name, _, within = path.removeprefix("src/").partition("/")
+    if name.endswith((".dist-info", ".egg-info")):
+        return True
     return name.partition(".")[0] in _OF_THE_RUN and bool(within or name.endswith(_MODULES))
 
 

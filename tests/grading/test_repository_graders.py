@@ -59,6 +59,8 @@ files:
 """
 CODE, TEST = "/srv/sums/sums.py", "/srv/sums/tests/test_sums.py"
 BROKEN = "def total(prices):\n    return sum(prices[1:])\n"
+METADATA = "Metadata-Version: 2.1\nName: green\nVersion: 1\n"
+ENTRY = "[pytest11]\ngreen = green\n"
 FORGED = """\
 import os
 import sys
@@ -138,6 +140,16 @@ def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_
         {"/srv/sums/pytest.toml": '[pytest]\naddopts = ["-p", "green"]\n', "/srv/sums/green.py": GREEN},
         {"/srv/sums/.pytest.ini": "[pytest]\naddopts = -p green\n", "/srv/sums/green.py": GREEN},
         {"/srv/sums/.pytest.toml": '[pytest]\naddopts = ["-p", "green"]\n', "/srv/sums/green.py": GREEN},
+        {
+            "/srv/sums/green.dist-info/METADATA": METADATA,
+            "/srv/sums/green.dist-info/entry_points.txt": ENTRY,
+            "/srv/sums/green.py": GREEN,
+        },
+        {
+            "/srv/sums/src/green.egg-info/PKG-INFO": METADATA,
+            "/srv/sums/src/green.egg-info/entry_points.txt": ENTRY,
+            "/srv/sums/green.py": GREEN,
+        },
         {"/srv/sums/src/pytest.py": FORGED},
         {"/srv/sums/src/json.py": FORGED},
         {"/srv/sums/src/sitecustomize.py": FORGED},
@@ -155,6 +167,7 @@ def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_
             "hidden_ini",
             "hidden_toml",
         ),
+        *("dist_info", "egg_info_in_src"),
         *("pytest_in_src", "json_in_src", "sitecustomize_in_src", "usercustomize"),
     ],
 )

@@ -22,8 +22,10 @@ from simtrain.worlds.bugs.factory import FUNCTION_TASKS, OPERATOR_SHARE
 from simtrain.worlds.bugs.hiding import without_tests
 from simtrain.worlds.bugs.making import open_factory
 from simtrain.worlds.bugs.operators import OPERATORS
+from simtrain.worlds.bugs.options import without_options, without_unknown_options
 from simtrain.worlds.bugs.source import SourceFile
 from simtrain.worlds.bugs.task import BugTask, read_tasks, task_lines
+from simtrain.worlds.bugs.test_runs import TestRunner
 from simtrain.worlds.repositories.folder import read_folder
 
 pytestmark = pytest.mark.slow
@@ -220,20 +222,35 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_options_of_plugins_that_are_missing_are_left_out_of_the_settings(
-    box: OpenSandbox, tmp_path: Path, name: str
-) -> None:
-    files = {**SHOP, name: SETTINGS[name]}
+def test_settings_lose_their_options_and_nothing_else(name: str) -> None:
+    assert without_options(name, SETTINGS[name].encode()) == LEFT[name].encode()
+    assert without_options(name, LEFT[name].encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pyproject.toml", b"[tool.pytest"),
+        ("pyproject.toml", b"tool = 3\npytest = 4\n"),
+        ("pyproject.toml", b'[tool.pytest.ini_options]\naddopts = "\xff"\n'),
+        ("setup.cfg", b"[pytest]\n[pytest]\naddopts = -q\n"),
+    ],
+)
+def test_settings_that_cannot_be_read_stay(name: str, content: bytes) -> None:
+    assert without_options(name, content) is None
+
+
+def test_options_of_plugins_that_are_missing_are_left_out_of_the_settings(box: OpenSandbox, tmp_path: Path) -> None:
+    files = {**SHOP, "pyproject.toml": SETTINGS["pyproject.toml"]}
     made = open_factory(written(tmp_path / "shop", files), box, seed=3).make(1)
-    assert made.left_out == {name: "its addopts ask for --cover=shop, which pytest does not know here"}
-    assert made.tasks[0].broken(files)[name] == LEFT[name]
+    assert made.left_out == {"pyproject.toml": "its addopts ask for --cover=shop, which pytest does not know here"}
+    assert made.tasks[0].broken(files)["pyproject.toml"] == LEFT["pyproject.toml"]
     prove(made.tasks[0], written(tmp_path / "native", files))
 
 
 def test_options_that_pytest_knows_stay(box: OpenSandbox, tmp_path: Path) -> None:
-    files = {**SHOP, "pytest.ini": "[pytest]\naddopts = -ra\n"}
-    made = open_factory(written(tmp_path / "shop", files), box, seed=3).make(1)
-    assert not made.left_out and made.tasks[0].broken(files)["pytest.ini"] == files["pytest.ini"]
+    folder = read_folder(written(tmp_path / "shop", {**SHOP, "pytest.ini": "[pytest]\naddopts = -ra\n"}))
+    assert without_unknown_options(folder, TestRunner(box)) == (folder, {})
 
 
 @pytest.mark.full

@@ -20,13 +20,8 @@ def without_unknown_options(folder: RepositoryFolder, runner: TestRunner) -> tup
 
     A file stays as it is where it cannot be told where its `addopts` end.
     """
-    read = {
-        path: (folder.files[path].decode(errors="replace"), reader)
-        for path, reader in _SETTINGS.items()
-        if path in folder.files
-    }
-    shorter = {path: _without_options(*text) for path, text in read.items()}
-    changed = {path: text.encode() for path, text in shorter.items() if text is not None}
+    shorter = {path: without_options(path, folder.files[path]) for path in _SETTINGS if path in folder.files}
+    changed = {path: content for path, content in shorter.items() if content is not None}
     if not changed:
         return folder, {}
     run = replace(runner, arguments=(*runner.arguments, "--collect-only")).tests(folder.files, scripts=0)
@@ -37,15 +32,19 @@ def without_unknown_options(folder: RepositoryFolder, runner: TestRunner) -> tup
     return replace(folder, files=folder.files | changed), dict.fromkeys(changed, reason)
 
 
-def _without_options(text: str, read: "_Reader") -> str | None:
-    """Return a file of settings without its `addopts`; None where it has none, or where it cannot be told where they end."""
-    says, found = read(text) or (None, False)
-    lines = text.splitlines(keepends=True)
+def without_options(path: str, content: bytes) -> bytes | None:
+    """Return a file of pytest's settings without its `addopts`; None where it has none, or where it cannot be told where they end."""
+    read = _SETTINGS[path]
+    try:
+        lines = content.decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        return None
+    says, found = read("".join(lines)) or (None, False)
     for first in (number for number, line in enumerate(lines) if found and _OPTIONS.match(line)):
         for end in range(first + 1, len(lines) + 1):
             shorter = "".join(lines[:first] + lines[end:])
             if read(shorter) == (says, False):
-                return shorter
+                return shorter.encode()
     return None
 
 

@@ -5,7 +5,7 @@ The standard library alone: a Harbor folder that is written of a repository hold
 
 import ast
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 _CACHES = ("__pycache__/", ".git/", ".pytest_cache/")
@@ -25,6 +25,23 @@ _SETTINGS = (
 STEERING = (*_SETTINGS, *(f"**/{name}" for name in _SETTINGS))
 """Files by which a test run can be steered. They are put back as they were before hidden tests run."""
 _MODULES = (".py", ".pyc", ".so")
+_LOOKING = frozenset(
+    {
+        "inspect",
+        "dis",
+        "ast",
+        "tokenize",
+        "linecache",
+        "pkgutil",
+        "get_data",
+        "__code__",
+        "__file__",
+        "__loader__",
+        "__spec__",
+        "*.py",
+    }
+)
+"""Modules, attributes and texts by which a test gets at the code itself."""
 
 
 def is_cached(path: str) -> bool:
@@ -69,9 +86,46 @@ def written_tests(files: Mapping[str, bytes], before: Mapping[str, bytes], globs
     }
 
 
-def remarked(files: Mapping[str, bytes], paths: Sequence[str]) -> dict[str, bytes]:
-    """Return some files with a remark at the end: tests that look at the text of the code, not at what it does, fail on them."""
-    return {path: files[path] + b"\n# As it was.\n" for path in paths}
+def remarked(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return files with a remark at the end: tests that take them for known by their length or a checksum fail on them."""
+    return {path: content + b"\n# As it was.\n" for path, content in files.items()}
+
+
+def look_at_code(written: Mapping[str, bytes], before: Mapping[str, bytes], code: Iterable[str]) -> str | None:
+    """Return where tests that were written look at the text or the byte code of what they test, as `path:line`; None if none does.
+
+    It is told by their syntax. `code` are the paths of the files that are not to be looked at. A file that did so before, may.
+    Raises ValueError for a test that is no Python.
+    """
+    names = {f"/{one}".rpartition("/")[2] for one in code}
+    for path, content in written.items():
+        line = _first_look(_parsed(path, content), names)
+        if line is not None and (path not in before or _first_look(_parsed(path, before[path]), names) is None):
+            return f"{path}:{line}"
+    return None
+
+
+def _first_look(tree: ast.Module, names: Container[str]) -> int | None:
+    for node in ast.walk(tree):
+        told: list[str] = []
+        if isinstance(node, ast.Import):
+            told = [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            told = [(node.module or "").partition(".")[0], *(alias.name for alias in node.names)]
+        elif isinstance(node, ast.Attribute):
+            told = [node.attr]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            told = ["*.py" if "*.py" in node.value else node.value.rpartition("/")[2]]
+        if any(one in _LOOKING or one in names for one in told):
+            return getattr(node, "lineno", 1)
+    return None
+
+
+def _parsed(path: str, content: bytes) -> ast.Module:
+    try:
+        return ast.parse(content)
+    except SyntaxError as error:
+        raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
 
 
 def test_functions(path: str, content: bytes) -> list[str]:
@@ -79,12 +133,8 @@ def test_functions(path: str, content: bytes) -> list[str]:
 
     Raises ValueError for a file that is no Python.
     """
-    try:
-        tree = ast.parse(content)
-    except SyntaxError as error:
-        raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
     found: list[str] = []
-    for node in tree.body:
+    for node in _parsed(path, content).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             found.append(f"{path}::{node.name}")
         elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):

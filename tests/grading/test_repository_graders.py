@@ -208,10 +208,29 @@ def test_mutants_are_killed_by_tests_that_fail_on_them() -> None:
 def test_tests_that_fail_on_the_code_or_read_it_as_text_kill_nothing() -> None:
     grader = Mutants(directory="/srv/sums", mutants="select * from faults")
     new = "/srv/sums/tests/test_more.py"
-    text = "from hashlib import md5\n\n\ndef test_more():\n    assert len(open('sums.py').read()) == 43\n"
+    text = "import os\n\n\ndef test_more():\n    assert os.path.getsize('su' + 'ms.py') == 43\n"
     assert "does not pass" in str(_graded(grader, {new: text}).detail["reason"])
     assert "does not pass" in str(_graded(grader, {new: "def test_more():\n    assert False\n"}).detail["reason"])
     assert _graded(grader, {}).detail == {"reason": "no test was written"}
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "assert 'sum(prices)' in open('sums.py').read()",
+        "import inspect; assert 'sum(prices)' in inspect.getsource(total)",
+        "assert 'sum' in total.__code__.co_names and len(total.__code__.co_consts) == 1",
+        "import sums; assert 'sum(prices)' in open(sums.__file__).read()",
+        "from pathlib import Path; assert 'sum(prices)' in ''.join(p.read_text() for p in Path().glob('*.py'))",
+        "assert open('su' + 'ms.py').read().endswith('# As it was.\\n')",
+    ],
+)
+def test_tests_that_look_at_the_code_itself_kill_nothing(look: str) -> None:
+    grader = Mutants(directory="/srv/sums", mutants="select * from faults")
+    found = _graded(
+        grader, {"/srv/sums/tests/test_more.py": f"from sums import total\n\n\ndef test_more():\n    {look}\n"}
+    )
+    assert found.value == 0.0
 
 
 def test_behaviour_is_compared_by_what_a_program_prints() -> None:

@@ -183,7 +183,7 @@ MUTANTS = """  - use: mutants
         select 'first' as name, 'sums.py' as path, 'sum(prices)' as code, 'sum(prices[1:])' as mutant
         union all select 'largest', 'sums.py', 'sum(prices)', 'max(prices)'
 """
-BLIND = "from pathlib import Path\n\n\ndef test_it():\n    assert 'max' not in Path('sums.py').read_text()\n"
+SEARCHING = "from pathlib import Path\n\n\ndef test_it():\n    assert 'max' not in Path('sums.py').read_text()\n"
 PEEKING = (
     "from pathlib import Path\n\n\ndef test_it():\n    assert Path('sums.py').read_text().endswith('sum(prices)\\n')\n"
 )
@@ -210,7 +210,7 @@ def test_behaviour_and_written_tests_are_judged_in_the_folder_too(tmp_path: Path
     assert earned(solved_by(folder, tmp_path / "other", other)) == 0.0
     folder = exported(tmp_path / "written.yaml", tmp_path / "tasks").folder
     assert (earned(folder), earned(folder, "nop")) == (1.0, 0.0)
-    for name, text, reward in (("blind", BLIND, 0.5), ("peeking", PEEKING, 0.0), ("half", HALF, 0.5)):
+    for name, text, reward in (("searching", SEARCHING, 0.0), ("peeking", PEEKING, 0.0), ("half", HALF, 0.5)):
         script = f"cat > /home/ann/sums/tests/test_all.py <<'END'\n{text}END\n"
         assert earned(solved_by(folder, tmp_path / name, script)) == reward, name
 

@@ -10,7 +10,7 @@ from simtrain.contracts.grader import Grader, score
 from simtrain.contracts.trajectory import Reward, Trajectory
 from simtrain.contracts.world import FinishedWorld, World
 from simtrain.grading.checkout import files_in, placed, run_tests
-from simtrain.grading.trees import STEERING, fits, remarked, test_functions, written_tests
+from simtrain.grading.trees import STEERING, fits, look_at_code, remarked, test_functions, written_tests
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
 from simtrain.worlds.machine.python_sandbox import require_sandbox
@@ -20,7 +20,8 @@ class Mutants(Grader):
     """The share of mutants that the agent's tests kill: one fails on the mutant. 0 if one fails on the code itself.
 
     The tests are those that the agent left; all else in the repository is as it was. A mutant is the code with one text replaced.
-    Tests are tried on the code with a remark at its end, so that those which read it as text earn nothing.
+    Tests that look at the code itself earn nothing: those that get at its text or byte code by a module, an attribute or its file name,
+    and those that know its length or a checksum, since code and mutants have a remark at their end.
     """
 
     example: ClassVar[JsonObject] = {
@@ -56,13 +57,17 @@ class Mutants(Grader):
             return score(0.0, reason="no test was written")
         tested = {**before, **{path: written[path] for path in changed if not fits(path, STEERING)}}
         mutants = self.made(world.initial, trajectory.case)
-        code = remarked(before, [path for made in mutants.values() for path in made])
+        mutated = sorted({path for made in mutants.values() for path in made})
         try:
             new = [test for path in changed for test in test_functions(path, written[path])]
+            looks = look_at_code(written, before, mutated)
         except ValueError as error:
             return score(0.0, reason=str(error))
         if not new:
             return score(0.0, reason="no test was written")
+        if looks is not None:
+            return score(0.0, reason=f"{looks} looks at the code itself, not at what it does")
+        code = remarked({path: before[path] for path in mutated})
         run = await asyncio.to_thread(run_tests, {**tested, **code}, sandbox=self.sandbox, only=changed)
         if not run.whole or run.failed or set(run.outcomes.values()) != {"passed"}:
             lost = next(iter(run.failed or run.broken), "the run")
@@ -70,7 +75,9 @@ class Mutants(Grader):
         killed: list[JsonValue] = []
         alive: list[JsonValue] = []
         for name, changes in mutants.items():
-            found = await asyncio.to_thread(run_tests, {**tested, **changes}, sandbox=self.sandbox, only=changed)
+            found = await asyncio.to_thread(
+                run_tests, {**tested, **code, **remarked(changes)}, sandbox=self.sandbox, only=changed
+            )
             (alive if found.whole and not found.failed else killed).append(name)
         return score(len(killed) / (len(killed) + len(alive)), killed=killed, alive=alive)
 

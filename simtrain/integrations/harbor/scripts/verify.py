@@ -193,22 +193,29 @@ class MutantsPart(Part):
             **self.before,
             **{path: text for path, text in written.items() if not trees.fits(path, trees.STEERING)},
         }
-        mutants = [files_of(self.place / str(number)) for number, _ in enumerate(self.facts["mutants"])]
-        code = trees.remarked(self.before, [path for made in mutants for path in made])
+        mutants = self.mutants()
+        code = trees.remarked({path: self.before[path] for made in mutants for path in made})
         if not written:
             return
         yield "code", TreeRun({**tested, **code}, list(written))
         for number, made in enumerate(mutants):
-            yield str(number), TreeRun({**tested, **made}, list(written))
+            yield str(number), TreeRun({**tested, **code, **trees.remarked(made)}, list(written))
+
+    def mutants(self) -> list[Files]:
+        """Return the changed files of each mutant."""
+        return [files_of(self.place / str(number)) for number, _ in enumerate(self.facts["mutants"])]
 
     def value(self, work: Path, mark: str) -> tuple[float, str]:
         written = trees.written_tests(self.after, self.before, self.facts["tests"])
         try:
             new = [test for path, text in written.items() for test in trees.test_functions(path, text)]
+            looks = trees.look_at_code(written, self.before, {path for made in self.mutants() for path in made})
         except ValueError as error:
             return 0.0, str(error)
         if not new:
             return 0.0, "no test was written"
+        if looks is not None:
+            return 0.0, f"{looks} looks at the code itself, not at what it does"
         right = tested(work / f"{mark}code")
         if not right.whole or set(right.tests.values()) != {"passed"}:
             return 0.0, "a test does not pass on the code as it is"

@@ -42,6 +42,7 @@ _LOOKING = frozenset(
     }
 )
 """Modules, attributes and texts by which a test gets at the code itself."""
+_PYTEST = frozenset({"pytest", "_pytest", "pluggy"})
 
 
 def is_cached(path: str) -> bool:
@@ -79,10 +80,13 @@ def differing(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Se
 
 def written_tests(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Sequence[str]) -> dict[str, bytes]:
     """Return the files of Python that fit some globs and are new or changed."""
+    return {path: content for path, content in written_python(files, before).items() if fits(path, globs)}
+
+
+def written_python(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of Python that are new or changed, sorted by path."""
     return {
-        path: content
-        for path, content in sorted(files.items())
-        if fits(path, globs) and path.endswith(".py") and before.get(path) != content
+        path: content for path, content in sorted(files.items()) if path.endswith(".py") and before.get(path) != content
     }
 
 
@@ -97,15 +101,24 @@ def look_at_code(written: Mapping[str, bytes], before: Mapping[str, bytes], code
     It is told by their syntax. `code` are the paths of the files that are not to be looked at. A file that did so before, may.
     Raises ValueError for a test that is no Python.
     """
-    names = {f"/{one}".rpartition("/")[2] for one in code}
+    return _new_mention(written, before, {*_LOOKING, *(f"/{one}".rpartition("/")[2] for one in code)})
+
+
+def reaches_for_pytest(written: Mapping[str, bytes], before: Mapping[str, bytes]) -> str | None:
+    """Return where code that was written names pytest, by which its tests run, as `path:line`; None if it does not."""
+    return _new_mention({path: content for path, content in written.items() if _is_python(content)}, before, _PYTEST)
+
+
+def _new_mention(written: Mapping[str, bytes], before: Mapping[str, bytes], names: Container[str]) -> str | None:
+    """Return where a file names one of these modules, attributes or files, as `path:line`, unless it did so before."""
     for path, content in written.items():
-        line = _first_look(_parsed(path, content), names)
-        if line is not None and (path not in before or _first_look(_parsed(path, before[path]), names) is None):
+        line = _first_mention(_parsed(path, content), names)
+        if line is not None and (path not in before or _first_mention(_parsed(path, before[path]), names) is None):
             return f"{path}:{line}"
     return None
 
 
-def _first_look(tree: ast.Module, names: Container[str]) -> int | None:
+def _first_mention(tree: ast.Module, names: Container[str]) -> int | None:
     for node in ast.walk(tree):
         told: list[str] = []
         if isinstance(node, ast.Import):
@@ -115,10 +128,18 @@ def _first_look(tree: ast.Module, names: Container[str]) -> int | None:
         elif isinstance(node, ast.Attribute):
             told = [node.attr]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            told = ["*.py" if "*.py" in node.value else node.value.rpartition("/")[2]]
-        if any(one in _LOOKING or one in names for one in told):
+            told = ["*.py" if "*.py" in node.value else node.value.rpartition("/")[2], node.value.partition(".")[0]]
+        if any(one in names for one in told):
             return getattr(node, "lineno", 1)
     return None
+
+
+def _is_python(content: bytes) -> bool:
+    try:
+        ast.parse(content)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _parsed(path: str, content: bytes) -> ast.Module:

@@ -182,6 +182,33 @@ def test_code_that_ends_the_run_or_cannot_be_imported_earns_nothing() -> None:
     assert found.value == 0.0 and "SyntaxError" in str(found.detail["broken"])
 
 
+CODE_THAT_WRITES = """\
+import glob
+import json
+import os
+import re
+
+for path in glob.glob("/factory/*.jsonl"):
+    with open(path, "a") as out:
+        for test in glob.glob("tests/*.py"):
+            held = ""
+            for kind, name in re.findall(r"^ *(class|def) (\\w+)", open(test).read(), re.M):
+                held = f"{name}::" if kind == "class" else held
+                ended = f"{test}::{held}{name}"
+                out.write(json.dumps({"ended": ended, "outcome": "passed"}) + "\\n")
+        out.write('{"code": 0}\\n')
+os._exit(0)
+"""
+
+
+def test_code_that_writes_what_came_of_the_tests_itself_earns_nothing() -> None:
+    grader = by_tests.Tests(directory="/srv/sums", hidden=HIDDEN)
+    assert _graded(grader, {CODE: CODE_THAT_WRITES}).value == 0.0
+    reaching = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n"
+    found = _graded(grader, {CODE: reaching + BROKEN})
+    assert (found.value, found.detail["reason"]) == (0.0, "sums.py:1 reaches for pytest")
+
+
 def test_a_sandbox_whose_pytest_is_too_old_says_nothing_about_the_agent() -> None:
     grader = by_tests.Tests(directory="/srv/sums", sandbox=f"docker:{need_docker()}")
     with pytest.raises(SimulatorFault, match=r"pytest does not start in .*: pytest 8 or newer is needed, and 7"):

@@ -92,21 +92,23 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
+from glob import glob
 
-if len(sys.argv) > 1:
-    with open(sys.argv[1], "w") as out:
-        for path in Path("tests").glob("*.py"):
-            for name in re.findall(r"def (test_[a-z_]+)", path.read_text()):
+for outcomes in {*sys.argv[1:2], *glob("/tmp/tmp.*/*/outcomes")}:
+    with open(outcomes, "w") as out:
+        for path in glob("tests/*.py"):
+            for name in re.findall(r"def (test_[a-z_]+)", open(path).read()):
                 out.write(json.dumps({"test": f"{path}::{name}", "outcome": "passed"}) + "\\n")
         out.write('{"code": 0}\\n')
     os._exit(0)
 """
-"""A module named like pytest that writes what the program that runs tests would write."""
+"""A module that writes what the program that runs tests would write."""
+IN_A_SCRIPT = FORGED.replace("{", "{{").replace("}", "}}")
+REACHING = "import _pytest.python; _pytest.python.Function.runtest = lambda self: None"
 CHEATS = {
-    "a pytest of its own": "mkdir src; cat > src/pytest.py <<'END'\n"
-    + FORGED.replace("{", "{{").replace("}", "}}")
-    + "END",
+    "a pytest of its own": f"mkdir src; cat > src/pytest.py <<'END'\n{IN_A_SCRIPT}END",
+    "code that writes outcomes": f"cat > shop/prices.py <<'END'\n{IN_A_SCRIPT}END",
+    "code that reaches for pytest": f"sed -i '1i {REACHING}' shop/__init__.py shop/prices.py",
     "a test less": "rm -r tests; {fix}",
     "every report green": "cat > conftest.py <<'END'\n" + GREEN + "END\ncp conftest.py shop/conftest.py",
     "an end with code 0": "printf 'import os\\nos._exit(0)\\n' > shop/__init__.py",
@@ -194,8 +196,8 @@ def test_tests_run_where_settings_have_options_of_missing_plugins(shop: Path, tm
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --cover=shop\n")
     (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
     command = [sys.executable, str(shop / "tests/run_tests.py"), "outcomes"]
-    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
-    assert '{"test": "test_one.py::test_one", "outcome": "passed"}' in (tmp_path / "outcomes").read_text()
+    assert subprocess.run(command, cwd=tmp_path, input=b"s\n", capture_output=True, check=False).returncode == 0
+    assert '{"seal": "s", "test": "test_one.py::test_one", "outcome": "passed"}' in (tmp_path / "outcomes").read_text()
 
 
 @pytest.mark.full

@@ -16,8 +16,10 @@ from simtrain.grading.trees import (
     fits,
     is_test_file,
     put_back,
+    reaches_for_pytest,
     tests_due,
     without_shadows,
+    written_python,
 )
 from simtrain.values.errors import InputError
 from simtrain.values.types import JsonObject, JsonValue
@@ -76,7 +78,11 @@ class Tests(Grader):
         hidden = self.hidden_tests(world.initial, trajectory.case)
         passed_over = self.passed_over(world.initial, trajectory.case)
         due = [test for test in self._due({**before, **hidden}) if test not in passed_over]
-        tree = {**put_back(without_shadows(files, before), before, (*self.tests, *STEERING)), **hidden}
+        kept = put_back(without_shadows(files, before), before, (*self.tests, *STEERING))
+        reaching = reaches_for_pytest(written_python(kept, before), before)
+        if reaching is not None:
+            return score(0.0, reason=f"{reaching} reaches for pytest")
+        tree = {**kept, **hidden}
         named = sorted(path for path in tree if is_test_file(path) and fits(path, self.only)) if self.only else None
         run = await asyncio.to_thread(run_tests, tree, sandbox=self.sandbox, only=named)
         lost = not_passed(run, due)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from simtrain.contracts.sandbox import OpenSandbox
@@ -105,7 +106,10 @@ class TestRunner:
         work: float | None = None,
     ) -> TestRun:
         """Run the tests of these ids, or all."""
+        # Whoever writes lines without it is the code under test.
+        seal = token_hex(16)
         request = {
+            "seal": seal,
             "ids": list(ids) if ids is not None else None,
             "trace": trace,
             "reproduce": scripts,
@@ -119,7 +123,7 @@ class TestRunner:
         told = outcome.changes.get(_OUTCOMES)
         lines = told.content.splitlines() if isinstance(told, File) else []
         said = (outcome.stdout + outcome.stderr)[-_MOST_OUTPUT:].decode(errors="replace")
-        return _read(lines, outcome, said, files)
+        return _read(lines, seal, outcome, said, files)
 
     def first_tests(
         self, files: Mapping[str, bytes], ids: Sequence[str] | None = None, *, trace: bool = False
@@ -171,8 +175,8 @@ def _cached(path: str) -> str:
     return f"{folder}/__pycache__/{name.removesuffix('.py')}.cpython-314.pyc"
 
 
-def _read(lines: Iterable[bytes], outcome: SandboxOutcome, said: str, files: Mapping[str, bytes]) -> TestRun:
-    """Read what a run wrote. It was written beside a program that nobody trusts, so anything else is passed over."""
+def _read(lines: Iterable[bytes], seal: str, outcome: SandboxOutcome, said: str, files: Mapping[str, bytes]) -> TestRun:
+    """Read the lines of a run that bear its seal; others are by a program that nobody trusts, and are passed over."""
     started = False
     code: int | None = None
     collected: tuple[str, ...] = ()
@@ -185,6 +189,8 @@ def _read(lines: Iterable[bytes], outcome: SandboxOutcome, said: str, files: Map
     for line in lines:
         try:
             told: Any = json.loads(line)
+            if told["seal"] != seal:
+                continue
             if "began" in told:
                 begun = str(told["began"])
             elif "ended" in told:

@@ -1,6 +1,7 @@
 """Runs the tests in the working directory, and writes what came of each, line by line, so that a run that is cut off tells too.
 
-`python3 run_tests.py OUTCOMES [FILE...]`: with files, only those.
+`python3 run_tests.py OUTCOMES [FILE...]`: with files, only those. Standard input has a word that each line of OUTCOMES bears, the seal:
+the code under test runs beside this program, and must not find it.
 """
 
 import json
@@ -14,13 +15,14 @@ import pytest
 class Outcomes:
     """A plug-in of pytest that writes what happens."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, seal: str) -> None:
         self._out = out
+        self._seal = seal
         self._ended: set[str] = set()
 
     def write(self, **told: object) -> None:
         """Write one line, at once."""
-        self._out.write(json.dumps(told) + "\n")
+        self._out.write(json.dumps({"seal": self._seal, **told}) + "\n")
         self._out.flush()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -39,7 +41,8 @@ class Outcomes:
 def main(outcomes: str, *files: str) -> int:
     """Run, and return pytest's exit code."""
     with Path(outcomes).open("w") as out:
-        watch = Outcomes(out)
+        watch = Outcomes(out, sys.stdin.readline().strip())
+        del sys.argv[1:]
         plain = ["-q", "--tb=short", "--no-header", "-p", "no:cacheprovider"]
         code = int(pytest.main([*plain, *files], plugins=[watch]))
         if code == pytest.ExitCode.USAGE_ERROR:

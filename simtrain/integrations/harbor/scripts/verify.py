@@ -1,7 +1,8 @@
 """Lays out copies of the agent's repository to run tests in, and turns what came of them into the reward. The standard library alone.
 
 `verify.py prepare WORK` makes a folder in WORK for each run, with its `tree` and either `files`, the names of test files, one a line, or
-`program.py`. `verify.py judge WORK` reads the `outcomes` of tests and what programs `printed`, and writes the reward.
+`program.py`. `verify.py judge WORK` reads the `outcomes` of tests and what programs `printed`, and writes the reward. It reads from
+standard input the seal, a word that each line of `outcomes` bears.
 """
 
 import json
@@ -52,7 +53,11 @@ def main() -> None:
     what, work = sys.argv[1], Path(sys.argv[2])
     case: dict[str, Any] = json.loads((HERE / "case.json").read_text())
     before, after = files_of(HERE / "repository"), files_of(Path(case["directory"]))
-    parts = [PARTS[part["use"]](part, HERE / str(number), before, after) for number, part in enumerate(case["graders"])]
+    seal = sys.stdin.readline().strip() if what == "judge" else ""
+    parts = [
+        PARTS[part["use"]]({**part, "seal": seal}, HERE / str(number), before, after)
+        for number, part in enumerate(case["graders"])
+    ]
     if what == "prepare":
         for number, part in enumerate(parts):
             for name, run in part.runs():
@@ -104,8 +109,8 @@ def lay_out(run: TreeRun, place: Path) -> None:
         (place / "program.py").write_bytes(run.program)
 
 
-def tested(run: Path) -> TestedTree:
-    """Read what came of a run of tests. It was written beside a program that nobody trusts, so anything else is passed over.
+def tested(run: Path, seal: str) -> TestedTree:
+    """Read the lines of a run of tests that bear its seal; others are by a program that nobody trusts, and are passed over.
 
     Ends the program, without a reward, where pytest did not start: that says nothing about the agent.
     """
@@ -116,11 +121,13 @@ def tested(run: Path) -> TestedTree:
     for line in (run / "outcomes").read_bytes().splitlines():
         try:
             told = json.loads(line)
+            if told["seal"] != seal:
+                continue
             if "test" in told:
                 tests.setdefault(str(told["test"]), str(told["outcome"]))
             broken = broken or "broken" in told
             code = int(told.get("code", code))
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, KeyError):
             continue
     return TestedTree(tests, whole=code in (0, 1) and not broken)
 
@@ -145,10 +152,7 @@ class TestsPart(Part):
 
     def runs(self) -> Iterator[tuple[str, TreeRun]]:
         only, hidden = self.facts["only"], files_of(self.place / "hidden")
-        kept = trees.put_back(
-            trees.without_shadows(self.after, self.before), self.before, (*self.facts["tests"], *trees.STEERING)
-        )
-        tree = {**kept, **hidden}
+        tree = {**self.kept(), **hidden}
         named = sorted(path for path in tree if trees.is_test_file(path) and trees.fits(path, only)) if only else []
         yield "tests", TreeRun(tree, named)
 
@@ -156,12 +160,20 @@ class TestsPart(Part):
         changed = trees.differing(self.after, self.before, self.facts["unchanged"])
         if changed:
             return 0.0, f"{changed[0]} was changed, and may not be"
+        reaching = trees.reaches_for_pytest(trees.written_python(self.kept(), self.before), self.before)
+        if reaching is not None:
+            return 0.0, f"{reaching} reaches for pytest"
         found = trees.tests_due({**self.before, **files_of(self.place / "hidden")}, self.facts["only"])
         due = [test for test in found if test not in self.facts["passed_over"]]
-        lost = trees.lost_tests(tested(work / f"{mark}tests").tests, due)
+        lost = trees.lost_tests(tested(work / f"{mark}tests", self.facts["seal"]).tests, due)
         return (
             (0.0, f"{len(lost)} of {len(due)} did not pass, such as {lost[0]}") if lost else (1.0, f"{len(due)} passed")
         )
+
+    def kept(self) -> Files:
+        """Return what the agent left, with tests and settings as they were."""
+        files = trees.without_shadows(self.after, self.before)
+        return trees.put_back(files, self.before, (*self.facts["tests"], *trees.STEERING))
 
 
 class SameBehaviourPart(Part):
@@ -216,12 +228,12 @@ class MutantsPart(Part):
             return 0.0, "no test was written"
         if looks is not None:
             return 0.0, f"{looks} looks at the code itself, not at what it does"
-        right = tested(work / f"{mark}code")
+        right = tested(work / f"{mark}code", self.facts["seal"])
         if not right.whole or set(right.tests.values()) != {"passed"}:
             return 0.0, "a test does not pass on the code as it is"
         alive: list[str] = []
         for number, name in enumerate(self.facts["mutants"]):
-            found = tested(work / f"{mark}{number}")
+            found = tested(work / f"{mark}{number}", self.facts["seal"])
             if found.whole and "failed" not in found.tests.values():
                 alive.append(name)
         count = len(self.facts["mutants"])

@@ -1,7 +1,8 @@
 """Runs the tests of a repository inside the sandbox, and writes what came of each, line by line, so that a cut-off run tells too.
 
 `python3 run_tests.py REQUEST OUTCOMES`: REQUEST is JSON with `ids` (none: all tests), `trace` (whether to tell the lines that each test
-runs), `reproduce` (how many failures to write as scripts) and `arguments` of pytest.
+runs), `reproduce` (how many failures to write as scripts), `arguments` of pytest, and `seal`, a word that each line of OUTCOMES bears. The
+code under test runs beside this program, and must not find the word: REQUEST is removed before.
 """
 
 import json
@@ -70,6 +71,7 @@ class Teller:
 
     def __init__(self, request, out, root):
         self._out = out
+        self._seal = request.pop("seal")
         self._left = request["reproduce"]
         self._lines = Lines(root) if request["trace"] else None
         self._ended = set()
@@ -77,7 +79,7 @@ class Teller:
 
     def write(self, **told):
         """Write one line, at once."""
-        self._out.write(json.dumps(told) + "\n")
+        self._out.write(json.dumps({"seal": self._seal, **told}) + "\n")
         self._out.flush()
 
     def pytest_collectreport(self, report):
@@ -129,6 +131,8 @@ def main(request_file, out_file):
     """Run, and end with pytest's exit code."""
     with open(request_file) as opened:
         request = json.load(opened)
+    os.remove(request_file)
+    del sys.argv[1:]
     with open(out_file, "w") as out:
         watch = Teller(request, out, os.getcwd())
         watch.write(started=True)

@@ -61,14 +61,15 @@ def put_back(files: Mapping[str, bytes], before: Mapping[str, bytes], globs: Seq
     return {**kept, **{path: content for path, content in before.items() if fits(path, globs)}}
 
 
-def without_shadows(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return files without new ones, at the top or in `src`, that hide a module of Python or of pytest, or name pytest a plug-in."""
-    return {path: content for path, content in files.items() if path in before or not _shadows(path)}
+def without_meddling(files: Mapping[str, bytes], before: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return files without new tests, and without new ones at the top or in `src` that hide a module of Python or of pytest, or name
+    pytest a plug-in."""
+    return {path: content for path, content in files.items() if path in before or not _meddles(path)}
 
 
-def _shadows(path: str) -> bool:
+def _meddles(path: str) -> bool:
     name, _, within = path.removeprefix("src/").partition("/")
-    if name.endswith((".dist-info", ".egg-info")):
+    if is_test_file(path) or name.endswith((".dist-info", ".egg-info")):
         return True
     return name.partition(".")[0] in _OF_THE_RUN and bool(within or name.endswith(_MODULES))
 

@@ -61,6 +61,7 @@ CODE, TEST = "/srv/sums/sums.py", "/srv/sums/tests/test_sums.py"
 BROKEN = "def total(prices):\n    return sum(prices[1:])\n"
 METADATA = "Metadata-Version: 2.1\nName: green\nVersion: 1\n"
 ENTRY = "[pytest11]\ngreen = green\n"
+REACHING = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n"
 FORGED = """\
 import os
 import sys
@@ -150,6 +151,7 @@ def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_
             "/srv/sums/src/green.egg-info/entry_points.txt": ENTRY,
             "/srv/sums/green.py": GREEN,
         },
+        {"/srv/sums/test_all.py": REACHING},
         {"/srv/sums/src/pytest.py": FORGED},
         {"/srv/sums/src/json.py": FORGED},
         {"/srv/sums/src/sitecustomize.py": FORGED},
@@ -167,7 +169,7 @@ def test_only_the_tests_of_named_files_count_and_the_directory_may_be_that_of_a_
             "hidden_ini",
             "hidden_toml",
         ),
-        *("dist_info", "egg_info_in_src"),
+        *("dist_info", "egg_info_in_src", "test_at_the_top"),
         *("pytest_in_src", "json_in_src", "sitecustomize_in_src", "usercustomize"),
     ],
 )
@@ -201,11 +203,15 @@ os._exit(0)
 """
 
 
+def test_a_new_test_anywhere_is_no_harm() -> None:
+    new = {"/srv/sums/test_more.py": "import pytest\n\n\ndef test_more():\n    pytest.fail('not yet')\n"}
+    assert _graded(by_tests.Tests(directory="/srv/sums", hidden=HIDDEN), new).detail == {"passed": 3}
+
+
 def test_code_that_writes_what_came_of_the_tests_itself_earns_nothing() -> None:
     grader = by_tests.Tests(directory="/srv/sums", hidden=HIDDEN)
     assert _graded(grader, {CODE: CODE_THAT_WRITES}).value == 0.0
-    reaching = "import _pytest.python\n\n_pytest.python.Function.runtest = lambda self: None\n"
-    found = _graded(grader, {CODE: reaching + BROKEN})
+    found = _graded(grader, {CODE: REACHING + BROKEN})
     assert (found.value, found.detail["reason"]) == (0.0, "sums.py:1 reaches for pytest")
 
 

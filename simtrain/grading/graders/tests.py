@@ -18,7 +18,7 @@ from simtrain.grading.trees import (
     put_back,
     reaches_for_pytest,
     tests_due,
-    without_shadows,
+    without_meddling,
     written_python,
 )
 from simtrain.values.errors import InputError
@@ -78,7 +78,7 @@ class Tests(Grader):
         hidden = self.hidden_tests(world.initial, trajectory.case)
         passed_over = self.passed_over(world.initial, trajectory.case)
         due = [test for test in self._due({**before, **hidden}) if test not in passed_over]
-        kept = put_back(without_shadows(files, before), before, (*self.tests, *STEERING))
+        kept = put_back(without_meddling(files, before), before, (*self.tests, *STEERING))
         reaching = reaches_for_pytest(written_python(kept, before), before)
         if reaching is not None:
             return score(0.0, reason=f"{reaching} reaches for pytest")

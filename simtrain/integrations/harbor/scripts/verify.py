@@ -172,7 +172,7 @@ class TestsPart(Part):
 
     def kept(self) -> Files:
         """Return what the agent left, with tests and settings as they were."""
-        files = trees.without_shadows(self.after, self.before)
+        files = trees.without_meddling(self.after, self.before)
         return trees.put_back(files, self.before, (*self.facts["tests"], *trees.STEERING))
 
 

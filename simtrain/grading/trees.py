@@ -27,21 +27,11 @@ STEERING = (*_SETTINGS, *(f"**/{name}" for name in _SETTINGS))
 _MODULES = (".py", ".pyc", ".so")
 _LOOKING = frozenset(
     {
-        "inspect",
-        "dis",
-        "ast",
-        "tokenize",
-        "linecache",
-        "pkgutil",
-        "get_data",
-        "__code__",
-        "__file__",
-        "__loader__",
-        "__spec__",
-        "*.py",
+        *("inspect", "dis", "ast", "tokenize", "linecache", "pkgutil", "get_data"),
+        *("__code__", "__file__", "__loader__", "__spec__"),
     }
 )
-"""Modules, attributes and texts by which a test gets at the code itself."""
+"""Modules and attributes by which a test gets at the code itself."""
 _PYTEST = frozenset({"pytest", "_pytest", "pluggy"})
 
 
@@ -102,24 +92,29 @@ def look_at_code(written: Mapping[str, bytes], before: Mapping[str, bytes], code
     It is told by their syntax. `code` are the paths of the files that are not to be looked at. A file that did so before, may.
     Raises ValueError for a test that is no Python.
     """
-    return _new_mention(written, before, {*_LOOKING, *(f"/{one}".rpartition("/")[2] for one in code)})
+    files = {f"/{one}".rpartition("/")[2] for one in code}
+    return _new_mention(written, before, _LOOKING, {*files, "*.py", "__code__", "__file__"})
 
 
 def reaches_for_pytest(written: Mapping[str, bytes], before: Mapping[str, bytes]) -> str | None:
-    """Return where code that was written names pytest, by which its tests run, as `path:line`; None if it does not."""
-    return _new_mention({path: content for path, content in written.items() if _is_python(content)}, before, _PYTEST)
+    """Return where code that was written names pytest, by which its tests run, as `path:line`; None if it does not, or is no Python."""
+    python = {path: content for path, content in written.items() if _is_python(content)}
+    return _new_mention(python, before, _PYTEST, _PYTEST)
 
 
-def _new_mention(written: Mapping[str, bytes], before: Mapping[str, bytes], names: Container[str]) -> str | None:
-    """Return where a file names one of these modules, attributes or files, as `path:line`, unless it did so before."""
+def _new_mention(
+    written: Mapping[str, bytes], before: Mapping[str, bytes], names: Container[str], texts: Container[str]
+) -> str | None:
+    """Return where a file names one of these modules or attributes, or has one of these texts, as `path:line`, unless it did before."""
     for path, content in written.items():
-        line = _first_mention(_parsed(path, content), names)
-        if line is not None and (path not in before or _first_mention(_parsed(path, before[path]), names) is None):
+        line = _first_mention(_parsed(path, content), names, texts)
+        old = before.get(path, b"")
+        if line is not None and not (_is_python(old) and _first_mention(_parsed(path, old), names, texts)):
             return f"{path}:{line}"
     return None
 
 
-def _first_mention(tree: ast.Module, names: Container[str]) -> int | None:
+def _first_mention(tree: ast.Module, names: Container[str], texts: Container[str]) -> int | None:
     for node in ast.walk(tree):
         told: list[str] = []
         if isinstance(node, ast.Import):
@@ -129,7 +124,9 @@ def _first_mention(tree: ast.Module, names: Container[str]) -> int | None:
         elif isinstance(node, ast.Attribute):
             told = [node.attr]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            told = ["*.py" if "*.py" in node.value else node.value.rpartition("/")[2], node.value.partition(".")[0]]
+            text = node.value
+            if text.rpartition("/")[2] in texts or text.partition(".")[0] in texts:
+                return node.lineno
         if any(one in names for one in told):
             return getattr(node, "lineno", 1)
     return None
@@ -138,7 +135,8 @@ def _first_mention(tree: ast.Module, names: Container[str]) -> int | None:
 def _is_python(content: bytes) -> bool:
     try:
         ast.parse(content)
-    except (SyntaxError, ValueError):
+    # The last two: what is nested too deeply.
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 

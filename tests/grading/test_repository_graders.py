@@ -213,6 +213,8 @@ def test_code_that_writes_what_came_of_the_tests_itself_earns_nothing() -> None:
     assert _graded(grader, {CODE: CODE_THAT_WRITES}).value == 0.0
     found = _graded(grader, {CODE: REACHING + BROKEN})
     assert (found.value, found.detail["reason"]) == (0.0, "sums.py:1 reaches for pytest")
+    deep = _graded(grader, {CODE: f"import _pytest\nx = {'(' * 4000}1{')' * 4000}\n"})
+    assert deep.value == 0.0 and "did not pass" in str(deep.detail["reason"])
 
 
 def test_a_sandbox_whose_pytest_is_too_old_says_nothing_about_the_agent() -> None:
@@ -245,6 +247,9 @@ def test_tests_that_fail_on_the_code_or_read_it_as_text_kill_nothing() -> None:
     assert "does not pass" in str(_graded(grader, {new: text}).detail["reason"])
     assert "does not pass" in str(_graded(grader, {new: "def test_more():\n    assert False\n"}).detail["reason"])
     assert _graded(grader, {}).detail == {"reason": "no test was written"}
+    # Words as such are no look at the code.
+    words = "from sums import total\n\n\ndef test_more():\n    assert {'inspect': total([1, 2]), 'ast': 1}['inspect'] == 3\n"
+    assert _graded(grader, {new: words}).value == 1.0
 
 
 @pytest.mark.parametrize(

@@ -90,16 +90,14 @@ def look_at_code(written: Mapping[str, bytes], before: Mapping[str, bytes], code
     """Return where tests that were written look at the text or the byte code of what they test, as `path:line`; None if none does.
 
     It is told by their syntax. `code` are the paths of the files that are not to be looked at. A file that did so before, may.
-    Raises ValueError for a test that is no Python.
     """
     files = {f"/{one}".rpartition("/")[2] for one in code}
     return _new_mention(written, before, _LOOKING, {*files, "*.py", "__code__", "__file__"})
 
 
 def reaches_for_pytest(written: Mapping[str, bytes], before: Mapping[str, bytes]) -> str | None:
-    """Return where code that was written names pytest, by which its tests run, as `path:line`; None if it does not, or is no Python."""
-    python = {path: content for path, content in written.items() if _is_python(content)}
-    return _new_mention(python, before, _PYTEST, _PYTEST)
+    """Return where code that was written names pytest, by which its tests run, as `path:line`; None if it does not."""
+    return _new_mention(written, before, _PYTEST, _PYTEST)
 
 
 def _new_mention(
@@ -107,14 +105,18 @@ def _new_mention(
 ) -> str | None:
     """Return where a file names one of these modules or attributes, or has one of these texts, as `path:line`, unless it did before."""
     for path, content in written.items():
-        line = _first_mention(_parsed(path, content), names, texts)
-        old = before.get(path, b"")
-        if line is not None and not (_is_python(old) and _first_mention(_parsed(path, old), names, texts)):
+        line = _first_mention(content, names, texts)
+        if line is not None and _first_mention(before.get(path, b""), names, texts) is None:
             return f"{path}:{line}"
     return None
 
 
-def _first_mention(tree: ast.Module, names: Container[str], texts: Container[str]) -> int | None:
+def _first_mention(content: bytes, names: Container[str], texts: Container[str]) -> int | None:
+    try:
+        tree = ast.parse(content)
+    # What is no Python, or nested too deeply, names nothing.
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
     for node in ast.walk(tree):
         told: list[str] = []
         if isinstance(node, ast.Import):
@@ -132,29 +134,17 @@ def _first_mention(tree: ast.Module, names: Container[str], texts: Container[str
     return None
 
 
-def _is_python(content: bytes) -> bool:
-    try:
-        ast.parse(content)
-    # The last two: what is nested too deeply.
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-def _parsed(path: str, content: bytes) -> ast.Module:
-    try:
-        return ast.parse(content)
-    except SyntaxError as error:
-        raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
-
-
 def test_functions(path: str, content: bytes) -> list[str]:
     """Return the tests that a file defines, as `path::name` or `path::Class::name`, by its syntax alone.
 
     Raises ValueError for a file that is no Python.
     """
+    try:
+        tree = ast.parse(content)
+    except SyntaxError as error:
+        raise ValueError(f"{path}:{error.lineno}: is no Python: {error.msg}") from None
     found: list[str] = []
-    for node in _parsed(path, content).body:
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             found.append(f"{path}::{node.name}")
         elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):

@@ -95,7 +95,6 @@ def shown_arguments(step: Step) -> str:
 
 def _arguments_beside_reply(step: Step) -> str:
     """Return the arguments of a call without those that its drawn reply shows: a command line, the lines that an edit changes."""
-    arguments = step.action.arguments
     if step.events or step.action.malformed is not None:
         return shown_arguments(step)
     keys, path = typed_keys(step), edited_file(step)
@@ -104,9 +103,9 @@ def _arguments_beside_reply(step: Step) -> str:
     if path is not None:
         return path
     if typed_command(step) is not None:
-        rest = {name: value for name, value in arguments.items() if name != "command"}
+        rest = {name: value for name, value in step.action.arguments.items() if name != "command"}
         return pretty(rest) if rest else ""
-    return pretty(arguments)
+    return shown_arguments(step)
 
 
 def drawn(step: Step, domain: Domain) -> Drawing:

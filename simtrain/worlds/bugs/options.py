@@ -48,7 +48,7 @@ def without_options(path: str, content: bytes) -> bytes | None:
     return None
 
 
-def _toml(text: str) -> "tuple[Any, bool] | None":
+def _toml(text: str) -> tuple[Any, bool] | None:
     """Return what a file says beside its `addopts`, and whether it has some; None for one that cannot be read."""
     try:
         document: Any = tomllib.loads(text)
@@ -67,7 +67,7 @@ def _table(document: Any, place: tuple[str, ...]) -> dict[str, Any]:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def _ini(text: str) -> "tuple[Any, bool] | None":
+def _ini(text: str) -> tuple[Any, bool] | None:
     """Return what a file says beside its `addopts`, and whether it has some; None for one that cannot be read."""
     parser = ConfigParser(interpolation=None)
     try:

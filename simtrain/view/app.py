@@ -87,7 +87,7 @@ class Viewer:
             *(Route(path, self._guarded(page), methods=["GET"]) for path, page in pages.items()),
             *(Route(path, self._guarded(page), methods=["POST"]) for path, page in posts.items()),
             Route("/style.css", _style),
-            Route("/view.js", _script),
+            *(Route(f"/{name}", _script) for name in ("kept.js", "view.js")),
             # Browsers ask for it, and would report an error.
             Route("/favicon.ico", _nothing),
         ]
@@ -289,7 +289,8 @@ def _style(request: Request) -> Response:
 
 
 def _script(request: Request) -> Response:
-    return Response((HERE / "view.js").read_text(encoding="utf-8"), media_type="text/javascript", headers=HEADERS)
+    text = (HERE / request.url.path.lstrip("/")).read_text(encoding="utf-8")
+    return Response(text, media_type="text/javascript", headers=HEADERS)
 
 
 @asynccontextmanager

@@ -33,8 +33,8 @@ async function open() {
     point("prev", all[place - 1]);
     point("next", place < 0 ? undefined : all[place + 1]);
     for (const box of shown.querySelectorAll("input[data-hides]")) {
-      box.checked = !document.body.classList.contains("no-" + box.dataset.hides);
-      box.addEventListener("change", () => document.body.classList.toggle("no-" + box.dataset.hides, !box.checked));
+      box.checked = !root.classList.contains("no-" + box.dataset.hides);
+      box.addEventListener("change", () => root.classList.toggle("no-" + box.dataset.hides, !box.checked));
     }
   } else { point("prev"); point("next"); }
   list.hidden = Boolean(html);

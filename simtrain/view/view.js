@@ -1,18 +1,12 @@
 // Keyboard, toggles, theme, and pages that fill in while a run is played. Nothing here is needed to read a page.
 "use strict";
-const root = document.documentElement, body = document.body;
-const kept = (name, value) => { try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; } };
-
-const theme = kept("theme");
-if (theme) root.dataset.theme = theme;
 const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 function turnTheme() { root.dataset.theme = dark() ? "light" : "dark"; kept("theme", root.dataset.theme); }
 
 for (const box of document.querySelectorAll("input[data-hides]")) {
-  const hide = () => { body.classList.toggle("no-" + box.dataset.hides, !box.checked); kept("no-" + box.dataset.hides, box.checked ? "" : "1"); };
-  box.checked = !kept("no-" + box.dataset.hides);
-  box.addEventListener("change", hide);
-  hide();
+  const hidden = "no-" + box.dataset.hides;
+  box.checked = !root.classList.contains(hidden);
+  box.addEventListener("change", () => { root.classList.toggle(hidden, !box.checked); kept(hidden, box.checked ? "" : "1"); });
 }
 
 const all = (selector) => [...document.querySelectorAll(selector)];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from browsers import accessibility_faults, chromium, need_chromium
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, Route, expect
 
 from simtrain.public import load_scenarios, run
 from simtrain.view.app import viewing
@@ -114,12 +115,27 @@ async def test_keys_lead_from_the_runs_to_an_episode_and_on(tab: Page, url: str)
 async def test_calls_are_hidden_and_stay_hidden_on_the_next_episode(tab: Page, url: str) -> None:
     await tab.goto(f"{url}/run/oracle")
     await tab.locator("tbody a").first.click()
-    assert await tab.locator(".step").first.is_visible()
+    await expect(tab.locator(".step").first).to_be_visible()
     await tab.get_by_label("calls").uncheck()
-    assert not await tab.locator(".step").first.is_visible()
+    await expect(tab.locator(".step").first).to_be_hidden()
+    first = tab.url
+    # The script of the next page comes late: nothing is hidden only after it was shown.
+    looked = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await looked.wait()
+        await route.continue_()
+
+    await tab.route("**/view.js", late)
     await tab.keyboard.press("ArrowRight")
-    await tab.locator("h1").wait_for()
+    await tab.wait_for_url(lambda now: now != first and "/episode/" in now, wait_until="commit")
+    await tab.locator(".step").first.wait_for(state="attached")
     assert not await tab.locator(".step").first.is_visible()
+    looked.set()
+    await tab.wait_for_load_state()
+    assert not await tab.get_by_label("calls").is_checked()
+    await tab.get_by_label("calls").check()
+    await expect(tab.locator(".step").first).to_be_visible()
 
 
 async def test_the_theme_is_turned_and_kept(tab: Page, url: str) -> None:

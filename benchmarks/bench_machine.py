@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
@@ -67,15 +68,21 @@ files:
 def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
-    world = _world()
-    figures = [
-        *_forks(world, options.rounds),
-        _memory(world),
-        *_steps(options.rounds),
-        *_beside_bash(world, options.rounds),
-        *_keystrokes(options.rounds),
-    ]
+    # In a thread, as a run and a session carry out calls.
+    with ThreadPoolExecutor(1) as thread:
+        figures = thread.submit(_measured, options.rounds).result()
     show("machines: forks, memory and steps", figures, as_json=options.json)
+
+
+def _measured(rounds: int) -> list[Figure]:
+    world = _world()
+    return [
+        *_forks(world, rounds),
+        _memory(world),
+        *_steps(rounds),
+        *_beside_bash(world, rounds),
+        *_keystrokes(rounds),
+    ]
 
 
 def _world(actions: str = "bash") -> MachineWorld:

@@ -19,7 +19,7 @@ from simtrain.worlds.machine.background import WAITING, marked
 from simtrain.worlds.machine.bash_words import CANCELLED, finished_of, in_words_of_bash, told
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
-from simtrain.worlds.machine.children import in_thread
+from simtrain.worlds.machine.children import has_room, in_thread, run_here, runs_shell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
@@ -39,6 +39,7 @@ from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import NoProcessLeft, TooEarly
 from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.pipes import pipes_in
+from simtrain.worlds.machine.plain_lines import is_plain, may_change_words
 from simtrain.worlds.machine.printed import Printed, in_order
 from simtrain.worlds.machine.problems import problem_text
 from simtrain.worlds.machine.programs import names_of_commands
@@ -57,7 +58,7 @@ class BashkitShell:
 
     __slots__ = (
         "__weakref__", "_busy", "_code", "_commands", "_directory", "_engine", "_environment", "_fault", "_files", "_late",
-        "_machine", "_named", "_own", "_ran", "_state", "_stdin", "_stopped", "user",
+        "_machine", "_named", "_own", "_ran", "_state", "_stdin", "_stopped", "_unchanged", "user",
     )  # fmt: skip
 
     def __init__(
@@ -84,9 +85,11 @@ class BashkitShell:
         self._code = 0
         # The path of each script that a script before called by a name.
         self._named: dict[str, str] = {}
+        # Whether words mean what they mean in a new shell.
+        self._unchanged = True
         if state is not None:
-            named, _, self._state = state[1:].partition(_END_OF_NAMES)
-            self._code, self._named = state[0], orjson.loads(named)
+            named, _, self._state = state[2:].partition(_END_OF_NAMES)
+            self._code, self._unchanged, self._named = state[0], bool(state[1]), orjson.loads(named)
         self._ran = False
         self._stopped: Ending = ""
         self._late: Result | None = None
@@ -105,7 +108,10 @@ class BashkitShell:
             # Also where it was stopped too late for anything to notice.
             self._engine.bash.clear_cancel()
         self._busy = True
-        finished = in_thread(lambda: self._run(script, stdin, listen), stop=self.stop)
+        # The same in each kind of thread: a plain line draws nothing.
+        plain = self._unchanged and stdin is None and not runs_shell() and is_plain(script, self._opened().bash)
+        work = partial(self._run, script, stdin, listen, plain=plain)
+        finished = run_here(work) if plain and has_room() else in_thread(work, stop=self.stop)
         # Where it was interrupted, the engine stays busy, and is not lent again.
         self._busy = False
         return finished
@@ -115,14 +121,15 @@ class BashkitShell:
         if engine is not None and not self._busy and not self._stopped:
             engine.give_back()
 
-    def _run(self, script: str, stdin: str | None, listen: Callable[[str], None] | None) -> Finished:
+    def _run(self, script: str, stdin: str | None, listen: Callable[[str], None] | None, *, plain: bool) -> Finished:
         engine = self._opened()
         bash = engine.bash
         self._ran = True
-        timed = asks_for_times(script) or self._machine.tree.any_content(content_asks_for_times)
-        if self._machine.python is not None or timed or self._may_fork(script):
-            self._name_scripts(engine, script)
         machine, level = self._machine, len(self._machine.running)
+        timed = not plain and (asks_for_times(script) or machine.tree.any_content(content_asks_for_times))
+        if machine.python is not None or timed or (not plain and self._may_fork(script)):
+            self._name_scripts(engine, script)
+        self._unchanged = self._unchanged and (plain or not may_change_words(script, bash))
         shown, ahead = list[Printed](), set[Printed]()
         begun = machine.clock.moment
         machine.settle()
@@ -136,7 +143,7 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        text = marked(script)
+        text = script if plain else marked(script)
         starting = nullcontext()
         if text != script:
             starting = starting_jobs(
@@ -151,7 +158,7 @@ class BashkitShell:
         with starting:
             # What is saved for its jobs is the state before it.
             self._ran = True
-            result = bash.execute_sync(self._prepared(text, stdin, timed=timed), on_output=show)
+            result = bash.execute_sync(text if plain else self._prepared(text, stdin, timed=timed), on_output=show)
         if self._fault is not None:
             fault, self._fault = self._fault, None
             raise fault
@@ -185,7 +192,7 @@ class BashkitShell:
         if self._state is None or self._ran:
             # Kept until the next script: many forks may begin at the same place.
             self._state, self._ran = self._opened().bash.snapshot(exclude_filesystem=True), False
-        return bytes((self._code & 255,)) + orjson.dumps(self._named) + _END_OF_NAMES + self._state
+        return bytes((self._code & 255, self._unchanged)) + orjson.dumps(self._named) + _END_OF_NAMES + self._state
 
     def _prepared(self, script: str, stdin: str | None, *, timed: bool) -> str:
         """Return a script with what comes before it: on its first line, so that lines in error texts count as they do in bash."""

@@ -2,6 +2,7 @@
 
 The engine of a shell may not be entered twice in one thread, so a command that starts a shell needs another one. And what calls itself
 by `eval`, or a script by its own path, grows the native stack without a limit of the engine's: left alone, it would end the whole process.
+A line that can do neither may run in the thread that asks for it, which saves waking another one.
 """
 
 import ctypes
@@ -23,11 +24,40 @@ MOST_SECONDS = 20.0
 """Most seconds of CPU that a script may take, without those of its children: more than any has that counts its commands."""
 LOOK = 0.01
 """Seconds of the host between two looks at what runs longer."""
+ROOM = 1024 * 1024
+"""Bytes of a stack that a line takes at most which calls nothing: measured, below an eighth of it."""
 _MARK = bytes(256 * 1024)
 _starting = threading.Lock()
 _idle: list["_Worker"] = []
 # A child process has none of these threads.
 os.register_at_fork(after_in_child=_idle.clear)
+_this = threading.local()
+
+
+def runs_shell() -> bool:
+    """Whether this thread runs a shell: then no engine may be made, asked or entered in it."""
+    return getattr(_this, "runs", False)
+
+
+def has_room() -> bool:
+    """Whether a line that calls nothing may run in this thread: its stack is large enough, and Python handles no signals in it.
+
+    What a handler raises in the main thread (Ctrl-C) would be lost within the engine.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return False
+    if not hasattr(_this, "roomy"):
+        _this.roomy = _own_stack()[1] >= ROOM
+    return bool(_this.roomy)
+
+
+def run_here(work: Callable[[], T]) -> T:
+    """Return what a function returns that runs a shell in this thread, which runs none yet and has room."""
+    _this.runs = True
+    try:
+        return work()
+    finally:
+        _this.runs = False
 
 
 def in_thread(work: Callable[[], T], *, stop: Callable[[Ending], None]) -> T:
@@ -124,6 +154,7 @@ class _Worker:
         return self._mark > 0 and ctypes.string_at(self._mark, len(_MARK)) != _MARK
 
     def _serve(self) -> None:
+        _this.runs = True
         bottom, size = _own_stack()
         self._mark = bottom + size - DEEPEST if size > 2 * DEEPEST else 0
         while True:

@@ -28,6 +28,8 @@ from simtrain.worlds.machine.problems import problem
 
 MOST_LINKS = 40
 LONGEST_NAME, LONGEST_PATH = 255, 4096
+MOST_LEVELS = 128
+"""Most parts of a path: commands that walk a tree call themselves for each level."""
 STICKY = 0o1000
 ENDLESS = 65_536
 """Bytes that a device of chance, which has no end, gives at once."""
@@ -309,6 +311,8 @@ class Files:
             raise problem(ENOENT, asked)
         at = ""
         parts = [part for part in path.split("/") if part not in ("", ".")]
+        if len(parts) > MOST_LEVELS:
+            raise problem(ENAMETOOLONG, asked)
         for index, part in enumerate(parts):
             here = self.tree.get(at or "/")
             if here is None or here.kind != "directory" or not self.user.may(SEARCH, here):

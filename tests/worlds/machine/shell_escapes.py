@@ -55,9 +55,9 @@ NETWORK = {
 }  # fmt: skip
 
 PROCESSES = {
-    "kill": "kill PID; kill -9 PID; kill -9 -PID; kill -9 -1; kill -9 MINE; kill -0 PID && echo LEAKED; kill -STOP PID",
+    "kill": "kill PID; kill -9 PID; kill -9 -PID; kill -9 -1; kill -9 MINE; ps -p PID || (kill -0 PID && echo LEAKED); kill -STOP PID",
     "kill as root": "sudo kill -9 PID; sudo kill -9 MINE; sudo killall -9 sleep; sudo pkill -9 -f sleep; sudo kill -9 -1; sudo kill -9 1",
-    "ps and top": "ps aux; ps -ef; top -b -n 1; pgrep -a .; ps -p PID && echo LEAKED; ps -p MINE && echo LEAKED; pstree; lsof; fuser CANARY; strace -p MINE; gdb -p MINE",
+    "ps and top": "ps aux; ps -ef; top -b -n 1; pgrep -a .; ps -o args= -p PID | grep 10000 && echo LEAKED; ps -o args= -p MINE | grep -i py && echo LEAKED; pstree; lsof; fuser CANARY; strace -p MINE; gdb -p MINE",
     "exec": "exec cat CANARY; exec /bin/cat CANARY; exec -a x sh -c 'cat CANARY'",
     "exec of a program": "/usr/bin/cat CANARY; /bin/sh -c 'cat CANARY'; /usr/bin/env cat CANARY; /usr/bin/python3 -c 'print(open(\"CANARY\").read())'; perl -e 'print 1'; ruby -e 1; command cat CANARY; builtin cat CANARY; busybox cat CANARY",
     "a binary of the host": "cp /bin/cat mine; ./mine CANARY; printf '\\x7fELF' > elf; chmod +x elf; ./elf; printf '#!CANARY\\n' > s; chmod +x s; ./s; printf '#!/bin/cat CANARY\\n' > t; chmod +x t; ./t",

@@ -237,3 +237,17 @@ def test_the_time_of_uptime_and_top_is_that_of_the_zone() -> None:
 def test_ps_aux_tells_times_in_minutes_and_ps_ef_in_hours() -> None:
     lines = run("ps aux | tail -1; ps -ef | tail -1").stdout.splitlines()
     assert lines[0].endswith("0:00 ps aux") and " 00:00:00 " not in lines[0] and lines[1].endswith("00:00:00 ps -ef")
+
+
+def test_a_tree_is_no_deeper_than_commands_can_walk() -> None:
+    shell = shell_on(machine_of())
+    made = shell.run("mkdir -p " + "a/" * 150)
+    assert made.exit_code == 1 and made.stderr.endswith(": File name too long\n")
+    for command in (
+        "find . | wc -l",
+        "ls -R | grep -c a",
+        "cp -r a b; tar cf c.tar b; tar tf c.tar | wc -l",
+        "du | wc -l",
+    ):
+        assert int(shell.run(command).stdout) > 100, command
+    assert shell.run("chmod -R 700 a; diff -r a b; find b -delete; rm -r a c.tar; ls").screen == ""

@@ -44,6 +44,7 @@ LINES = (
     "date +%Y > /dev/null; echo $((6 * 7))",
 )
 """Lines that agents type, run in a shell of ours and by the machine's bash, over the same files."""
+LIGHT = ("pwd",)
 
 _WORLD = """
 kind: machine
@@ -216,26 +217,29 @@ def _beside_bash(world: MachineWorld, rounds: int) -> list[Figure]:
                 target.parent.mkdir(exist_ok=True)
                 target.write_bytes(node.content)
 
-        def theirs() -> None:
-            for line in LINES:
-                subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, check=True)
+        def theirs(line: str) -> None:
+            subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, check=True)
 
-        def ours() -> None:
-            for line in LINES:
-                _run(state, line)
+        def ours(line: str) -> None:
+            _run(state, line)
 
-        def engine() -> None:
-            for line in LINES:
-                bare.execute_sync(line)
+        def engine(line: str) -> None:
+            bare.execute_sync(line)
 
-        ours()
+        def cost(work: Callable[[str], None], lines: Sequence[str]) -> float:
+            return _best(lambda: [work(line) for line in lines], rounds) / len(lines) * 1000
+
         bare = _bare_engine(world)
-        mine, real, floor = (_best(work, rounds) / len(LINES) * 1000 for work in (ours, theirs, engine))
+        for line in LINES:
+            ours(line)
+        mine, real, floor = (cost(work, LINES) for work in (ours, theirs, engine))
+        light = cost(theirs, LIGHT) / cost(ours, LIGHT * 40)
     return [
         Figure("command line in an open shell", mine, "ms", 2.0, floor=floor),
         Figure("  the same by the bare engine, over files of its own", floor, "ms"),
         Figure("  the same by `bash -c`", real, "ms"),
         Figure("  shell steps for one `bash -c`", real / mine, "x", 40.0, more=True),
+        Figure("  the same for `pwd`, which reads nothing", light, "x"),
     ]
 
 
@@ -276,7 +280,7 @@ def _keystrokes(rounds: int) -> list[Figure]:
     ]
 
 
-def _best(work: Callable[[], None], rounds: int) -> float:
+def _best(work: Callable[[], object], rounds: int) -> float:
     best = float("inf")
     for _ in range(rounds):
         before = _cpu(children=True)

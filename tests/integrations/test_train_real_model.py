@@ -9,15 +9,16 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 import httpx
 import pytest
+import yaml
 from training import need_trainers
 
 from simtrain.integrations.train.gguf_files import write_gguf
 from simtrain.integrations.train.models import SavedModel, find_model, load, prepare
-from simtrain.integrations.train.recipe import Recipe, ServerSpec, Weights, load_recipe
+from simtrain.integrations.train.recipe import Recipe, Rejection, ServerSpec, Stage, Weights, load_recipe
 from simtrain.integrations.train.servers import serving
 from simtrain.integrations.train.working import train
 from simtrain.values.errors import InputError
@@ -108,22 +109,42 @@ def test_the_weights_come_back_from_the_file_as_transformers_itself_reads_it(
         assert bool(((tensor - other[name]).abs() <= bound).all()), name
 
 
-def shrunk(recipe: Recipe, model: SavedModel) -> Recipe:
+def narrowed(curriculum: Path, folder: Path) -> tuple[Path, Path]:
+    """The same curriculum with one level and one question, and a family that asks the same."""
+    data: dict[str, Any] = yaml.safe_load(curriculum.read_text())
+    worlds = {split: [str(curriculum.resolve().parent / names[0])] for split, names in data["worlds"].items()}
+    questions = data["levels"][0]["questions"] | {"count": 1}
+    levels = [data["levels"][0] | {"questions": questions}]
+    family = {"paradigm": "fiction", "world": worlds["train"][0], "cases": {"questions": questions}}
+    found = folder / "curriculum.yaml", folder / "asked.yaml"
+    for file, content in zip(
+        found,
+        (data | {"worlds": worlds, "seeds": [1], "levels": levels}, family | {"name": "asked", "tools": data["tools"]}),
+        strict=True,
+    ):
+        file.write_text(yaml.safe_dump(content))
+    return found
+
+
+def shrunk(recipe: Recipe, model: SavedModel, folder: Path) -> Recipe:
     """The same recipe over one world, with one seed, one arm and one family, a few updates a stage, for a model that is prepared."""
     data: dict[str, Any] = recipe.model_dump(by_alias=True, exclude_unset=True) | {"model": str(model.folder)}
     arms: dict[str, Any] = data.pop("arms", {})
     data["stages"] = next(iter(arms.values()))["stages"] if arms else data["stages"]
-    # A curriculum deals from worlds of its own, in which so short a training solves nothing.
-    data["stages"] = [stage for stage in data["stages"] if "curriculum" not in stage["data"]]
     first = data["evaluate"]["scenarios"][0]
+    for stage in data["stages"]:
+        if "curriculum" in stage["data"]:
+            curriculum, asked = narrowed(Path(stage["data"]["curriculum"]), folder)
+            stage["data"] |= {"curriculum": str(curriculum), "tasks": 2, "rounds": 2, "temperature": 0.2}
+            first = str(asked)
     # What a model samples has to be solved now and then: it learns the one episode by heart, and is asked for it again.
     epochs = 3 if len(data["stages"]) == 1 else 8
     for stage in data["stages"]:
         if stage["method"] == "sft":
             stage["data"] = [{"scenarios": [first], "cases": 1}]
             stage["with"] = stage.get("with", {}) | {"epochs": epochs, "batch": 1, "warmup": 1}
-        else:
-            kept = {key: value for key, value in stage["data"].items() if key not in ("curriculum", "tasks", "rounds")}
+        elif "curriculum" not in stage["data"]:
+            kept = {key: value for key, value in stage["data"].items() if key != "rounds"}
             stage["data"] = kept | {"scenarios": [first], "cases": 1, "temperature": 0.2}
     data["chat"] = data.get("chat", {}) | {"max_tokens": 96}
     data["evaluate"] |= {"scenarios": [first], "cases": 1}
@@ -133,9 +154,19 @@ def shrunk(recipe: Recipe, model: SavedModel) -> Recipe:
     return Recipe.model_validate(data | {"seeds": [1], "worlds": {"train": 1, "validation": 2, "test": 3}})
 
 
+def _deals(stage: Stage) -> TypeGuard[Rejection]:
+    return isinstance(stage, Rejection) and bool(stage.data.curriculum)
+
+
 @pytest.mark.parametrize("file", RECIPES, ids=lambda path: path.stem)
 def test_a_shipped_recipe_runs_from_demonstrations_to_a_report(file: Path, start: SavedModel, tmp_path: Path) -> None:
-    report = train(shrunk(load_recipe(file), start), tmp_path)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    recipe = shrunk(load_recipe(file), start, folder)
+    report = train(recipe, tmp_path / "out")
+    dealt = [ledger.read_text().count('"rewarded"') for ledger in (tmp_path / "out" / "models").rglob("ledger.jsonl")]
+    assert dealt == [stage.data.tasks * stage.data.rounds for stage in recipe.stages if _deals(stage)]
+    assert len(list((tmp_path / "out" / "models").iterdir())) == 1 + len(recipe.stages)
     last = report.data()["models"][-1]
     assert last["updates"] > 0 and last["success"]["clean"]["episodes"] >= 1
-    assert (tmp_path / "validation.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "out" / "validation.html").read_text().startswith("<!doctype html>")

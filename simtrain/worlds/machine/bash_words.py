@@ -7,6 +7,7 @@ from bashkit import ExecResult
 
 from simtrain.worlds.machine.background import APART, BEGIN, MARKED, WAITING
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
+from simtrain.worlds.machine.commands.releases import as_typed, without_engine
 from simtrain.worlds.machine.commands.time_words import FUNCTIONS
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
@@ -57,7 +58,7 @@ def finished_of(result: ExecResult, shown: Sequence[Printed], passed: float, *, 
     error, code = result.error, result.exit_code
     if error is None:
         if not mixed:
-            stdout, stderr = result.stdout, in_words_of_bash(result.stderr)
+            stdout, stderr = without_engine(result.stdout), in_words_of_bash(result.stderr)
         return Finished(_as_typed(stdout), _timed(stderr, passed), screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:
@@ -87,6 +88,7 @@ def _timed(text: str, passed: float) -> str:
 
 
 def _as_typed(text: str) -> str:
+    text = as_typed(text)
     if BEGIN in text:
         text = MARKED.sub(r"\1 &", text).replace(APART, "")
     return _BEFORE.sub("", text).replace("$_SRANDOM", "$SRANDOM") if "EPOCHSECONDS=" in text else text
@@ -96,6 +98,7 @@ def in_words_of_bash(text: str) -> str:
     """Return what was printed as bash would have worded it."""
     text = _as_typed(text)
     # Each is looked for by a plain word first: most output has none of them.
+    text = without_engine(text)
     if "ashkit" in text or "L-MAKE" in text or "(max " in text:
         text = _ASIDE.sub("", _SELF.sub(_SANDBOXED, text))
     if "unsafe character" in text or "VFS limit" in text:

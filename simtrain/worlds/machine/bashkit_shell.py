@@ -15,7 +15,7 @@ import orjson
 from bashkit import BashError, BuiltinContext, BuiltinResult
 
 from simtrain.worlds.machine.accounts import User
-from simtrain.worlds.machine.background import WAITING, marked
+from simtrain.worlds.machine.background import BEGIN, WAITING, marked
 from simtrain.worlds.machine.bash_words import CANCELLED, finished_of, in_words_of_bash, told
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
@@ -23,6 +23,7 @@ from simtrain.worlds.machine.children import has_room, in_thread, run_here, runs
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
+from simtrain.worlds.machine.commands.releases import answer, with_answers
 from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
     FUNCTIONS,
@@ -143,9 +144,9 @@ class BashkitShell:
                 ahead.add(piece)
 
         self._stdin = stdin
-        text = script if plain else marked(script)
+        text = script if plain else marked(with_answers(script))
         starting = nullcontext()
-        if text != script:
+        if BEGIN in text:
             starting = starting_jobs(
                 machine,
                 script,
@@ -242,6 +243,8 @@ class BashkitShell:
         name, machine = context.name, self._machine
         if name == _STDIN:
             return self._given(context)
+        if len(context.argv) == 1 and name not in self._own and (said := answer(name, context.argv[0])) is not None:
+            return BuiltinResult(said)
         assert self._files is not None, "the engine is open"
         invocation = Invocation(
             name, tuple(context.argv), context.stdin, context.env, context.cwd, self._files, machine

@@ -18,7 +18,7 @@ from simtrain.worlds.machine.problems import problem_text
 from simtrain.worlds.machine.programs import programs
 from simtrain.worlds.machine.python_packages import build_index, insert, installed_files
 from simtrain.worlds.machine.rows import PUT, groups_of, row_of, users_of
-from simtrain.worlds.machine.skeleton import skeleton
+from simtrain.worlds.machine.skeleton import NOWHERE, skeleton
 from simtrain.worlds.machine.spec import FileSource, HostSource, MachineSpec
 from simtrain.worlds.machine.spec_values import SIMULATED, byte_count
 from simtrain.worlds.repositories.folder import own_files
@@ -121,7 +121,7 @@ class _Builder:
             insert(database, "groups", host=name, name=group, gid=number)
         for user, number in numbers.items():
             source = self.host.users.get(user)
-            home = (source and source.home) or _HOMES.get(user) or (f"/home/{user}" if source else "/nonexistent")
+            home = (source and source.home) or _HOMES.get(user) or (f"/home/{user}" if source else NOWHERE)
             shell = source.shell if source else "/bin/bash" if user == "root" else "/usr/sbin/nologin"
             sudo = user == "root" or bool(source and source.sudo)
             insert(database, "users", host=name, name=user, uid=number, home=home, shell=shell, sudo=int(sudo))

@@ -22,6 +22,8 @@ VERSION="12 (bookworm)"
 VERSION_CODENAME=bookworm
 ID=debian
 """
+NOWHERE = "/nonexistent"
+"""The home of users who have none; it is not there."""
 _BASHRC = "# ~/.bashrc: executed by bash(1) for non-login shells.\n"
 
 
@@ -43,7 +45,7 @@ def skeleton(
     for path in _DEVICES:
         yield path, TreeNode("device", 0o666, "root", "root", moment)
     for user in users.values():
-        if user.uid >= 1000:
+        if user.uid >= 1000 and user.home != NOWHERE:
             yield user.home, TreeNode("directory", 0o755, user.name, user.group, moment)
             yield f"{user.home}/.bashrc", TreeNode("file", 0o644, user.name, user.group, moment, _BASHRC.encode())
     passwd = "".join(

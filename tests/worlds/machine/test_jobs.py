@@ -1,6 +1,7 @@
 """Jobs in the background have a time of their own: what they do happens when it is due, and never if they were killed."""
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -229,3 +230,12 @@ def test_two_loops_write_and_read_a_file_in_turn() -> None:
         "for i in $(seq 30); do echo $i >> log; sleep 1; done; cat seen"
     )
     assert found.stdout == "".join(f"{number}\n" for number in range(1, 30))
+
+
+def test_a_tail_that_looks_all_the_time_does_not_hold_up_the_host() -> None:
+    machine = machine_of()
+    shell = shell_on(machine)
+    machine.deadline = machine.clock.moment + 120
+    begun = process_time()
+    shell.run("echo a > o; tail -s 0.000001 -f o")
+    assert process_time() - begun < 2.0 and machine.clock.moment == instant(START) + 120

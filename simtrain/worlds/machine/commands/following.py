@@ -20,6 +20,10 @@ FUNCTION = (
 _FOLLOWS = re.compile(r"\btail\b[^|;&\n]*\s-(?:[\dqvznc]*[fF]|-follow)")
 _OLD = re.compile(r"-(\d+)([fF])")
 _ENDED = 3
+_LONGEST = 3600.0
+"""Most seconds that is waited where no call has an end."""
+_SHORTEST = 0.1
+"""Least seconds between two looks: each costs, and none is stopped in the middle."""
 
 
 def follows(script: str) -> bool:
@@ -112,11 +116,12 @@ def tail_more(call: Invocation) -> Result:
         return Result(exit_code=_ENDED)
     if not found.retry and all(size < 0 for size in sizes):
         return Result(stderr="tail: no files remaining\n", exit_code=1)
+    ends = call.moment + _LONGEST if machine.deadline is None else machine.deadline
     while True:
-        call.sleep(found.pause)
+        call.sleep(max(found.pause, _SHORTEST))
         if machine.jobs.cut:
             return Result(exit_code=STOPPED)
-        if machine.deadline is not None and call.moment >= machine.deadline:
+        if call.moment >= ends:
             return Result(exit_code=1)
         output, errors = "", ""
         for (name, text), before in zip(_contents(call, found), sizes, strict=True):

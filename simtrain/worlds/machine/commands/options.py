@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from simtrain.worlds.machine.commands.usages import help_text
 from simtrain.worlds.machine.invocation import Invocation, Result
 
 
@@ -108,6 +109,9 @@ class _Shape:
         names = {written.rstrip("=?"): written for written in self.long}
         fitting = [name] if name in names else [one for one in names if one.startswith(name)]
         if not fitting:
+            told = help_text(self.command, self.short, self.long) if name == "help" else None
+            if told is not None:
+                return Result(told)
             return self.refused(f"unrecognized option '--{name}'")
         targets = {self.long[names[one]] for one in fitting}
         if len(fitting) > 1 and len(targets) > 1:

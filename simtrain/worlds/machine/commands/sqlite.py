@@ -32,6 +32,9 @@ LARGEST = 32_000_000
 _FLAGS = {"-csv": "csv", "-column": "column", "-json": "json", "-line": "line", "-list": "list", "-markdown": "markdown",
           "-table": "table", "-box": "box", "-quote": "quote", "-html": "html", "-ascii": "ascii", "-tabs": "tabs"}  # fmt: skip
 
+_WITH_VALUE = ("-separator", "-nullvalue", "-cmd", "-init", "-newline")
+_OTHER_FLAGS = ("-batch", "-echo", "-interactive", "-safe")
+
 
 class _Ended(Exception):
     """Raised by .quit, and by an error under -bail."""
@@ -53,7 +56,7 @@ def sqlite(call: Invocation) -> Result:
                 look.separator = ","
         elif option in ("-header", "-headers", "-noheader"):
             look.headers, look.headers_set = option != "-noheader", True
-        elif option in ("-separator", "-nullvalue", "-cmd", "-init", "-newline") and words:
+        elif option in _WITH_VALUE and words:
             value = words.pop(0)
             if option == "-separator":
                 look.separator = value
@@ -63,11 +66,16 @@ def sqlite(call: Invocation) -> Result:
                 first.append(value)
         elif option in ("-readonly", "-bail"):
             readonly, bail = readonly or option == "-readonly", bail or option == "-bail"
+        elif option == "-help":
+            flags = "".join(f"   {flag}\n" for flag in (*_FLAGS, *_OTHER_FLAGS))
+            return Result(
+                f"Usage: sqlite3 [OPTIONS] FILENAME [SQL]\nFILENAME is an SQLite database.\nOPTIONS include:\n{flags}"
+            )
         elif option == "-version":
             return Result(
                 "3.40.1 2022-12-28 14:03:47 df5c253c0b3dd24916e4ec7cf77d3db5294cc9fd45ae7b9c5e82ad8197f38a24\n"
             )
-        elif option not in ("-batch", "-echo", "-interactive", "-safe"):
+        elif option not in _OTHER_FLAGS:
             return Result(
                 stderr=f"sqlite3: Error: unknown option: {word}\nUse -help for a list of options.\n", exit_code=1
             )

@@ -29,6 +29,8 @@ def zip_files(call: Invocation) -> Result:
         {"recurse-paths": "r", "quiet": "q", "junk-paths": "j", "exclude=": "x"},
         code=16,
     )
+    if isinstance(options, Result) and not options.stderr:
+        return options
     if isinstance(options, Result):
         return Result(
             stderr=f"\nzip error: Invalid command arguments ({options.stderr.partition(': ')[2].splitlines()[0]})\n",

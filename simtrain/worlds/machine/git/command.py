@@ -31,6 +31,8 @@ SUBCOMMANDS: dict[str, str] = {
 }  # fmt: skip
 """Subcommand -> module and function below this folder."""
 VERSION = "git version 2.39.5"
+_USAGE = "usage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n           <command> [<args>]\n"
+_HELP = f"{_USAGE}\n" + "".join(f"   {name}\n" for name in sorted(SUBCOMMANDS))
 _DAMAGED = (LookupError, ValueError, StopIteration, zlib.error, struct.error)
 """Raised where a file of `.git` does not hold what it should."""
 
@@ -51,14 +53,21 @@ def git(call: Invocation) -> Result:
             settings[key.lower()] = value
         elif word in ("--version", "-v"):
             return Result(f"{VERSION}\n")
+        elif word in ("--help", "-h"):
+            return Result(_HELP)
         elif word not in ("--no-pager", "-P", "-p", "--paginate", "--no-optional-locks", "--literal-pathspecs"):
             return Result(
-                stderr=f"unknown option: {word}\nusage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n",
+                stderr=f"unknown option: {word}\n{_USAGE}",
                 exit_code=129,
             )
     if not words:
-        return Result("usage: git [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]\n", "", 1)
+        return Result(_HELP, "", 1)
     name = words.pop(0)
+    if name == "help" or words[:1] == ["--help"]:
+        pages = [word for word in (words if name == "help" else [name]) if not word.startswith("-")]
+        if not pages:
+            return Result(_HELP)
+        return Result(stderr=f"No manual entry for git-{pages[0]}\n", exit_code=16)
     if name == "version":
         return Result(f"{VERSION}\n")
     session = GitSession(call, directory, words, settings)

@@ -10,6 +10,7 @@ from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.releases import as_typed, without_engine
 from simtrain.worlds.machine.commands.time_words import FUNCTIONS
 from simtrain.worlds.machine.engine import ENDINGS, Ending, Finished
+from simtrain.worlds.machine.error_words import in_gnu_words
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
 from simtrain.worlds.machine.printed import Printed
 
@@ -48,8 +49,13 @@ _SANDBOXED = "e/r/w commands disabled in sandbox mode"
 _LIMIT = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:resource limit exceeded: .*|execution cancelled)\n", re.MULTILINE)
 
 
-def finished_of(result: ExecResult, shown: Sequence[Printed], passed: float, *, mixed: bool) -> Finished:
-    """Return what a script left; `mixed` says that `shown` is not what the engine tells at the end, or in another order."""
+def finished_of(
+    result: ExecResult, shown: Sequence[Printed], passed: float, script: str, *, mixed: bool, merged: bool
+) -> Finished:
+    """Return what a script left.
+
+    `mixed` says that `shown` is not what the engine tells at the end, or in another order; `merged` that errors are written to stdout.
+    """
     stdout, stderr = (
         "".join(piece.stdout for piece in shown),
         in_words_of_bash("".join(piece.stderr for piece in shown)),
@@ -58,7 +64,8 @@ def finished_of(result: ExecResult, shown: Sequence[Printed], passed: float, *, 
     error, code = result.error, result.exit_code
     if error is None:
         if not mixed:
-            stdout, stderr = without_engine(result.stdout), in_words_of_bash(result.stderr)
+            stdout = in_gnu_words(result.stdout, script, output=True) if merged else result.stdout
+            stdout, stderr = without_engine(stdout), in_words_of_bash(in_gnu_words(result.stderr, script))
         return Finished(_as_typed(stdout), _timed(stderr, passed), screen, code)
     wrong = _SYNTAX.fullmatch(error)
     if wrong is not None:

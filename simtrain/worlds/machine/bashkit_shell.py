@@ -32,6 +32,7 @@ from simtrain.worlds.machine.commands.time_words import (
     without_builtin,
 )
 from simtrain.worlds.machine.engine import Ending, Finished
+from simtrain.worlds.machine.error_words import in_gnu_words
 from simtrain.worlds.machine.files import Files
 from simtrain.worlds.machine.forking_scripts import FUNCTIONS as FORKING
 from simtrain.worlds.machine.forking_scripts import calls_bash, may_fork
@@ -135,7 +136,11 @@ class BashkitShell:
         begun = machine.clock.moment
         machine.settle()
 
+        merged = "2>&1" in script or "&>" in script
+
         def show(stdout: str, stderr: str) -> None:
+            stdout = in_gnu_words(stdout, script, output=True) if merged else stdout
+            stderr = in_gnu_words(stderr, script)
             piece = Printed(machine.clock.moment, stdout, stderr)
             shown.append(piece)
             if listen is not None:
@@ -171,7 +176,9 @@ class BashkitShell:
             shown.append(Printed(now, self._late.stdout, self._late.stderr))
         self._late = None
         due = machine.jobs.take_output(level=level)
-        finished = finished_of(result, in_order(shown, ahead=ahead, due=due), now - begun, mixed=bool(due or ahead))
+        finished = finished_of(
+            result, in_order(shown, ahead=ahead, due=due), now - begun, script, mixed=bool(due or ahead), merged=merged
+        )
         ending = self._stopped or finished.ending
         finished = told(finished, "processes" if ending == "recursion" and forking else ending)
         self._code = finished.exit_code
@@ -311,4 +318,5 @@ def carried_out(command: Command, invocation: Invocation) -> Result:
     try:
         return command(invocation)
     except OSError as error:
-        return invocation.fail(problem_text(error))
+        typed = next((word for word in invocation.arguments if invocation.path(word) == error.filename), None)
+        return invocation.fail(problem_text(error, name=typed))

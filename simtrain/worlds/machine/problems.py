@@ -53,7 +53,7 @@ def attempt(action: Callable[[], T]) -> T | OSError:
         return error
 
 
-def problem_text(error: OSError) -> str:
-    """Return an error as commands print it: `FILE: No such file or directory`."""
-    text = error.strerror or str(error)
-    return f"{error.filename}: {text}" if error.filename else text
+def problem_text(error: OSError, *, name: str | None = None) -> str:
+    """Return an error as commands print it: `FILE: No such file or directory`; with `name`, as the file was called."""
+    text, called = error.strerror or str(error), name or error.filename
+    return f"{called}: {text}" if called else text

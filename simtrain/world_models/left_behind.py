@@ -12,6 +12,7 @@ from pathlib import Path
 PLACE = "printf '%s %s\\n' $$ \"$(readlink /proc/$$/ns/pid)\""
 """A command line that tells which process a bash is, and in which namespace."""
 _PATIENCE = 10.0
+_LOOKS = 50
 # Fields of /proc/PID/stat behind the name: 4 is the session, 5 the number of the terminal.
 _END = """\
 [ "$(readlink /proc/$$/ns/pid)" = '{namespace}' ] || exit 0
@@ -45,16 +46,16 @@ async def end_session(
                 ending.kill()
 
 
-def terminal_ending(rows: int, columns: int) -> str:
-    """Return a command line that ends all that runs at the terminal of this size, and then its own bash.
+def terminal_ending(columns: int) -> str:
+    """Return a command line that ends all that runs at the terminal of this width, and then its own bash.
 
     It looks for a while: a client on a busy machine takes its time to pass a size on.
     """
-    find = f'[ "$(stty size < "$t" 2>/dev/null)" = "{rows} {columns}" ]'
+    find = f'[ "$(stty size < "$t" 2>/dev/null | cut -d" " -f2)" = {columns} ]'
     end = 'set -- ${l##*) }; if [ "$5" = $((34816 + ${t##*/})) ]; then kill -9 "${l%% *}"; fi'
     scan = f'for p in /proc/[0-9]*/stat; do {{ read -r l < "$p"; }} 2>/dev/null || continue; {end}; done'
     look = f"for t in /dev/pts/[0-9]*; do if {find}; then {scan}; {scan}; break 2; fi; done"
-    return f"for n in 1 2 3 4 5 6 7 8 9; do {look}; sleep .2; done; kill -9 $$\n"
+    return f"n={_LOOKS}; while [ $n -gt 0 ]; do {look}; n=$((n - 1)); sleep .2; done; kill -9 $$\n"
 
 
 def _own_namespace() -> str:

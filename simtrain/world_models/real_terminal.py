@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import contextlib
 import fcntl
+import itertools
 import os
 import pty
 import signal
@@ -28,7 +29,8 @@ QUIET = 0.15
 """Seconds without output after which a screen is taken to be complete, once the time of an entry is up."""
 _STARTING = 30.0
 _REDRAWING = 2.0
-_ENDING = 10.0
+_ENDING = 20.0
+_RETELLING = 0.5
 # Makes its standard input the terminal that Ctrl-C and job control go to, which only the process itself can do.
 _LEADER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
 
@@ -71,19 +73,26 @@ class RealTerminal:
         if self._process is None:
             return
         if self._process.returncode is None and self._through_client:
-            # A size that no other terminal there has: a client passes it on, but not its own end.
-            rows, columns = (1000 + randbelow(8000) for _ in range(2))
-            _resize(self._handle, rows, columns)
-            await self._settled()
-            other = RealTerminal(self._command, environment=self._environment, directory=self._directory)
-            with contextlib.suppress(SimulatorFault):
-                await other.type([{"keystrokes": terminal_ending(rows, columns), "duration": 0}])
-            # The line ends with its own bash, and so with the client: one that is cut off before may not have passed it on.
-            if other._process is not None:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(other._process.wait(), _ENDING)
-            await other._end()
+            columns = 1000 + randbelow(8000)
+            telling = asyncio.create_task(self._tell_width(columns))
+            try:
+                other = RealTerminal(self._command, environment=self._environment, directory=self._directory)
+                with contextlib.suppress(SimulatorFault):
+                    await other.type([{"keystrokes": terminal_ending(columns), "duration": 0}])
+                # The line ends with its own bash, and so with the client: one that is cut off before may not have passed it on.
+                if other._process is not None:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(other._process.wait(), _ENDING)
+                await other._end()
+            finally:
+                telling.cancel()
         await self._end()
+
+    async def _tell_width(self, columns: int) -> None:
+        # A width that no other terminal there has: a client passes it on, but not its own end. It may lose one, and tells only changes.
+        for rows in itertools.count(1000):
+            _resize(self._handle, rows, columns)
+            await asyncio.sleep(_RETELLING)
 
     async def _end(self) -> None:
         process, self._process = self._process, None

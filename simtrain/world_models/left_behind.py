@@ -52,9 +52,11 @@ def terminal_ending(columns: int) -> str:
     It looks for a while: a client on a busy machine takes its time to pass a size on.
     """
     find = f'[ "$(stty size < "$t" 2>/dev/null | cut -d" " -f2)" = {columns} ]'
-    end = 'set -- ${l##*) }; if [ "$5" = $((34816 + ${t##*/})) ]; then kill -9 "${l%% *}"; fi'
-    scan = f'for p in /proc/[0-9]*/stat; do {{ read -r l < "$p"; }} 2>/dev/null || continue; {end}; done'
-    look = f"for t in /dev/pts/[0-9]*; do if {find}; then {scan}; {scan}; break 2; fi; done"
+    scan = 'for p in /proc/[0-9]*/stat; do { read -r l < "$p"; } 2>/dev/null || continue; set -- ${l##*) }; '
+    note = 'if [ "$5" = $((34816 + ${t##*/})) ]; then k="$k ${l%% *}" s=$4; fi; done; kill -9 $k'
+    # All at once: when its leader has ended, no process of a session has a terminal. Those begun meanwhile are of the session.
+    rest = 'if [ "$4" = "$s" ]; then kill -9 "${l%% *}"; fi; done'
+    look = f"for t in /dev/pts/[0-9]*; do if {find}; then {scan}{note}; {scan}{rest}; break 2; fi; done"
     return f"n={_LOOKS}; while [ $n -gt 0 ]; do {look}; n=$((n - 1)); sleep .2; done; kill -9 $$\n"
 
 

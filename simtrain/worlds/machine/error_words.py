@@ -3,12 +3,12 @@
 import re
 
 _CORE = (
-    "b2sum base32 base64 basename basenc cat cksum comm cut dd dirname env expand expr factor fmt fold head join ln md5sum mkfifo nice nl "
-    "nohup numfmt od paste pr printenv seq sha1sum sha224sum sha256sum sha384sum sha512sum sort split sum tac tail tr truncate tsort "
-    "unexpand uniq wc yes column rev hexdump xargs"
-)
-_NAMES = "|".join(_CORE.split())
-# Names that the engine tells with the directory before them.
+    "b2sum", "base32", "base64", "basename", "basenc", "cat", "cksum", "comm", "cut", "dd", "dirname", "env", "expand", "expr",
+    "factor", "fmt", "fold", "head", "join", "ln", "md5sum", "mkfifo", "nice", "nl", "nohup", "numfmt", "od", "paste", "pr",
+    "printenv", "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "sort", "split", "sum", "tac", "tail", "tr",
+    "truncate", "tsort", "unexpand", "uniq", "wc", "yes", "column", "rev", "hexdump", "xargs",
+)  # fmt: skip
+_NAMES = "|".join(_CORE)
 _ERROR = re.compile(rf"^({_NAMES}): (.+): (No such file or directory|Is a directory)$", re.MULTILINE)
 _REFUSAL = re.compile(
     rf"^({_NAMES}): (?:(?:invalid|unrecognized) option(?: --)? '-?(\w)'|missing operand(?: after '.*')?|extra operand '.*')$(?!\nTry)",
@@ -45,13 +45,17 @@ def in_gnu_words(text: str, script: str, *, output: bool = False) -> str:
 
     `output` says that it may be other output as well: then only errors of programs that the script names are looked at.
     """
-    if output and not any(program in text and program in script for program in _CORE.split()):
+    if output and not any(program in text and program in script for program in _CORE):
         return text
+
+    def kept(found: re.Match[str]) -> bool:
+        return output and found[1] not in script
+
     text = text.replace(": io error: ", ": ")
     if ": No such file" in text or ": Is a directory" in text:
-        text = _ERROR.sub(lambda found: found[0] if output and found[1] not in script else _worded(found, script), text)
+        text = _ERROR.sub(lambda found: found[0] if kept(found) else _worded(found, script), text)
     if " option" in text or " operand" in text or "you must specify" in text:
-        text = _REFUSAL.sub(_hinted, text).replace(_FIELDS, _LIST)
+        text = _REFUSAL.sub(lambda found: found[0] if kept(found) else _hinted(found), text).replace(_FIELDS, _LIST)
     text = _SIZES.sub(_SIZE, text) if "required arguments" in text else text
     if "error: unexpected argument" in text:
         text = _OTHER_PARSER.sub(r"\2: invalid option -- '\1'\nTry '\2 --help' for more information.", text)

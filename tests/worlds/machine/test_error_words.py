@@ -40,7 +40,13 @@ def test_errors_are_worded_as_those_of_this_machine(line: str, tmp_path: Path) -
 
 def test_what_only_looks_like_an_error_is_left_as_it_is() -> None:
     log = "sort: /home/ann/gone: No such file or directory\nhead: invalid option -- 'q'\n"
-    for line in ("cat log", "cat log 2>&1", "tail -n 2 log", "wc nope; cat log 2>/dev/null"):
+    for line in (
+        "cat log",
+        "cat log 2>&1",
+        "cat log 2>&1 | tac | tac",
+        "tail -n 2 log",
+        "wc nope; cat log 2>/dev/null",
+    ):
         assert run(line, {"/home/ann/log": log}).stdout == log
 
 

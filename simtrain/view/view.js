@@ -3,11 +3,7 @@
 const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 function turnTheme() { root.dataset.theme = dark() ? "light" : "dark"; kept("theme", root.dataset.theme); }
 
-for (const box of document.querySelectorAll("input[data-hides]")) {
-  const hidden = "no-" + box.dataset.hides;
-  box.checked = !root.classList.contains(hidden);
-  box.addEventListener("change", () => { root.classList.toggle(hidden, !box.checked); kept(hidden, box.checked ? "" : "1"); });
-}
+for (const box of document.querySelectorAll("input[data-hides]")) box.checked = !root.classList.contains("no-" + box.dataset.hides);
 
 const all = (selector) => [...document.querySelectorAll(selector)];
 const current = () => document.querySelector("[data-place][aria-current=true]");

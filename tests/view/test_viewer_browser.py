@@ -113,25 +113,29 @@ async def test_keys_lead_from_the_runs_to_an_episode_and_on(tab: Page, url: str)
 
 
 async def test_calls_are_hidden_and_stay_hidden_on_the_next_episode(tab: Page, url: str) -> None:
+    """The script of each page comes late: a choice made before it counts, and nothing is hidden only after it was shown."""
+    goes_on = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await goes_on.wait()
+        await route.continue_()
+
     await tab.goto(f"{url}/run/oracle")
+    await tab.route("**/view.js", late)
     await tab.locator("tbody a").first.click()
     await expect(tab.locator(".step").first).to_be_visible()
     await tab.get_by_label("calls").uncheck()
     await expect(tab.locator(".step").first).to_be_hidden()
+    goes_on.set()
+    await tab.wait_for_load_state()
+    await expect(tab.locator(".step").first).to_be_hidden()
     first = tab.url
-    # The script of the next page comes late: nothing is hidden only after it was shown.
-    looked = asyncio.Event()
-
-    async def late(route: Route) -> None:
-        await looked.wait()
-        await route.continue_()
-
-    await tab.route("**/view.js", late)
+    goes_on.clear()
     await tab.keyboard.press("ArrowRight")
     await tab.wait_for_url(lambda now: now != first and "/episode/" in now, wait_until="commit")
     await tab.locator(".step").first.wait_for(state="attached")
     assert not await tab.locator(".step").first.is_visible()
-    looked.set()
+    goes_on.set()
     await tab.wait_for_load_state()
     assert not await tab.get_by_label("calls").is_checked()
     await tab.get_by_label("calls").check()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
@@ -22,6 +21,7 @@ from simtrain.contracts.scenario import Episode, Scenario
 from simtrain.files.yaml_files import parse_document
 from simtrain.scenarios.load import paradigm_of
 from simtrain.values.types import Action, Message
+from simtrain.worlds.machine.deep_threads import DeepThreads
 from simtrain.worlds.machine.source import MachineSource
 from simtrain.worlds.machine.world import MachineState, MachineWorld
 
@@ -70,7 +70,7 @@ def main() -> None:
     """Measure and print."""
     options = arguments(__doc__ or "")
     # In a thread, as a run and a session carry out calls.
-    with ThreadPoolExecutor(1) as thread:
+    with DeepThreads(1) as thread:
         figures = thread.submit(_measured, options.rounds).result()
     show("machines: forks, memory and steps", figures, as_json=options.json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -93,6 +94,10 @@ class WorldState(ABC):
     def takes_time(self, request: Request) -> bool:
         """True if a call may take so long, depending on the agent's request, that others should not wait for it."""
         return False
+
+    async def answer_aside(self, request: Request) -> Observation:
+        """Return what `answer` does, in a thread, while others go on. Raises SimulatorFault."""
+        return await asyncio.to_thread(self.answer, request)
 
     @abstractmethod
     def query(self, sql: str, parameters: Mapping[str, JsonValue] | None = None) -> list[JsonObject]:

@@ -1,6 +1,5 @@
 """The default world model: the world's own engine answers, without a model or network."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -26,7 +25,7 @@ class Embedded(WorldModel):
         async def answer(request: Request) -> Observation:
             # Handing over to a thread takes longer than most answers, so only slow ones are.
             if world.takes_time(request):
-                return await asyncio.to_thread(world.answer, request)
+                return await world.answer_aside(request)
             return world.answer(request)
 
         yield answer

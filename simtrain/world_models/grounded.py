@@ -6,7 +6,6 @@ Time and chance belong to the episode, so each try repeats the last and goes on.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -116,7 +115,7 @@ class _Session:
         else:
             raise SimulatorFault(f"a call runs more than {MOST_ASKED} programs that the model speaks for")
         if self._world.takes_time(request):
-            observation = await asyncio.to_thread(self._world.answer, request)
+            observation = await self._world.answer_aside(request)
         else:
             observation = self._world.answer(request)
         if self._words.missing is not None:

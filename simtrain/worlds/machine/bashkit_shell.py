@@ -19,7 +19,7 @@ from simtrain.worlds.machine.background import BEGIN, WAITING, marked
 from simtrain.worlds.machine.bash_words import CANCELLED, finished_of, in_words_of_bash, told
 from simtrain.worlds.machine.bashkit_engines import BashkitEngine, lent_engine
 from simtrain.worlds.machine.called_scripts import is_python, script_names
-from simtrain.worlds.machine.children import has_room, in_thread, run_here, runs_shell
+from simtrain.worlds.machine.children import run_shell, runs_shell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
@@ -113,7 +113,7 @@ class BashkitShell:
         # The same in each kind of thread: a plain line draws nothing.
         plain = self._unchanged and stdin is None and not runs_shell() and is_plain(script, self._opened().bash)
         work = partial(self._run, script, stdin, listen, plain=plain)
-        finished = run_here(work) if plain and has_room() else in_thread(work, stop=self.stop)
+        finished = run_shell(work, stop=self.stop, calls_nothing=plain)
         # Where it was interrupted, the engine stays busy, and is not lent again.
         self._busy = False
         return finished

@@ -1,8 +1,8 @@
-"""Threads in which shells run: with a large stack, and watched by the thread that waits for them.
+"""Threads in which shells run: with a large stack, and watched.
 
 The engine of a shell may not be entered twice in one thread, so a command that starts a shell needs another one. And what calls itself
 by `eval`, or a script by its own path, grows the native stack without a limit of the engine's: left alone, it would end the whole process.
-A line that can do neither may run in the thread that asks for it, which saves waking another one.
+A thread that has such a stack runs a shell itself, which saves waking another one; a line that can do neither runs in any thread.
 """
 
 import ctypes
@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from simtrain.values.watchdog import Watchdog
+from simtrain.worlds.machine.deep_threads import STACK, deep_stacks
 from simtrain.worlds.machine.engine import Ending
 
 T = TypeVar("T")
 
-STACK = 256 * 1024 * 1024
-"""Bytes of address space for a stack. Memory is taken only for what is used."""
 DEEPEST = 32 * 1024 * 1024
 """Bytes of a stack after which what runs there is taken to call itself for ever. The rest is what it may grow by until it is stopped."""
 MOST_SECONDS = 20.0
@@ -26,11 +26,10 @@ LOOK = 0.01
 """Seconds of the host between two looks at what runs longer."""
 ROOM = 1024 * 1024
 """Bytes of a stack that a line takes at most which calls nothing: measured, below an eighth of it."""
+QUICK = 0.0002
+"""Seconds of the host in which no stack grows as deep as that."""
 _MARK = bytes(256 * 1024)
-_starting = threading.Lock()
-_idle: list["_Worker"] = []
-# A child process has none of these threads.
-os.register_at_fork(after_in_child=_idle.clear)
+_DONTNEED = 4
 _this = threading.local()
 
 
@@ -39,20 +38,22 @@ def runs_shell() -> bool:
     return getattr(_this, "runs", False)
 
 
-def has_room() -> bool:
-    """Whether a line that calls nothing may run in this thread: its stack is large enough, and Python handles no signals in it.
+def run_shell(work: Callable[[], T], *, stop: Callable[[Ending], None], calls_nothing: bool) -> T:
+    """Return what a function returns that runs a shell, or raise what it raises: in this thread where that may be, else in another.
 
-    What a handler raises in the main thread (Ctrl-C) would be lost within the engine.
+    `stop` is called from another thread if the function calls itself too deeply or takes too long, and if this thread is interrupted.
     """
-    if threading.current_thread() is threading.main_thread():
-        return False
-    if not hasattr(_this, "roomy"):
-        _this.roomy = _own_stack()[1] >= ROOM
-    return bool(_this.roomy)
+    # What a handler of signals raises in the main thread (Ctrl-C) would be lost within the engine.
+    if not runs_shell() and threading.current_thread() is not threading.main_thread():
+        stack = _this_stack()
+        if calls_nothing and stack.size >= ROOM:
+            return _run_here(work)
+        if stack.is_deep:
+            return stack.watched(work, stop)
+    return _in_another(work, stop)
 
 
-def run_here(work: Callable[[], T]) -> T:
-    """Return what a function returns that runs a shell in this thread, which runs none yet and has room."""
+def _run_here(work: Callable[[], T]) -> T:
     _this.runs = True
     try:
         return work()
@@ -60,11 +61,7 @@ def run_here(work: Callable[[], T]) -> T:
         _this.runs = False
 
 
-def in_thread(work: Callable[[], T], *, stop: Callable[[Ending], None]) -> T:
-    """Return what a function returns that runs in another thread, or raise what it raises.
-
-    `stop` is called from here if the function calls itself too deeply, takes too long, or if this thread is interrupted.
-    """
+def _in_another(work: Callable[[], T], stop: Callable[[Ending], None]) -> T:
     try:
         worker = _idle.pop()
     except IndexError:
@@ -74,28 +71,19 @@ def in_thread(work: Callable[[], T], *, stop: Callable[[Ending], None]) -> T:
 
     def run() -> None:
         try:
-            found.append(work())
+            found.append(_this_stack().watched(work, stop))
         except BaseException as error:
             raised.append(error)
 
     worker.begin(run)
     try:
-        while not worker.ended(LOOK):
-            # Again at each look: what is stopped may take its time to notice.
-            if worker.too_deep:
-                stop("recursion")
-            elif worker.seconds > MOST_SECONDS:
-                stop("timeout")
+        worker.wait()
     except BaseException:
         stop("timeout")
         worker.wait()
-        worker.leave()
-        raise
-    if worker.too_deep:
-        # Its stack would look full for ever.
-        worker.leave()
-    else:
         _idle.append(worker)
+        raise
+    _idle.append(worker)
     if raised:
         raise raised[0]
     return found[0]
@@ -109,63 +97,93 @@ class _Worker:
         self._asked, self._done = threading.Lock(), threading.Lock()
         self._asked.acquire()
         self._done.acquire()
-        self._mark = 0
-        self._clock: int | None = None
-        self._began = 0.0
-        self._thread = threading.Thread(target=self._serve, name="shell", daemon=True)
-        with _starting:
-            before = threading.stack_size(STACK)
-            try:
-                self._thread.start()
-            finally:
-                threading.stack_size(before)
+        with deep_stacks():
+            threading.Thread(target=self._serve, name="shell", daemon=True).start()
 
     def begin(self, work: Callable[[], None]) -> None:
         """Let the thread do some work."""
-        self._work, self._clock = work, None
+        self._work = work
         self._asked.release()
-
-    def ended(self, seconds: float) -> bool:
-        """Wait for the work at most so long, and return whether it is done."""
-        return self._done.acquire(timeout=seconds)
 
     def wait(self) -> None:
-        """Wait for the work."""
-        self._done.acquire()
-
-    def leave(self) -> None:
-        """End the thread, which does nothing at the moment."""
-        self._work = None
-        self._asked.release()
-
-    @property
-    def seconds(self) -> float:
-        """Return the CPU time of the thread since it was first asked for during this work; 0 where the system does not tell."""
-        if self._clock is None:
-            if not hasattr(time, "pthread_getcpuclockid") or self._thread.ident is None:
-                return 0.0
-            self._clock = time.pthread_getcpuclockid(self._thread.ident)
-            self._began = time.clock_gettime(self._clock)
-        return time.clock_gettime(self._clock) - self._began
-
-    @property
-    def too_deep(self) -> bool:
-        """Whether the stack has grown beyond DEEPEST."""
-        return self._mark > 0 and ctypes.string_at(self._mark, len(_MARK)) != _MARK
+        """Wait for the work. Whoever waits notices within a tenth of a second that Python is to handle a signal."""
+        while not self._done.acquire(timeout=0.1):
+            pass
 
     def _serve(self) -> None:
-        _this.runs = True
-        bottom, size = _own_stack()
-        self._mark = bottom + size - DEEPEST if size > 2 * DEEPEST else 0
         while True:
             self._asked.acquire()
             work, self._work = self._work, None
-            if work is None:
-                return
+            assert work is not None, "it is given before"
             work()
             # Held no longer than it runs: it leads to a whole episode.
             del work
             self._done.release()
+
+
+class _Stack:
+    """The stack of the thread that makes this, and the watch over what runs there."""
+
+    def __init__(self) -> None:
+        self._bottom, self.size = _own_stack()
+        self.is_deep = self.size >= STACK
+        self._mark = self._bottom + self.size - DEEPEST if self.size > 2 * DEEPEST else 0
+        self._thread = threading.get_ident()
+        self._stop: Callable[[Ending], None] | None = None
+        self._began: float | None = None
+        # Held during a look: until then the thread lives, and with it its stack.
+        self._looked = threading.Lock()
+
+    def watched(self, work: Callable[[], T], stop: Callable[[Ending], None]) -> T:
+        """Return what a function returns that runs a shell in this thread, which is stopped where it grows too deep or takes too long."""
+        self._stop, self._began = stop, None
+        begun = time.monotonic()
+        _watched.add(self)
+        if not _watchdog.runs:
+            _watchdog.start()
+        try:
+            return _run_here(work)
+        finally:
+            _watched.discard(self)
+            with self._looked:
+                self._stop = None
+            if time.monotonic() - begun > QUICK and self._too_deep():
+                self._renew()
+
+    def look(self) -> None:
+        """Stop what runs there if it must be. Again at each look: what is stopped may take its time to notice."""
+        with self._looked:
+            if self._stop is None:
+                return
+            if self._too_deep():
+                self._stop("recursion")
+            elif self._seconds() > MOST_SECONDS:
+                self._stop("timeout")
+
+    def _too_deep(self) -> bool:
+        return self._mark > 0 and ctypes.string_at(self._mark, len(_MARK)) != _MARK
+
+    def _seconds(self) -> float:
+        """Return the CPU time of the thread since the first look at this work; 0 where the system does not tell."""
+        if not hasattr(time, "pthread_getcpuclockid"):
+            return 0.0
+        now = time.clock_gettime(time.pthread_getcpuclockid(self._thread))
+        if self._began is None:
+            self._began = now
+        return now - self._began
+
+    def _renew(self) -> None:
+        """Give back what is below the mark, which else would look full for ever."""
+        process = ctypes.CDLL(None)
+        process.madvise(ctypes.c_void_p(self._bottom), ctypes.c_size_t(self._mark - self._bottom), _DONTNEED)
+        ctypes.memset(self._mark, 0, len(_MARK))
+
+
+def _this_stack() -> _Stack:
+    found = getattr(_this, "stack", None)
+    if found is None:
+        found = _this.stack = _Stack()
+    return found
 
 
 def _own_stack() -> tuple[int, int]:
@@ -185,3 +203,23 @@ def _own_stack() -> tuple[int, int]:
         size = int(size_of(thread))
         return int(top_of(thread)) - size, size
     return 0, 0
+
+
+def _look() -> bool:
+    found = list(_watched)
+    for stack in found:
+        stack.look()
+    return bool(found)
+
+
+def _begin_anew() -> None:
+    # A forked process has none of these threads, and one of them may have held the lock of a stack.
+    _idle.clear()
+    _watched.clear()
+    _this.__dict__.pop("stack", None)
+
+
+_watched: set[_Stack] = set()
+_idle: list[_Worker] = []
+_watchdog = Watchdog(_look, name="watch over shells", every=LOOK, patience=5)
+os.register_at_fork(after_in_child=_begin_anew)

@@ -32,7 +32,7 @@ class FileTree:
     """The files of a machine in one episode. Paths are absolute, without links, `.` and `..`; nothing is checked here.
 
     `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
-    `draws` how often a device was asked for chance, `shape` how often something that is no file was put or dropped. `watch` is told what
+    `draws` how often a device was asked for chance, `shape` how often a directory was changed, replaced or dropped. `watch` is told what
     is looked at and replaced; None if nobody wants to know.
     """
 
@@ -95,7 +95,7 @@ class FileTree:
         self.used += node.size - (0 if before is None else before.size)
         self._nodes[path] = node
         self.touched[path] = None
-        if node.kind != "file" or (before is not None and before.kind != "file"):
+        if before is not None and before.kind == "directory":
             self.shape += 1
         if before is None and path != "/":
             self._listed(dirname(path)).add(path[path.rindex("/") + 1 :])
@@ -109,7 +109,7 @@ class FileTree:
             self.watch.replaced.add(path)
         self.used -= before.size
         self._nodes[path] = None
-        if before.kind != "file":
+        if before.kind == "directory":
             self.shape += 1
         self._names.pop(path, None)
         if path in self._base.names:

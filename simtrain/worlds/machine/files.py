@@ -48,6 +48,7 @@ class Disk:
 
 _SHORT = 60
 """Characters of a name that cannot have more than LONGEST_NAME bytes."""
+_DOTS = (".", "..")
 
 
 class Timepiece(Protocol):
@@ -68,7 +69,7 @@ class Files:
         self.user = user
         self.disk = disk
         self.umask = umask
-        # Directories on whose way there is no link and nothing that the user may not enter, as long as the tree has this shape.
+        # Directories that the user may enter, on a way without links, as long as the tree has this shape.
         self._walked: set[str] = set()
         self._shape = -1
 
@@ -78,14 +79,26 @@ class Files:
             self._walked.clear()
             self._shape = self.tree.shape
         above, _, name = path.rpartition("/")
-        if above in self._walked and 0 < len(name) <= _SHORT and name not in (".", ".."):
+        if 0 < len(name) <= _SHORT and name not in _DOTS and (above in self._walked or self._may_enter(above)):
             node = self.tree.get(path)
             if node is None or node.kind != "link" or not follow:
                 return path
-        found = self._real(path, path, follow, 0)
-        if found == path:
-            self._walked.add(above)
-        return found
+        return self._real(path, path, follow, 0)
+
+    def _may_enter(self, path: str) -> bool:
+        """True if a path and all above it are directories, none of them by a link, that the user may enter; noted in `_walked`."""
+        if path.count("/") >= MOST_LEVELS:
+            return False
+        above, _, name = path.rpartition("/")
+        if path and not (
+            0 < len(name) <= _SHORT and name not in _DOTS and (above in self._walked or self._may_enter(above))
+        ):
+            return False
+        node = self.tree.get(path or "/")
+        if node is None or node.kind != "directory" or not self.user.may(SEARCH, node):
+            return False
+        self._walked.add(path)
+        return True
 
     def node(self, path: str, *, follow: bool = True) -> TreeNode:
         """Return what is at a path."""

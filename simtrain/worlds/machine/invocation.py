@@ -45,7 +45,7 @@ class Invocation:
 
     def path(self, name: str) -> str:
         """Return the absolute path of a name that was given on the command line."""
-        return join(self.directory, name)
+        return self.directory if name == "." else join(self.directory, name.removeprefix("./"))
 
     def plain_path(self, name: str) -> str:
         """Return the same without `.` and `..`, as text: links are not followed."""

@@ -16,6 +16,7 @@ from simtrain.worlds.machine.coding.answering import answer as answer_coding
 from simtrain.worlds.machine.coding.workbench import Notes, Workbench
 from simtrain.worlds.machine.commands import ABSENT, PYTHON_COMMANDS
 from simtrain.worlds.machine.cron import Cron
+from simtrain.worlds.machine.deep_threads import in_deep_thread
 from simtrain.worlds.machine.describing import described
 from simtrain.worlds.machine.engine import Finished, Shell
 from simtrain.worlds.machine.file_tree import FileTree
@@ -95,6 +96,11 @@ class MachineState(ServiceState):
     def takes_time(self, request: Request) -> bool:
         # A script may run for seconds, and the engine lets other threads run meanwhile.
         return not self._trials if request.tool.name in OWN_TOOLS else super().takes_time(request)
+
+    async def answer_aside(self, request: Request) -> Observation:
+        if request.tool.name not in OWN_TOOLS:
+            return await super().answer_aside(request)
+        return await in_deep_thread(lambda: self.answer(request))
 
     def statements(self, request: Request) -> int:
         return 0 if request.tool.name in OWN_TOOLS else super().statements(request)

@@ -4,17 +4,16 @@ SQLite counts operations, but a single one may take a tenth of a second, so that
 therefore watches all running statements. It exists only while there are some.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, process_time
-from typing import Final, TypeAlias
+from typing import Final
+
+from simtrain.values.watchdog import Watchdog
 
 LONGEST: Final = 1.5
 """Seconds of CPU time that a statement may take. As the watchdog looks at intervals, it is interrupted within two."""
@@ -23,8 +22,6 @@ PATIENCE: Final = 3
 MOST_GROWTH: Final = 256_000_000
 """Bytes that the process may grow by during a statement: sorting, temporary tables, and result rows."""
 
-_BEAT: Final = 0.1
-_IDLE_BEATS: Final = 20
 _STATUS = Path("/proc/self/status")
 
 
@@ -56,43 +53,14 @@ class RunningStatement:
         """Register with the watchdog, until it sees that no statement is running."""
         self.watched = True
         _watched.add(self)
-        if not _thread.runs:
-            _thread.start()
+        if not _watchdog.runs:
+            _watchdog.start()
 
 
-class _Thread:
-    """The watching thread; it ends after a while without running statements."""
-
-    def __init__(self) -> None:
-        self.runs = False
-        self._starting = threading.Lock()
-
-    def start(self) -> None:
-        """Start the thread unless it runs already."""
-        with self._starting:
-            if not self.runs:
-                self.runs = True
-                threading.Thread(target=self._look, name="watch over SQL", daemon=True).start()
-
-    def _look(self) -> None:
-        pause = threading.Event()
-        seen: _Seen = {}
-        idle = 0
-        while idle < _IDLE_BEATS:
-            pause.wait(_BEAT)
-            idle = 0 if _watched else idle + 1
-            seen = _looked_at(seen)
-        # A statement that begins from here on starts a new thread; one that began just before is seen here.
-        self.runs = False
-        if _watched:
-            self.start()
-
-
-def _looked_at(seen: _Seen) -> _Seen:
-    """Return the work under way, with its number and its time and memory at first sight; work over its limit is
-    interrupted.
-    """
-    found: _Seen = {}
+def _look() -> bool:
+    """Interrupt work over its limit, and note the number of what is under way with its time and memory at first sight."""
+    global _seen
+    seen, found = _seen, _Seen()
     now, computed, size = monotonic(), process_time(), -1
     for one in list(_watched):
         number = one.number
@@ -109,7 +77,8 @@ def _looked_at(seen: _Seen) -> _Seen:
             # It may have ended, and its connection may be closed by now.
             with suppress(sqlite3.Error):
                 one.connection.interrupt()
-    return found
+    _seen = found
+    return bool(_watched)
 
 
 def _let_go(one: RunningStatement) -> None:
@@ -130,14 +99,8 @@ def _resident() -> int:
     return 0
 
 
-def _begin_anew() -> None:
-    # A forked process has the data but not the thread.
-    global _thread
-    _watched.clear()
-    _thread = _Thread()
-
-
-_Seen: TypeAlias = dict[RunningStatement, tuple[int, float, float, int]]
+_Seen = dict[RunningStatement, tuple[int, float, float, int]]
+_seen = _Seen()
 _watched: set[RunningStatement] = set()
-_thread = _Thread()
-os.register_at_fork(after_in_child=_begin_anew)
+_watchdog = Watchdog(_look, name="watch over SQL", every=0.1, patience=20)
+os.register_at_fork(after_in_child=_watched.clear)

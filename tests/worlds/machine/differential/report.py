@@ -88,7 +88,7 @@ must live on; Python's audit events; and the next episode, which must find what 
 
     pytest -m "full or not full" tests/worlds/machine/test_shell_escapes.py
 
-The engine runs in a thread with a large stack that the waiting thread watches: what calls itself without end is a segmentation fault of
+The engine runs in a thread with a large stack that another one watches: what calls itself without end is a segmentation fault of
 the world, and the process of the host goes on.
 
 ## Limits

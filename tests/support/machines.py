@@ -78,6 +78,7 @@ def machine_of(
         Clock(start=moment, per_step=0.0),
         records,
         BashkitShell,
+        began=moment,
         users={"root": ROOT, "ann": ANN, "bob": BOB},
         groups={"root": 0, "sudo": 27, "ann": 1000, "bob": 1001},
         python=python,

@@ -23,6 +23,7 @@ from simtrain.worlds.machine.children import run_shell, runs_shell
 from simtrain.worlds.machine.commands import commands
 from simtrain.worlds.machine.commands.following import FUNCTION as FOLLOWING
 from simtrain.worlds.machine.commands.following import follows
+from simtrain.worlds.machine.commands.process_table import SSHD
 from simtrain.worlds.machine.commands.releases import answer, with_answers
 from simtrain.worlds.machine.commands.sleep import STOPPED
 from simtrain.worlds.machine.commands.time_words import (
@@ -52,6 +53,8 @@ _STDIN = "_stdin"
 _END_OF_NAMES = b"\0"
 
 _INCOMPLETE = ("unexpected end", "unexpected EOF", "unterminated")
+# What stands in single quotes or behind a backslash stays.
+_OWN_NUMBER = re.compile(r"""('[^']*'|\\.)|\$(?:(\$|\{\$\})|PPID\b|\{PPID\})""", re.DOTALL)
 _SRANDOM = re.compile(r"\$(\{?)SRANDOM\b")
 
 
@@ -214,6 +217,9 @@ class BashkitShell:
             before += FORKING
         if "EPOCHREALTIME" in script:
             before += f"EPOCHREALTIME={machine.moment:.6f}; "
+        if ("$$" in script or "PPID" in script or "{$}" in script) and "<<" not in script:
+            # The engine says 1 and 0, and no script can set these.
+            script = _OWN_NUMBER.sub(lambda one: one[1] or str(machine.shell if one[2] else SSHD), script)
         if "SRANDOM" in script:
             # No script can set this one.
             before += f"_SRANDOM={machine.draw('SRANDOM') % 2**32}; "

@@ -10,6 +10,7 @@ from simtrain.files.file_bytes import file_bytes
 from simtrain.files.yaml_files import Document, Place
 from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
+from simtrain.worlds.machine.commands.process_table import SSHD
 from simtrain.worlds.machine.cron_times import cron_times
 from simtrain.worlds.machine.database_files import database_files
 from simtrain.worlds.machine.host_texts import HostTexts, moment_of
@@ -258,7 +259,7 @@ class _Builder:
         running = {
             "systemd": (1, 0, "/sbin/init"),
             "cron": (312, 1, "/usr/sbin/cron -f"),
-            "sshd": (421, 1, "sshd: /usr/sbin/sshd -D"),
+            "sshd": (SSHD, 1, "sshd: /usr/sbin/sshd -D"),
         }
         for service, (pid, parent, command) in running.items():
             port = 22 if service == "sshd" else None

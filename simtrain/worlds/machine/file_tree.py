@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from posixpath import dirname
+from typing import Protocol
 
-from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.nodes import PROC, TreeNode
 from simtrain.worlds.machine.watching import TreeWatch
 
 _NONE: frozenset[str] = frozenset()
+
+
+class ComputedFiles(Protocol):
+    """Files that are made when somebody looks."""
+
+    def node(self, path: str) -> TreeNode | None:
+        """Return what is at a path; None if there is nothing."""
+        ...
+
+    def names(self, path: str) -> frozenset[str]:
+        """Return the names in a directory."""
+        ...
 
 
 class BaseTree:
@@ -33,10 +46,10 @@ class FileTree:
 
     `touched` are the paths written or removed since somebody last emptied it, in that order; `used` is the size of all files in bytes,
     `draws` how often a device was asked for chance, `shape` how often a directory was changed, replaced or dropped. `watch` is told what
-    is looked at and replaced; None if nobody wants to know.
+    is looked at and replaced; None if nobody wants to know. `proc` is what is seen below /proc.
     """
 
-    __slots__ = ("_base", "_names", "_nodes", "draws", "shape", "touched", "used", "watch")
+    __slots__ = ("_base", "_names", "_nodes", "draws", "proc", "shape", "touched", "used", "watch")
 
     def __init__(self, base: BaseTree) -> None:
         self._base = base
@@ -46,6 +59,7 @@ class FileTree:
         self.used = base.used
         self.draws = self.shape = 0
         self.watch: TreeWatch | None = None
+        self.proc: ComputedFiles | None = None
 
     def any_content(self, fits: Callable[[bytes], bool]) -> bool:
         """True if the content of a file fits; what the base says is asked once for each function."""
@@ -62,6 +76,7 @@ class FileTree:
         other._nodes = dict(self._nodes)
         other._names = {path: set(names) for path, names in self._names.items()}
         other.touched, other.used, other.draws = dict(self.touched), self.used, self.draws
+        other.proc = self.proc
         return other
 
     def become(self, other: FileTree) -> None:
@@ -80,10 +95,15 @@ class FileTree:
     def get(self, path: str) -> TreeNode | None:
         """Return the node at a path; None if there is none."""
         nodes = self._nodes
-        return nodes[path] if path in nodes else self._base.nodes.get(path)
+        found = nodes[path] if path in nodes else self._base.nodes.get(path)
+        if found is None and path.startswith(PROC) and self.proc is not None:
+            return self.proc.node(path)
+        return found
 
     def names(self, path: str) -> set[str] | frozenset[str]:
         """Return the names in a directory, in no order."""
+        if self.proc is not None and f"{path}/".startswith(PROC):
+            return self.proc.names(path)
         found = self._names.get(path)
         return self._base.names.get(path, _NONE) if found is None else found
 

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from simtrain.worlds.machine.accounts import READ, SEARCH, WRITE, User
 from simtrain.worlds.machine.file_tree import FileTree
-from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.nodes import PROC, TreeNode
 from simtrain.worlds.machine.problems import problem
 
 MOST_LINKS = 40
@@ -338,7 +338,7 @@ class Files:
                 raise problem(ENAMETOOLONG, asked)
             next_ = f"{at}/{part}"
             node = self.tree.get(next_)
-            if node is not None and node.kind == "link" and (follow or index < len(parts) - 1):
+            if node is not None and node.kind == "link" and (follow or index < len(parts) - 1 or path.endswith("/.")):
                 if links >= MOST_LINKS:
                     raise problem(ELOOP, asked)
                 target = node.target if node.target.startswith("/") else f"{at}/{node.target}"
@@ -371,7 +371,7 @@ class Files:
 
     def _may_change(self, real: str, path: str) -> None:
         """Raise OSError unless the user may make, replace or remove the name of a path."""
-        if real == "/":
+        if real == "/" or real.startswith(PROC):
             raise problem(EACCES, path)
         above = self._directory(dirname(real), path)
         self._need(WRITE | SEARCH, above, path)

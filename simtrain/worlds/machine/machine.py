@@ -11,7 +11,7 @@ from simtrain.values.seeding import Root
 from simtrain.worlds.machine.accounts import ROOT, User
 from simtrain.worlds.machine.cron import Cron
 from simtrain.worlds.machine.engine import NO_PROCESS, TIMED_OUT, Finished, Result, Shell
-from simtrain.worlds.machine.file_tree import FileTree
+from simtrain.worlds.machine.file_tree import ComputedFiles, FileTree
 from simtrain.worlds.machine.files import Disk, Files
 from simtrain.worlds.machine.job_starts import starting_jobs
 from simtrain.worlds.machine.jobs import Jobs
@@ -42,7 +42,7 @@ class ShellOpener(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Machine:
     """One machine of a world in one episode.
 
@@ -50,7 +50,8 @@ class Machine:
     Unix time at which the running script is stopped. `python` is the sandbox in which `python3` runs, None in a world without Python.
     `answers` are those of its services over HTTP, by name. `further` are commands that are there in this episode beside the world's own.
     `nested` counts the shells that children of children have started. `meets` is called when time has passed, before scripts go on.
-    `ahead` says by how many seconds its own clock is wrong.
+    `ahead` says by how many seconds its own clock is wrong, `began` when the agent logged in, in Unix seconds,
+    and `shell` is the number of the process of its shell. `proc` makes what the machine shows below /proc.
     """
 
     name: str
@@ -69,11 +70,19 @@ class Machine:
     nested: int = 0
     python: str | None = None
     ahead: float = 0.0
+    began: float = 0.0
+    shell: int = 622
     jobs: Jobs = field(default_factory=Jobs)
     meets: Callable[[], None] | None = None
     cron: Cron = field(default_factory=Cron)
     answers: Mapping[str, Sequence[ServiceAnswer]] = field(default_factory=dict[str, Sequence[ServiceAnswer]])
     further: Mapping[str, Callable[..., Result]] = field(default_factory=dict[str, "Callable[..., Result]"])
+    proc: Callable[[Machine], ComputedFiles] | None = None
+
+    def __post_init__(self) -> None:
+        """Let the files show what lies below /proc."""
+        if self.proc is not None:
+            self.tree.proc = self.proc(self)
 
     def copy(self, clock: Clock, records: Records, peers: Mapping[str, Self]) -> Self:
         """Return an independent copy for a fork of the episode, between two commands."""

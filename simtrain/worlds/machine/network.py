@@ -7,6 +7,8 @@ from simtrain.worlds.machine.machine import Machine
 from simtrain.worlds.machine.sites import HttpRequest, HttpResponse, answer
 
 FIRST_ADDRESS = 10
+GATEWAY = "10.0.0.1"
+"""The router of the network, from where people log in."""
 _LISTENS = "select user, service from processes where host = :host and port = :port order by pid limit 1"
 
 
@@ -38,6 +40,11 @@ def resolved(call: Invocation, host: str) -> str | None:
         if host.lower() in (name.lower() for name in names):
             return address
     return "127.0.0.1" if host == "localhost" else None
+
+
+def address_of(machine: Machine) -> str:
+    """Return the address of a machine in the network of its world, 10.0.0.0/24."""
+    return f"10.0.0.{FIRST_ADDRESS + list(machine.peers or {machine.name: machine}).index(machine.name)}"
 
 
 def machine_at(call: Invocation, address: str) -> Machine | None:

@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["file", "directory", "link", "device"]
 
+PROC = "/proc/"
+"""Where files lie that are made when somebody looks."""
 DIRECTORY_SIZE = 4096
 """The size that ext4 tells of a small directory, in bytes."""
 
@@ -44,3 +46,13 @@ class TreeNode:
                 shown = letter if bits[place] == "x" else letter.upper()
                 bits = bits[:place] + shown + bits[place + 1 :]
         return _LETTERS[self.kind] + bits
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedNode(TreeNode):
+    """What lies below /proc: it takes no space."""
+
+    @property
+    def size(self) -> int:
+        """Return 0, whatever can be read."""
+        return 0

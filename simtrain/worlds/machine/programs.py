@@ -20,7 +20,7 @@ KEYWORDS = frozenset(
 )  # fmt: skip
 """Keywords and builtins of bash that are no programs as well."""
 FOLDER, OWN_FOLDER = "/usr/bin", "/usr/local/bin"
-_OTHER_FOLDERS = {"hwclock": "/usr/sbin", "service": "/usr/sbin"}
+_OTHER_FOLDERS: dict[str, str] = dict.fromkeys(("hwclock", "ifconfig", "ip", "service"), "/usr/sbin")
 
 
 @cache

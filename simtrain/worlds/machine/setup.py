@@ -74,7 +74,7 @@ class MachineSetup(ServiceWorld):
     def hosts_in(self, database: Database) -> Mapping[str, Host]:
         """Return the machines as some tables hold them."""
         sources: dict[str, HostSource] = {self.spec.hostname: self.spec, **self.spec.machines}
-        return {name: host_of(database, name, source) for name, source in sources.items()}
+        return {name: host_of(database, name, source, self.base) for name, source in sources.items()}
 
     def over(self, base: Database) -> MachineSetup:
         """Return the same world over other tables."""

@@ -11,7 +11,7 @@ _DIRECTORIES = (
     "/var/backups", "/var/cache", "/var/cache/apt", "/var/cache/apt/archives", "/var/lib", "/var/log", "/var/spool",
     "/var/spool/cron", "/var/www",
 )  # fmt: skip
-_OTHERS = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/root": 0o700}
+_OTHERS = {"/tmp": 0o1777, "/var/tmp": 0o1777, "/root": 0o700, "/proc": 0o555}
 _LINKS = {"/bin": "usr/bin", "/sbin": "usr/sbin", "/lib": "usr/lib"}
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _RELEASE = """\
@@ -22,6 +22,17 @@ VERSION="12 (bookworm)"
 VERSION_CODENAME=bookworm
 ID=debian
 """
+_SETTINGS = {
+    "/etc/fstab": (
+        "# <file system> <mount point>   <type>  <options>       <dump>  <pass>\n"
+        "/dev/vda1       /               ext4    errors=remount-ro 0       1\n"
+    ),
+    "/etc/issue": "Debian GNU/Linux 12 \\n \\l\n\n",
+    "/etc/nsswitch.conf": "passwd:         files\ngroup:          files\nshadow:         files\nhosts:          files dns\n",
+    "/etc/resolv.conf": "nameserver 10.0.0.1\n",
+    "/etc/shells": "/bin/sh\n/usr/bin/sh\n/bin/bash\n/usr/bin/bash\n",
+    "/etc/timezone": "Etc/UTC\n",
+}
 NOWHERE = "/nonexistent"
 """The home of users who have none; it is not there."""
 _BASHRC = "# ~/.bashrc: executed by bash(1) for non-login shells.\n"
@@ -60,8 +71,13 @@ def skeleton(
         "/etc/group": listed,
         "/etc/os-release": _RELEASE,
         "/etc/debian_version": "12.9\n",
+        **_SETTINGS,
     }.items():
         yield path, TreeNode("file", 0o644, "root", "root", moment, text.encode())
+    if "shadow" in groups:
+        # Nobody has a password: logins are by key.
+        secret = "".join(f"{user.name}:!:19000:0:99999:7:::\n" for user in users.values())
+        yield "/etc/shadow", TreeNode("file", 0o640, "root", "shadow", moment, secret.encode())
 
 
 def _directory(mode: int, moment: float) -> TreeNode:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from simtrain.worlds.machine.nodes import TreeNode
+from simtrain.worlds.machine.nodes import PROC, TreeNode
 
 
 class NodesByPath(Protocol):
@@ -22,7 +22,7 @@ class TreeWatch:
     """What is looked at in a tree and put into it, from the moment on of which `before` is a copy.
 
     `listed` are the names in directories that were asked for, `replaced` the paths where something else was put than what was there with
-    more behind it.
+    more behind it. What is below /proc is another each time, and left out.
     """
 
     __slots__ = ("_before", "_glances", "_seen", "listed", "replaced")
@@ -43,16 +43,18 @@ class TreeWatch:
         """Note that somebody looks at a path. Once is what the shell does before it writes; twice is a look."""
         if path in self._glances:
             self.read(path)
-        else:
+        elif not path.startswith(PROC):
             self._glances[path] = self._before.get(path)
 
     def read(self, path: str) -> None:
         """Note that the content at a path is read."""
-        self._seen[path] = self._before.get(path)
+        if not path.startswith(PROC):
+            self._seen[path] = self._before.get(path)
 
     def list(self, path: str) -> None:
         """Note that the names in a directory are read."""
-        self.listed[path] = frozenset(self._before.names(path))
+        if not f"{path}/".startswith(PROC):
+            self.listed[path] = frozenset(self._before.names(path))
 
     def write(self, path: str) -> None:
         """Note that something is written whatever is there: the glance before it tells nothing."""

@@ -26,6 +26,7 @@ from simtrain.worlds.machine.keystrokes import NAME as KEYSTROKES
 from simtrain.worlds.machine.keystrokes import typed
 from simtrain.worlds.machine.login import environment_of, prompt_of
 from simtrain.worlds.machine.machine import Machine
+from simtrain.worlds.machine.proc import ProcFiles
 from simtrain.worlds.machine.programs import names_of_commands
 from simtrain.worlds.machine.rows import DROP, PUT, row_of
 from simtrain.worlds.machine.scratch import without_scratch
@@ -213,12 +214,15 @@ class MachineState(ServiceState):
                 groups=host.groups,
                 disk=replace(host.disk),
                 ahead=host.ahead,
+                began=self.world.start,
+                shell=host.shell,
                 # What was due before is in the rows already of one that is restored.
                 cron=Cron(self.clock.moment if self._restored else self.world.start),
                 peers=self._machines,
                 root=Root(self.world.seed, "machine", name),
                 python=self.world.sandbox,
                 answers=self.world.answers[name],
+                proc=ProcFiles,
             )
 
     def _opened(self, machine: Machine) -> Shell:

@@ -6,6 +6,7 @@ from simtrain.worlds.machine.commands.options import parsed
 from simtrain.worlds.machine.commands.sizes import human
 from simtrain.worlds.machine.commands.zones import local
 from simtrain.worlds.machine.invocation import Invocation, Result
+from simtrain.worlds.machine.machine import Machine
 
 KERNEL, BUILD, CORES = "6.1.0-28-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)", 2
 MEMORY = 4_012_000
@@ -51,9 +52,21 @@ def uptime(call: Invocation) -> Result:
 
 
 def booted(call: Invocation) -> float:
-    """Return the Unix time at which the machine was started: when its first process was."""
-    rows = call.read("select started from processes where host = :host and pid = 1", {"host": call.machine.name})
-    return datetime.fromisoformat(rows[0]["started"]).timestamp() if rows else call.now - UP
+    """Return the Unix time at which the machine was started."""
+    return boot_of(call.machine)
+
+
+def boot_of(machine: Machine) -> float:
+    """Return the Unix time at which a machine was started: when its first process was."""
+    rows = machine.records.read("select started from processes where host = :host and pid = 1", {"host": machine.name})
+    return datetime.fromisoformat(rows[0]["started"]).timestamp() if rows else machine.moment - UP
+
+
+def memory_of(machine: Machine) -> tuple[int, int]:
+    """Return the KiB of memory that are used, and those that are kept for files."""
+    sql = "select coalesce(sum(memory), 0) as n from processes where host = :host"
+    used = min(MEMORY - 100_000, 210_000 + int(machine.records.read(sql, {"host": machine.name})[0]["n"]))
+    return used, min(800_000, (MEMORY - used) // 2)
 
 
 def nproc(call: Invocation) -> Result:
@@ -68,11 +81,7 @@ def arch(call: Invocation) -> Result:
 
 def free(call: Invocation) -> Result:
     """Print memory and what processes hold of it."""
-    rows = call.read(
-        "select coalesce(sum(memory), 0) as n from processes where host = :host", {"host": call.machine.name}
-    )
-    used = min(MEMORY - 100_000, 210_000 + int(rows[0]["n"]))
-    cached = min(800_000, (MEMORY - used) // 2)
+    used, cached = memory_of(call.machine)
     options = parsed(call, "bkmghtw", {"human": "h", "bytes": "b", "kibi": "k", "mebi": "m", "gibi": "g", "total": "t"})
     if isinstance(options, Result):
         return options

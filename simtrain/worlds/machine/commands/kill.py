@@ -68,6 +68,9 @@ def _sent(call: Invocation, word: str, number: int, known: dict[int, Process]) -
     if number == 0 and word == "1":
         # The shell calls itself 1, so this asks whether it lives.
         return None
+    if abs(int(word)) == call.machine.shell:
+        # A shell at a terminal heeds no TERM; that it could be killed, and the session end, is left out.
+        return None
     process = known.get(abs(int(word)))
     if process is None:
         return f"({word}) - No such process"

@@ -13,7 +13,7 @@ from simtrain.worlds.machine.invocation import Invocation, Result
 
 _BACKLOG, _DESCRIPTOR, _INODE = 128, 3, 18_000
 """What no table tells: the length of a queue, the number of a descriptor, and the inode of the first process's socket."""
-_NAMES = {
+NAMES = {
     21: "ftp", 22: "ssh", 25: "smtp", 53: "domain", 80: "http", 110: "pop3", 143: "imap2", 389: "ldap", 443: "https", 636: "ldaps",
     873: "rsync", 993: "imaps", 1883: "mqtt", 3306: "mysql", 5432: "postgresql", 5672: "amqp", 6379: "redis", 8080: "http-alt",
     9418: "git",
@@ -36,13 +36,13 @@ def _is_seen(call: Invocation, process: Process) -> bool:
 
 
 def _named(port: int, *, numeric: bool) -> str:
-    return str(port) if numeric else _NAMES.get(port, str(port))
+    return str(port) if numeric else NAMES.get(port, str(port))
 
 
 def _number(word: str) -> int | None:
     if word.isdigit():
         return int(word)
-    return next((port for port, name in _NAMES.items() if name == word), None)
+    return next((port for port, name in NAMES.items() if name == word), None)
 
 
 def ss(call: Invocation) -> Result:

@@ -8,8 +8,11 @@ from simtrain.values.clock import instant, stamp
 from simtrain.values.types import JsonObject
 from simtrain.worlds.machine.commands.about import MEMORY
 from simtrain.worlds.machine.invocation import Invocation
+from simtrain.worlds.machine.machine import Machine
 
 _TERM = 15
+SSHD = 421
+"""The number of the process of `sshd`, which logs people in."""
 # What the shell takes from a command line before a process has it.
 _PREFIX = re.compile(r"^(?:(?:nohup|setsid|exec)\s+|\w+=\S*\s+)+")
 _REDIRECTION = re.compile(r"\s*(?:\d*|&)[<>]{1,2}&?\s*\S+")
@@ -49,11 +52,16 @@ class Process:
 
 def processes(call: Invocation) -> list[Process]:
     """Return the processes of the machine by number."""
-    rows = call.read("select * from processes where host = :host order by pid", {"host": call.machine.name})
-    return sorted([*map(_process, rows), *_jobs(call)], key=lambda one: one.pid)
+    return processes_of(call.machine)
 
 
-def _jobs(call: Invocation) -> list[Process]:
+def processes_of(machine: Machine) -> list[Process]:
+    """Return the processes of a machine by number."""
+    rows = machine.records.read("select * from processes where host = :host order by pid", {"host": machine.name})
+    return sorted([*map(_process, rows), *_jobs(machine)], key=lambda one: one.pid)
+
+
+def _jobs(machine: Machine) -> list[Process]:
     return [
         Process(
             job.pid,
@@ -67,19 +75,24 @@ def _jobs(call: Invocation) -> list[Process]:
             None,
             "pts/0",
         )
-        for job in call.machine.jobs.known
-        if job.running(call.moment)
+        for job in machine.jobs.known
+        if job.running(machine.clock.moment)
     ]
 
 
 def with_own(call: Invocation) -> list[Process]:
     """Return all processes, with the shell that runs the command, and the command."""
     found = processes(call)
-    last = max((one.pid for one in found), default=1)
-    shell = Process(last + 11, 421, call.user.name, "-bash", "Ss", 0.0, 5_120, call.now, None, "pts/0")
+    shell = login_shell(call.machine, call.environment.get("SUDO_USER") or call.user.name)
     line = " ".join([call.name, *call.arguments])
-    own = Process(last + 19, shell.pid, call.user.name, line, "R+", 0.0, 3_840, call.now, None, "pts/0")
-    return [*found, shell, own]
+    last = max(one.pid for one in (*found, shell))
+    own = Process(last + 8, shell.pid, call.user.name, line, "R+", 0.0, 3_840, call.now, None, "pts/0")
+    return sorted([*found, shell, own], key=lambda one: one.pid)
+
+
+def login_shell(machine: Machine, user: str) -> Process:
+    """Return the process of the shell in which the agent is logged in."""
+    return Process(machine.shell, SSHD, user, "-bash", "Ss", 0.0, 5_120, machine.began, None, "pts/0")
 
 
 def _process(row: JsonObject) -> Process:
@@ -105,7 +118,8 @@ def end(call: Invocation, process: Process, *, service_state: str) -> None:
 def begin(call: Invocation, service: JsonObject) -> int:
     """Start the process of a service, and return its number."""
     host = call.machine.name
-    rows = call.read("select coalesce(max(pid), 600) + 13 as pid from processes where host = :host", {"host": host})
+    sql = "select max(coalesce(max(pid), 600), :shell) + 13 as pid from processes where host = :host"
+    rows = call.read(sql, {"host": host, "shell": call.machine.shell})
     pid = int(rows[0]["pid"])
     sql = (
         "insert into processes (host, pid, parent, user, command, started, port, service, memory) "

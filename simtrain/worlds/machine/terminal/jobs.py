@@ -25,7 +25,7 @@ _ADD = """
     insert into processes (host, pid, parent, user, command, state, started)
     values (:host, :pid, :parent, :user, :command, :state, :started)
 """
-_NEXT = "select coalesce(max(pid), 600) + 13 as pid from processes where host = :host"
+_NEXT = "select max(coalesce(max(pid), 600), :shell) + 13 as pid from processes where host = :host"
 _THERE = "select 1 from processes where host = :host and pid = :pid"
 _DROP = "delete from processes where host = :host and pid = :pid"
 _STATE = "update processes set state = :state where host = :host and pid = :pid"
@@ -115,7 +115,7 @@ class TerminalJobs(Generic[S]):
         state = self.state
         host, user = state.login
         now = state.clock.moment
-        pid = int(str(state.recorded(_NEXT, {"host": host})[0]["pid"]))
+        pid = int(str(state.recorded(_NEXT, {"host": host, "shell": state.machines[host].shell})[0]["pid"]))
         number = max((job.number for job in self.jobs), default=0) + 1
         job = ShellJob(number, pid, command, line, before, seen, stopped=now if stopped else None)
         self._record(

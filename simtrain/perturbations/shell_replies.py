@@ -29,11 +29,16 @@ _NETWORK = {
     "git": "ssh: Could not resolve hostname: Temporary failure in name resolution\n"
     "fatal: Could not read from remote repository.",
     "curl": "curl: (6) Could not resolve host: {host}",
+    "wget": "wget: unable to resolve host address '{host}'",
+    "ping": "ping: {host}: Temporary failure in name resolution",
+    "nc": 'nc: getaddrinfo for host "{host}" port {port}: Temporary failure in name resolution',
 }
-_KIN = {"pip3": "pip", "apt-get": "apt", "scp": "ssh", "rsync": "ssh", "wget": "curl"}
-_CODES = {"pip": 1, "apt": 100, "ssh": 255, "git": 128, "curl": 6}
+_KIN = {"pip3": "pip", "apt-get": "apt", "scp": "ssh", "rsync": "ssh"}
+_CODES = {"pip": 1, "apt": 100, "ssh": 255, "git": 128, "curl": 6, "wget": 4, "ping": 2, "nc": 1}
+_NAMELESS = frozenset({"pip", "apt", "git"})
+"""Programs that need a name even where the line has none."""
 _REMOTE = frozenset({"fetch", "pull", "push", "clone", "ls-remote"})
-_HOST = re.compile(r"(?:https?://|[a-z_][\w-]*@)?([a-z][\w.-]*)(?::|/|\s|$)")
+_HOST = re.compile(r"(?:https?://|[a-z_][\w-]*@)?(?!https?:)([a-z][\w.-]*)(?::|/|\s|$)")
 
 
 def is_shell(tool: ToolSpec) -> bool:
@@ -85,7 +90,11 @@ def network_failure(command: str) -> tuple[str, int] | None:
         # `scp` names files too; only what has a colon lies elsewhere.
         named = [word for word in given if ":" in word] or given
         targets = [found[1] for word in named if (found := _HOST.match(word))]
-        return _NETWORK[name].format(host=targets[0] if targets else "origin"), _CODES[name]
+        if name not in _NAMELESS and (not targets or targets[0] == "localhost"):
+            # An address needs no name server, nor does the machine itself.
+            continue
+        port = next((word for word in given if word.isdigit()), "80")
+        return _NETWORK[name].format(host=targets[0] if targets else "origin", port=port), _CODES[name]
     return None
 
 

@@ -383,4 +383,8 @@ def test_the_programs_of_a_line_are_those_that_it_starts() -> None:
     assert programs("cat a | jq . && sudo apt-get update; echo $(date)") == ["cat", "jq", "apt-get", "echo", "date"]
     assert network_failure("git log; ls") is None and network_failure("pip list") is None
     assert (network_failure("git fetch origin") or ("", 0))[1] == 128
+    assert network_failure("curl http://10.0.0.11/; ping -c 1 127.0.0.1; nc -z localhost 80") is None
+    assert network_failure("wget -q http://other/x") == ("wget: unable to resolve host address 'other'", 4)
+    assert network_failure("ping -c 2 other") == ("ping: other: Temporary failure in name resolution", 2)
+    assert 'host "other" port 22:' in (network_failure("nc -zv other 22") or ("", 0))[0]
     assert "hostname other:" in (network_failure("scp a.txt kim@other:/tmp") or ("", 0))[0]

@@ -36,7 +36,21 @@ OTHERS = {
     "mount",
     "umount",
 }
-OTHERS |= {"awk", "gawk", "mawk", "nawk", "echo", "shasum", "bzip2", "bunzip2", "bzcat", "fuser", "killall", "pstree", "sudo"}
+OTHERS |= {
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
+    "echo",
+    "shasum",
+    "bzip2",
+    "bunzip2",
+    "bzcat",
+    "fuser",
+    "killall",
+    "pstree",
+    "sudo",
+}
 
 
 def test_no_program_names_the_engine_when_it_is_asked_what_it_is() -> None:
